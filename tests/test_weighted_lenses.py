@@ -388,6 +388,18 @@ def test_what_is_shown_of_a_panel_with_few_raters_tells_little_of_them() -> None
     assert shown.effective_raters == round(40 / shown.design_effect)
 
 
+def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld() -> None:
+    from plurivox.lenses.variation.tables import NOT_BOTH, notes
+
+    drawn = pv.simulate(n_items=20, n_raters=60, seed=2).ratings
+    by_gender = drawn.weighted({"gender": {"Man": 0.4, "Woman": 0.55, "Nonbinary": 0.05}})  # of whom there are few
+    found = pv.variation(by_gender, ["gender", "age"], permutations=0, interval="none", adjust=True)
+    assert "unweighted" not in found.to_frame().columns
+    assert "unweighted" not in found.adjusted().columns
+    assert NOT_BOTH in notes(found)
+    assert "unweighted" in pv.variation(raked(), "age", permutations=0, interval="none").to_frame().columns
+
+
 # How often it is right ------------------------------------------------------------------------------------------------
 
 CUTS = np.array([-1.2, -0.4, 0.4, 1.2])

@@ -89,6 +89,11 @@ class PanelSummary:
     notes: tuple[str, ...]
 
     @property
+    def withholds(self) -> bool:
+        """Whether some value is held by too few raters to be told, or would reveal one that is."""
+        return any(cell.n_raters is None for cell in self.cells)
+
+    @property
     def sentence(self) -> str:
         """What the weights come to."""
         by = " and ".join(filter(None, (", ".join(self.attributes[:-1]), self.attributes[-1])))
@@ -192,15 +197,15 @@ class Panel:
     def summary(self, min_group_size: int = 1) -> PanelSummary:
         """Return what is shown of it; groups that are too small, and what would reveal them, are withheld."""
         cells = tuple(Cell(**row) for row in self.to_frame(min_group_size).iter_rows(named=True))
-        effect, effective = self.design_effect, self.effective_raters
-        if any(cell.n_raters is None for cell in cells):
-            effect = round(effect, 1)
-            effective = float(round(self.n_raters / effect))
-        return PanelSummary(
-            self.population.source, tuple(one.name for one in self.margins), self.n_raters, effect, effective,
-            self.n_without, None if 0 < self.n_trimmed < min_group_size else self.n_trimmed,
+        found = PanelSummary(
+            self.population.source, tuple(one.name for one in self.margins), self.n_raters, self.design_effect,
+            self.effective_raters, self.n_without, None if 0 < self.n_trimmed < min_group_size else self.n_trimmed,
             None if math.isinf(self.trim) else self.trim, cells, tuple(self.notes(min_group_size)),
         )  # fmt: skip
+        if not found.withholds:
+            return found
+        effect = round(self.design_effect, 1)
+        return replace(found, design_effect=effect, effective_raters=float(round(self.n_raters / effect)))
 
     def notes(self, min_group_size: int = 1) -> list[str]:
         """Return what a reader of weighted numbers should know, as sentences; small numbers of raters are not told."""

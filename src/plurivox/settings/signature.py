@@ -90,7 +90,7 @@ def keywords(
             record = settings(**asked)
             _of_enough_raters(values.get("ratings"), record)
             if not weights and "ratings" in values:
-                values["ratings"] = _alike(values["ratings"], run.__name__)
+                values["ratings"] = counting_alike(values["ratings"], run.__name__)
             with answering(values.get("ratings")):
                 return run(**values, settings=record, how=Running.given(**how))
 
@@ -114,14 +114,14 @@ def _checked(run: Callable[..., R], *, weights: bool) -> Callable[..., R]:
         from plurivox.engine.resuming import answering
 
         _of_enough_raters(ratings, settings)
-        ratings = ratings if weights else _alike(ratings, run.__name__)
+        ratings = ratings if weights else counting_alike(ratings, run.__name__)
         with answering(ratings):
             return run(ratings, *args, settings=settings, **given)
 
     return checked
 
 
-def _alike(ratings: Any, what: str) -> Any:
+def counting_alike(ratings: Any, what: str) -> Any:
     """Return ratings whose raters count alike for a question that does not know weights, and say so if they did not."""
     if getattr(ratings, "weights", None) is None:
         return ratings

@@ -299,7 +299,8 @@ class Adjusted:
                     values[at, 3], values[at, 2], *ends[2], int(self.sizes[at]), notes[at],
                 ))  # fmt: skip
         found = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-        if self.ratings.weights is None:
+        panel = self.ratings.panel
+        if self.ratings.weights is None or (panel is not None and panel.summary(asked.min_group_size).withholds):
             return found
         alike = replace(self, ratings=self.ratings.unweighted()).table(asked.replace(interval="none"), subset, how)
         return found.with_columns(alike["effect"].alias("unweighted"))

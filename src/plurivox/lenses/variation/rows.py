@@ -55,8 +55,13 @@ class Prepared:
 
     @property
     def unweighted(self) -> Values | None:
-        """The values of the groups shown where all raters count alike, None if they do."""
-        if not self.measured.weighted:
+        """The values of the groups shown where all raters count alike, None if they do, or if that would tell too much.
+
+        Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without
+        would be two equations for the mean of that group.
+        """
+        panel = self.measured.ratings.panel
+        if not self.measured.weighted or (panel is not None and panel.summary(self.axis.min_group_size).withholds):
             return None
         return Finish(np.zeros(0, np.int32))(self.measured.plain.observed)[0, self.places]
 

@@ -30,6 +30,10 @@ COMPONENTS = {
 """How tables call the components of variance, in their order."""
 SHARES = "Shares of the variance in scores, in %; a negative estimate counts as 0"
 NOT_WEIGHTED = "Components of variance, reliability, drift and repeats are unweighted: all raters count alike."
+NOT_BOTH = (
+    "Unweighted values are not shown beside weighted ones: with both, the mean of a group that is withheld could be "
+    "worked out."
+)
 SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
 
 
@@ -219,7 +223,10 @@ def notes(found: Variation) -> list[str]:
     """Return why values are undefined, and what to beware of."""
     main = [row for row in found.rows if row.kind in ("group", "contrast")]
     said = notes_of(main, LABELS)
-    said += [NOT_WEIGHTED] if "weights" in found.settings else []
+    if "weights" in found.settings:
+        said.append(NOT_WEIGHTED)
+        if not any(row.unweighted is not None for row in found.rows):
+            said.append(NOT_BOTH)
     said += [
         f"{row['attribute']} {row['group']}, all attributes at once: {row['note']}"
         for row in found.adjusted().filter(pl.col("note") != "").iter_rows(named=True)

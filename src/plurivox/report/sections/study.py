@@ -55,10 +55,8 @@ def panel_table(panel: PanelSummary) -> DataTable:
     alike = [lens.command for lens in lenses() if lens.section and not lens.load("run").weights]
     said = [panel.sentence, *panel.notes, "How the scale is used is shown as it is in the panel."]
     said += [f"All raters count alike in what these lenses say: {listed(alike)}."] if alike else []
-    if any(cell.n_raters is None for cell in panel.cells):
-        said.append(
-            "Of values that few raters have, and of those that would reveal them, the panel's share is withheld."
-        )
+    if panel.withholds:
+        said.append("Where few raters have a value, or it would reveal such a one, its share of the panel is withheld.")
     return DataTable(WEIGHTED, "How the ratings were weighted", frame, {"weight of a rater": 2}, " ".join(said))
 
 
