@@ -403,42 +403,38 @@ def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld()
 # How often it is right ------------------------------------------------------------------------------------------------
 
 CUTS = np.array([-1.2, -0.4, 0.4, 1.2])
-POPULATION = {"gender": {"m": 0.5, "w": 0.5}, "age": {"old": 0.4, "young": 0.6}}
-MEN, OLD = 0.75, 0.2
-"""Shares of the panel: too many men and too few of the old; the two are independent, as in the population."""
-
-
-Differences = dict[str, float]
+POPULATION = {("m", "old"): 0.2, ("m", "young"): 0.3, ("w", "old"): 0.2, ("w", "young"): 0.3}
+PANEL = {("m", "old"): 0.4, ("m", "young"): 0.3, ("w", "old"): 0.1, ("w", "young"): 0.2}
+"""Too many men, above all old ones; in the population gender and age have nothing to do with each other."""
+MARGINS = {"gender": {"m": 0.5, "w": 0.5}, "age": {"old": 0.4, "young": 0.6}}
+JOINT = {"gender × age": {" × ".join(cell): share for cell, share in POPULATION.items()}}
+NONE = {"woman": 0.0, "old": 0.0, "view": 0.0}
+SOME = {"woman": 1.5, "old": 0.4, "view": 0.6}
 """What a woman, and an old rater, adds to severity, and how much women's own view of items varies."""
 
 
-NONE = Differences(woman=0.0, old=0.0, view=0.0)
-SOME = Differences(woman=0.6, old=0.4, view=0.6)
-
-
 def panel(
-    rng: np.random.Generator, n_items: int, n_raters: int, true: Differences, men: float, old: float
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return scores, items × raters, and who are men and old, of whom there are fixed numbers."""
-    is_man, is_old = (rng.permutation(n_raters) < round(share * n_raters) for share in (men, old))
-    severity, view = rng.standard_normal(n_items), true["view"] * rng.standard_normal(n_items)
-    latent = severity[:, None] + np.where(is_man, 0.0, view[:, None] + true["woman"]) + true["old"] * is_old
-    latent = latent + 0.4 * rng.standard_normal(n_raters) + 0.7 * rng.standard_normal((n_items, n_raters))
-    return np.searchsorted(CUTS, latent), is_man, is_old
+    rng: np.random.Generator, n_items: int, n_raters: int, true: dict[str, float], shares: dict[tuple[str, str], float]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return scores, items × raters, and the gender and age of raters, of whom there are fixed numbers."""
+    cells = np.repeat(list(shares), [round(share * n_raters) for share in shares.values()], axis=0)
+    woman, old = cells[:, 0] == "w", cells[:, 1] == "old"
+    severity, view = rng.standard_normal((n_items, 1)), true["view"] * rng.standard_normal((n_items, 1))
+    latent = severity + woman * (view + true["woman"]) + true["old"] * old
+    latent = latent + 0.4 * rng.standard_normal(len(cells)) + 0.7 * rng.standard_normal((n_items, len(cells)))
+    return np.searchsorted(CUTS, latent), cells
 
 
-def weighted_studies(n: int, true: Differences, n_items: int = 40, n_raters: int = 48) -> Iterable[Ratings]:
+def weighted_studies(n: int, true: dict[str, float], population: Any, n_items: int = 30) -> Iterable[Ratings]:
     """Yield studies of a panel that is not the population, weighted to it."""
     for number in range(n):
         rng = np.random.default_rng([7, number])
-        scores, man, old = panel(rng, n_items, n_raters, true, MEN, OLD)
+        scores, cells = panel(rng, n_items, 40, true, PANEL)
         item, rater = np.indices(scores.shape).reshape(2, -1)
-        raters = pl.DataFrame({
-            "rater": range(n_raters), "gender": np.where(man, "m", "w"), "age": np.where(old, "old", "young"),
-            "hand": np.where(rng.random(n_raters) < 0.4, "left", "right"),
-        })  # fmt: skip
+        hand = np.where(rng.random(40) < 0.4, "left", "right")
+        raters = pl.DataFrame({"rater": range(40), "gender": cells[:, 0], "age": cells[:, 1], "hand": hand})
         frame = pl.DataFrame({"item": item, "rater": rater, "score": scores.ravel()})
-        yield Ratings.from_frame(frame, scale="0:4", raters=raters).weighted(POPULATION, trim=8)
+        yield Ratings.from_frame(frame, scale="0:4", raters=raters).weighted(population)
 
 
 @pytest.mark.claims
@@ -451,7 +447,7 @@ def test_shuffles_of_weighted_raters_keep_their_error_rate(by: str) -> None:
     """
     small: dict[str, int] = {}
     n = 400
-    for ratings in weighted_studies(n, NONE, n_items=30, n_raters=40):
+    for ratings in weighted_studies(n, NONE, MARGINS):
         asked: dict[str, Any] = {"permutations": 59, "interval": "none", "min_group_size": 2, "correction": "none"}
         asked |= {"max_permutations": 59}
         for lens in (pv.cohesion, pv.variation):
@@ -465,28 +461,29 @@ def test_shuffles_of_weighted_raters_keep_their_error_rate(by: str) -> None:
 
 @pytest.mark.claims
 def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
-    """Of 300 studies at least 92 % of intervals hold the value of the population; those of unweighted values miss it.
+    """Of 200 studies at least 91 % of intervals hold the value of the population; of unweighted ones fewer do.
 
     The population's alpha and leniency come from very many raters in its own shares, without a line of the package.
+    A true rate of .95 falls below 91 % in 1 of 100 such tests, one of .87 in 95.
     """
     rng = np.random.default_rng(11)
     truths = []
     for _ in range(20):
-        scores, _, old = panel(rng, 2000, 400, SOME, 0.5, 0.4)
+        scores, cells = panel(rng, 1000, 2000, SOME, POPULATION)
+        old = cells[:, 1] == "old"
         within, whole = scores.var(axis=1, ddof=1).mean(), scores.var()
         truths.append((1 - within / whole, scores[:, old].mean() - scores[:, ~old].mean()))
     alpha, leniency = np.mean(truths, axis=0)
-    held: dict[str, int] = {"irr": 0, "leniency": 0, "irr, unweighted": 0}
-    n = 300
-    for ratings in weighted_studies(n, SOME):
-        asked: dict[str, Any] = {"permutations": 0, "min_group_size": 2}
-        for name, own in (("irr", ratings), ("irr, unweighted", ratings.unweighted())):
-            row = pv.cohesion(own, [], level="interval", **asked).row("all", "all", "irr")
-            held[name] += (row.ci_low or 0.0) <= alpha <= (row.ci_high or 0.0)
-        row = pv.variation(ratings, "age", **asked).row("age", "old", "leniency")
-        held["leniency"] += (row.ci_low or 0.0) <= leniency <= (row.ci_high or 0.0)
-    rates = {name: Rate(times, n) for name, times in held.items()}
+    n, held = 200, {"irr": 0, "leniency": 0, "leniency, unweighted": 0}
+    asked: dict[str, Any] = {"permutations": 0, "min_group_size": 2}
+    for ratings in weighted_studies(n, SOME, JOINT):
+        row = pv.cohesion(ratings, [], level="interval", **asked).row("all", "all", "irr")
+        held["irr"] += (row.ci_low or 0.0) <= alpha <= (row.ci_high or 0.0)
+        for name, own in (("leniency", ratings), ("leniency, unweighted", ratings.unweighted())):
+            row = pv.variation(own, "age", **asked).row("age", "old", "leniency")
+            held[name] += (row.ci_low or 0.0) <= leniency <= (row.ci_high or 0.0)
+    rates = {name: Rate(int(times), n) for name, times in held.items()}
     shown = {name: str(rate) for name, rate in rates.items()}
-    assert rates["irr"].share >= 0.92, shown
-    assert rates["leniency"].share >= 0.92, shown
-    assert rates["irr, unweighted"].share < rates["irr"].share, shown
+    assert rates["irr"].share >= 0.91, shown
+    assert rates["leniency"].share >= 0.91, shown
+    assert rates["leniency, unweighted"].share < rates["leniency"].share - 0.1, shown

@@ -160,7 +160,8 @@ class Agreement:
 
     def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the statistics that are functions of counts, each draws × groups × parts."""
-        varies = draws.resample in ("raters", "both")
+        weighted = len(self.grouping.weights) > 0  # then there are always weights, also where each draw has the same
+        varies = raters.shape[1] > 0 and (not weighted or draws.resample in ("raters", "both"))
         if draws.kind == "units" and varies:
             return self._named(self._without_raters(part, draws, raters))
         shuffled = draws.kind == "permuted" and draws.last > 1
