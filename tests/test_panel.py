@@ -239,6 +239,13 @@ def test_a_crossing_is_met_as_one_margin() -> None:
     assert found.panel.to_frame()["value"].to_list() == ["a × x", "a × y", "b × x", "b × y"]
 
 
+def test_a_name_with_a_comma_may_be_an_attribute_of_its_own() -> None:
+    attributes: dict[str, Any] = {"a, b": ["x, y", "x, y", "z", "z"]}
+    ratings = study(**attributes)
+    found = ratings.weighted({"a, b": {"x, y": 0.6, "z": 0.4}})
+    np.testing.assert_allclose(weights_of(found), [1.2, 1.2, 0.8, 0.8])
+
+
 @pytest.mark.parametrize("given", [3, None, ["a"], {"g": 0.5}, {}])
 def test_what_is_not_a_population_is_told(given: Any) -> None:
     with pytest.raises(InputError):

@@ -461,10 +461,11 @@ def test_shuffles_of_weighted_raters_keep_their_error_rate(by: str) -> None:
 
 @pytest.mark.claims
 def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
-    """Of 200 studies at least 91 % of intervals hold the value of the population; of unweighted ones fewer do.
+    """Of 200 studies at least 91 % of intervals hold the value of the population, and weights take the bias away.
 
     The population's alpha and leniency come from very many raters in its own shares, without a line of the package.
-    A true rate of .95 falls below 91 % in 1 of 100 such tests, one of .87 in 95.
+    A true rate of .95 falls below 91 % in 1 of 100 such tests, one of .87 in 95. Leniency is over-covered: raking fixes
+    how many women there are, while an interval allows for other numbers.
     """
     rng = np.random.default_rng(11)
     truths = []
@@ -474,16 +475,16 @@ def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
         within, whole = scores.var(axis=1, ddof=1).mean(), scores.var()
         truths.append((1 - within / whole, scores[:, old].mean() - scores[:, ~old].mean()))
     alpha, leniency = np.mean(truths, axis=0)
-    n, held = 200, {"irr": 0, "leniency": 0, "leniency, unweighted": 0}
+    n, held, off = 200, {"irr": 0, "leniency": 0}, []
     asked: dict[str, Any] = {"permutations": 0, "min_group_size": 2}
     for ratings in weighted_studies(n, SOME, JOINT):
-        row = pv.cohesion(ratings, [], level="interval", **asked).row("all", "all", "irr")
-        held["irr"] += (row.ci_low or 0.0) <= alpha <= (row.ci_high or 0.0)
-        for name, own in (("leniency", ratings), ("leniency, unweighted", ratings.unweighted())):
-            row = pv.variation(own, "age", **asked).row("age", "old", "leniency")
-            held[name] += (row.ci_low or 0.0) <= leniency <= (row.ci_high or 0.0)
+        agreeing = pv.cohesion(ratings, [], level="interval", **asked).row("all", "all", "irr")
+        higher = pv.variation(ratings, "age", **asked).row("age", "old", "leniency")
+        for truth, row in ((alpha, agreeing), (leniency, higher)):
+            held[row.statistic] += (row.ci_low or 0.0) <= truth <= (row.ci_high or 0.0)
+        off.append((higher.value - leniency, (higher.unweighted or 0.0) - leniency))
     rates = {name: Rate(int(times), n) for name, times in held.items()}
-    shown = {name: str(rate) for name, rate in rates.items()}
-    assert rates["irr"].share >= 0.91, shown
-    assert rates["leniency"].share >= 0.91, shown
-    assert rates["leniency, unweighted"].share < rates["leniency"].share - 0.1, shown
+    assert all(rate.share >= 0.91 for rate in rates.values()), {name: str(rate) for name, rate in rates.items()}
+    bias, error = np.mean(off, axis=0), np.std(off, axis=0) / math.sqrt(n)
+    assert abs(bias[0]) < 3 * error[0] + 0.01  # which the truth may be off
+    assert abs(bias[1]) > 10 * error[1] + 0.01

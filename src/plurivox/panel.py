@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import CROSS, Axis, withholding
+from plurivox.axis import CROSS, MIN_GROUP_SIZE, Axis, withholding
+from plurivox.cards import card, plain_grid
 from plurivox.engine.withholding import too_small
 from plurivox.errors import NeedsRatersError, SelectionError, few
 from plurivox.quoting import short
@@ -221,6 +222,24 @@ class Panel:
             found.append(f"Without trimming, {who} would weigh more than {self.trim:g} times the mean.")
         return found
 
+    def _repr_html_(self) -> str:
+        """Show panel against population in a notebook, small groups withheld."""
+        found = self.summary(MIN_GROUP_SIZE)
+        rows = [
+            [
+                cell.attribute, cell.value, "–" if cell.n_raters is None else f"{cell.n_raters:,}",
+                "–" if cell.panel_share is None else f"{cell.panel_share:.1%}", f"{cell.population_share:.1%}",
+                "–" if cell.mean_weight is None else f"{cell.mean_weight:.2f}",
+            ]
+            for cell in found.cells
+        ]  # fmt: skip
+        grid = plain_grid(["attribute", "value", "raters", "panel", "population", "weight of each"], rows)
+        said = (
+            f"{found.n_raters:,} raters · design effect {found.design_effect:.2f} · {found.effective_raters:,.1f} "
+            "effective raters"
+        )
+        return card(type(self).__name__, said, grids=[grid], more="to_frame()")
+
     def __repr__(self) -> str:
         return (
             f"<Panel of {self.n_raters:,} raters weighted to {self.population.source}: design effect "
@@ -229,7 +248,7 @@ class Panel:
 
 
 def split(name: str) -> tuple[str, ...]:
-    """Return the attributes of a crossing, written with × or a comma; of another name, itself.
+    """Return the attributes of a crossing, or the parts of its values, written with × or a comma; else itself.
 
     Examples
     --------
@@ -279,7 +298,8 @@ def _margin(ratings: Ratings, target: Target, rated: NDArray[np.bool_], source: 
     axis = Axis.of(ratings, attributes, min_group_size=1)
     codes = np.where(rated, axis.codes, -1)
     n = np.bincount(codes[codes >= 0], minlength=len(axis))
-    shares = _matched(target, [group for group, size in zip(axis.groups, n, strict=True) if size], source)
+    groups = [group for group, size in zip(axis.groups, n, strict=True) if size]
+    shares = _matched(target, groups, source, n_parts=len(attributes))
     places = np.full(len(axis) + 1, -1, np.int32)  # the last is that of raters without a value
     for at, group in enumerate(shares):
         places[axis.groups.index(group)] = at
@@ -298,9 +318,9 @@ def _raters(n: int) -> str:
     return "1 rater has" if n == 1 else f"{n:,} raters have"
 
 
-def _matched(target: Target, groups: Sequence[str], source: str) -> dict[str, float]:
+def _matched(target: Target, groups: Sequence[str], source: str, *, n_parts: int) -> dict[str, float]:
     """Return the share of each group that raters form, or raise if a group or a share has no counterpart."""
-    exact = {_crossed(value, target): value for value in target.shares}
+    exact = {_crossed(value, n_parts): value for value in target.shares}
     folded: dict[str, list[str]] = {}
     for text, value in exact.items():
         folded.setdefault(_folded(text), []).append(value)
@@ -327,11 +347,10 @@ def _matched(target: Target, groups: Sequence[str], source: str) -> dict[str, fl
     return found
 
 
-def _crossed(value: str, target: Target) -> str:
-    """Return a value of a crossing as axes write it."""
-    n = len(target.parts)
-    parts = [part.strip() for part in value.split("×" if "×" in value else ",")]
-    return CROSS.join(parts) if n > 1 and len(parts) == n else value
+def _crossed(value: str, n_parts: int) -> str:
+    """Return a value of a crossing of so many attributes as axes write it."""
+    parts = split(value)
+    return CROSS.join(parts) if n_parts > 1 and len(parts) == n_parts else value
 
 
 def _folded(value: str) -> str:
