@@ -281,6 +281,12 @@ def test_weights_stay_with_raters_and_come_back_to_a_mean_of_1() -> None:
     found = study(g=list("aaab"), h=list("xyxy")).weighted({"g": {"a": 0.5, "b": 0.5}})
     part = found.where(raters={"h": "y"})
     np.testing.assert_allclose(weights_of(part), [0.5, 1.5])
+    assert part.panel.to_frame().select("value", "n_raters", "weighted_share").rows() == [
+        ("a", 1, pytest.approx(0.25)), ("b", 1, pytest.approx(0.75)),
+    ]  # fmt: skip
+    assert part.panel.effective_raters == pytest.approx(4 / 2.5)
+    assert found.where(raters={"g": "a"}).panel.to_frame()["n_raters"].to_list() == [3, 0]
+    assert repr(part).endswith(", weighted>")
     assert weights_of(found.where(items={"item": "0"})) == weights_of(found)
     assert found.recode("0-1=no,2=yes").weights is not None
     assert found.with_poles(("low", "high")).panel is found.panel
@@ -369,6 +375,7 @@ def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
     [
         (("describe", "ratings.csv", "--trim", "3"), "--trim is about weights: give the population with --weights"),
         (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
+        (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
         (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights is about an analysis"),
     ],
 )  # fmt: skip

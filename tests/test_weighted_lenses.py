@@ -388,6 +388,25 @@ def test_what_is_shown_of_a_panel_with_few_raters_tells_little_of_them() -> None
     assert shown.effective_raters == round(40 / shown.design_effect)
 
 
+def test_the_report_begins_with_how_ratings_were_weighted() -> None:
+    from plurivox.report.build import brief_of
+    from plurivox.report.parts import DataTable
+    from plurivox.report.sections import methods, study
+    from plurivox.report.settings import ReportSettings
+    from plurivox.study import Study
+
+    brief = brief_of(Study(raked()), ReportSettings.from_dict({"by": "age"}))
+    assert brief.remarks[0].startswith("Raters are weighted by gender")
+    first = study.section(brief).blocks[0]
+    assert isinstance(first, DataTable)
+    assert first.title == "How the ratings were weighted"
+    assert first.frame["population"].to_list() == [0.3, 0.7]
+    assert first.frame["weighted"].to_list() == pytest.approx([0.3, 0.7])
+    assert "All raters count alike in what these lenses say: " in first.note
+    said = [block for block in methods.section(brief).more if isinstance(block, DataTable)]
+    assert "population, at most 5 times the mean" in said[0].frame["value"].to_list()
+
+
 def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld() -> None:
     from plurivox.lenses.variation.tables import NOT_BOTH, notes
 

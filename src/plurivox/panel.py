@@ -174,8 +174,9 @@ class Panel:
                 own = whole & (margin.codes == at)
                 n, weight = int(np.count_nonzero(own)), float(self.raked.weights[own].sum())
                 row = {"attribute": margin.name, "value": value, "population_share": float(share)}
-                row |= {"weighted_share": weight / float(self.raked.weights[whole].sum())}
-                told = {"n_raters": n, "panel_share": n / int(np.count_nonzero(whole)), "mean_weight": weight / n}
+                row |= {"weighted_share": weight / max(float(self.raked.weights[whole].sum()), 1e-300)}
+                told: dict[str, Any] = {"n_raters": n, "panel_share": n / max(int(np.count_nonzero(whole)), 1)}
+                told |= {"mean_weight": weight / n if n else None}
                 rows.append({**row, **(dict.fromkeys(told) if axis.untold[at] else told)})
         schema = {
             "attribute": pl.String, "value": pl.String, "n_raters": pl.Int64, "panel_share": pl.Float64,
@@ -190,10 +191,16 @@ class Panel:
             for margin in self.margins:
                 codes = np.where(self.rated & self.raked.known, margin.codes, -1).astype(np.int32)
                 sizes = np.bincount(codes[codes >= 0], minlength=len(margin.values))
-                small = too_small(sizes, least)
+                small = too_small(sizes, least) & (sizes > 0)
                 axes.append(Axis(margin.name, split(margin.name), margin.values, codes, sizes, small, least, small))
             self._axes[least] = withholding(axes)
         return self._axes[least]
+
+    def of(self, raters: NDArray[np.bool_], weights: NDArray[np.float64]) -> Panel:
+        """Return what is left of it with some of the raters, whose weights have come back to a mean of 1."""
+        raked = Raked(weights, self.raked.known[raters], self.raked.trimmed[raters])
+        margins = tuple(replace(margin, codes=margin.codes[raters]) for margin in self.margins)
+        return replace(self, margins=margins, raked=raked, rated=self.rated[raters], _axes={})
 
     def summary(self, min_group_size: int = 1) -> PanelSummary:
         """Return what is shown of it; groups that are too small, and what would reveal them, are withheld."""
