@@ -177,7 +177,7 @@ class Panel:
                 row |= {"weighted_share": weight / max(float(self.raked.weights[whole].sum()), 1e-300)}
                 told: dict[str, Any] = {"n_raters": n, "panel_share": n / max(int(np.count_nonzero(whole)), 1)}
                 told |= {"mean_weight": weight / n if n else None}
-                rows.append({**row, **(dict.fromkeys(told) if axis.untold[at] else told)})
+                rows.append({**row, **(dict.fromkeys(told) if axis.untold[at] and min_group_size > 1 else told)})
         schema = {
             "attribute": pl.String, "value": pl.String, "n_raters": pl.Int64, "panel_share": pl.Float64,
             "population_share": pl.Float64, "weighted_share": pl.Float64, "mean_weight": pl.Float64,
@@ -191,7 +191,7 @@ class Panel:
             for margin in self.margins:
                 codes = np.where(self.rated & self.raked.known, margin.codes, -1).astype(np.int32)
                 sizes = np.bincount(codes[codes >= 0], minlength=len(margin.values))
-                small = too_small(sizes, least) & (sizes > 0)
+                small = too_small(sizes, least)
                 axes.append(Axis(margin.name, split(margin.name), margin.values, codes, sizes, small, least, small))
             self._axes[least] = withholding(axes)
         return self._axes[least]
