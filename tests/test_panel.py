@@ -232,6 +232,13 @@ def test_values_match_without_case_and_with_any_dash() -> None:
     np.testing.assert_allclose(weights_of(found), [0.8, 0.8, 1.2, 1.2])
 
 
+def test_two_spellings_of_one_value_among_raters_are_not_both_the_same_share() -> None:
+    ratings = study(g=["Woman", "woman", "Man", "Man"])
+    with pytest.raises(SelectionError, match="there is no share for g = 'woman'"):
+        ratings.weighted({"g": {"Woman": 0.5, "Man": 0.5}})
+    assert ratings.weighted({"g": {"Woman": 0.25, "woman": 0.25, "Man": 0.5}}).panel.design_effect == pytest.approx(1)
+
+
 def test_a_crossing_is_met_as_one_margin() -> None:
     ratings = study(g=list("aabb"), h=list("xyxy"))
     found = ratings.weighted({"g,h": {"a,x": 0.1, "a,y": 0.2, "b,x": 0.3, "b,y": 0.4}})
@@ -316,6 +323,10 @@ def test_a_packed_study_is_weighted_when_it_is_opened(tmp_path: Path) -> None:
     shares = {"g": {"a": 0.5, "b": 0.5}}
     assert weights_of(packed.weighted(shares)) == weights_of(ratings.weighted(shares))
     assert packed.weighted(shares).in_memory().weights is not None
+    asked: dict[str, Any] = {"permutations": 9, "min_group_size": 1}
+    for lens in (pv.cohesion, pv.variation):
+        found = [lens(one.weighted(shares), "g", **asked).to_frame() for one in (packed, ratings)]
+        assert found[0].equals(found[1])
 
 
 def test_weighted_counts_of_whole_weights_are_those_of_repeated_raters() -> None:

@@ -332,9 +332,9 @@ def _matched(target: Target, groups: Sequence[str], source: str, *, n_parts: int
     for text, value in exact.items():
         folded.setdefault(_folded(text), []).append(value)
     found, used = {}, set()
-    for group in groups:
+    for group in sorted(groups, key=lambda one: one not in exact):
         near = [exact[group]] if group in exact else folded.get(_folded(group), [])
-        if len(near) != 1:
+        if len(near) != 1 or near[0] in used:
             raise SelectionError(
                 f"there is no share for {target.name} = '{short(group)}', which raters have; there are shares for: "
                 f"{few(list(target.shares), 10)}",
@@ -351,7 +351,7 @@ def _matched(target: Target, groups: Sequence[str], source: str, *, n_parts: int
                 source=source, column="value",
                 hint="Join it with another value in both tables, or leave this margin out.",
             )  # fmt: skip
-    return found
+    return {group: found[group] for group in groups}
 
 
 def _crossed(value: str, n_parts: int) -> str:
