@@ -459,8 +459,9 @@ def weighted_studies(n: int, true: dict[str, float], population: Any, n_items: i
 @pytest.mark.claims
 @pytest.mark.parametrize("by", ["gender", "age", "hand"])
 def test_shuffles_of_weighted_raters_keep_their_error_rate(by: str) -> None:
-    """Of 400 studies without any difference p ≤ .05 in 5 %; a rate of .10 or more, or of .01, would be noticed.
+    """Of 400 studies without any difference p ≤ .05 in 5 %; a rate of .12 or more, or of .01, would be noticed.
 
+    Thirty rates are looked at, so that one is too high from 3.3 standard errors on: 34 of 400.
     If weights stayed with raters while groups are shuffled, alpha of a raked attribute would hardly ever be
     significant: the groups of the panel have like weights within, shuffled ones would not, and vary more.
     """
@@ -476,7 +477,7 @@ def test_shuffles_of_weighted_raters_keep_their_error_rate(by: str) -> None:
     rates = {name: Rate(times, n) for name, times in small.items()}
     assert {"irr", "xrr", "gai", "plurality_size", "leniency", "dominance"} <= rates.keys()
     shown = {name: str(rate) for name, rate in rates.items()}
-    assert all(rate.low <= 0.05 for rate in rates.values()), shown
+    assert all(rate.times <= n * 0.05 + 3.3 * math.sqrt(n * 0.05 * 0.95) for rate in rates.values()), shown
     assert rates["irr"].high >= 0.05, shown
     assert rates["leniency"].high >= 0.05, shown
 
