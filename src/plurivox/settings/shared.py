@@ -216,7 +216,6 @@ level = _shared(
 """How far apart points are: ``level: Any``, a name or a matrix, which is checked with the scale."""
 
 
-
 def _tolerance(value: float) -> None:
     if not 0 <= value < 0.5:
         raise ValueError("Give a number from 0 to below 0.5, such as 0.1.")

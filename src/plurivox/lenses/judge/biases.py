@@ -1,7 +1,8 @@
 """Bias: how far answers are above ratings of the same items, for all raters, each group, and each part of the items.
 
 Two questions are asked of each. Is the mean difference other than 0? And is it more than what single raters have, each
-beside the others? A judge that is like a rater drawn at random is off by as much as raters are, so only both make a bias.
+beside the others? A judge that is like a rater drawn at random is off by as much as raters are, so only both together
+make a bias.
 """
 
 from __future__ import annotations

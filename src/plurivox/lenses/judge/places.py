@@ -110,9 +110,7 @@ def position_bias(answers: Answers, v: int, seed: int) -> Places:
         draws = _drawn(shown, n_points, n, seed)
         reached = _p(observed, expected, draws)
     value, chance = (float(np.mean(_moved(one, expected))) / n_answers for one in (observed, draws))
-    return Places(
-        value, chance, reached, n, n_items, n_answers, tuple(observed.tolist()), tuple(expected.tolist())
-    )
+    return Places(value, chance, reached, n, n_items, n_answers, tuple(observed.tolist()), tuple(expected.tolist()))
 
 
 def _shown(answers: Answers, v: int) -> _Shown | str:

@@ -12,8 +12,6 @@ import polars as pl
 
 from plurivox.lenses.judge.quantities import FIELDS, NAMES
 
-FAILED = 4
-"""How a command ends whose result does not meet what was required."""
 REQUIREMENTS = {
     "model": pl.String, "prompt": pl.String, "requirement": pl.String, "value": pl.Float64, "holds": pl.Boolean,
     "why": pl.String,
@@ -123,3 +121,8 @@ def check(texts: Iterable[str], card: pl.DataFrame, biases: pl.DataFrame) -> pl.
             checked = need.checked(rows.get((model, prompt, need.name, need.part)))
             found.append((model, prompt, need.text, *checked))
     return pl.DataFrame(found, schema=REQUIREMENTS, orient="row")
+
+
+def failures(found: Any) -> list[str]:
+    """Return a sentence for each requirement that a judge card does not meet."""
+    return list(found.failures())

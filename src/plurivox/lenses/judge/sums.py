@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import raters_who_rated
-from plurivox.engine.jackknife import LeftOut, RaterUnits, number_of_blocks, rating_blocks, without_items, without_raters
+from plurivox.engine.jackknife import (
+    LeftOut,
+    RaterUnits,
+    number_of_blocks,
+    rating_blocks,
+    without_items,
+    without_raters,
+)
 from plurivox.engine.part import Part
 from plurivox.engine.run import Contribution, Finish, Sums, Values, run, total
 from plurivox.engine.running import Running
@@ -21,7 +28,7 @@ from plurivox.statistics.cohesion import parts as cohesion
 from plurivox.statistics.levels import Level
 
 RESAMPLED = (
-    "agreement", "human_agreement", "gap", "half_gap", "distance", "human_distance", "constant_distance",
+    "agreement", "human_agreement", "relative", "half_gap", "distance", "human_distance", "constant_distance",
     "marginal_distance", "lead", "same",
 )  # fmt: skip
 """Values with an interval, in the order of the last dimension: see :class:`AgreementFinish`."""
@@ -131,7 +138,8 @@ class Agreements:
         )  # fmt: skip
         voices = [one.in_each(part, draws) for one in self.judged.within(part)]
         cell = part.item_of_each() * n_points + part.scores
-        votes, before = np.zeros(0), None
+        votes: NDArray[Any] = np.zeros(0)
+        before: Floats | None = None
         for d, weight in enumerate(weights_in(part, draws, self.n_blocks)):
             if weight is not before or d == 0:
                 votes = np.bincount(cell, weight, minlength=part.n_items * n_points).reshape(part.n_items, n_points)
@@ -162,7 +170,7 @@ class Agreements:
         self, sums: Sums, at: tuple[int, int], asked: Asked, n: Floats, m: Floats, flat: Floats,
         humans: tuple[Floats, ...], pairs: tuple[float, ...],
     ) -> None:  # fmt: skip
-        """Add what a voice has in a draw: ``far`` is Σ distance, items, Σ distance and sameness of pairs, their items."""
+        """Add what a voice has in a draw; ``far`` is Σ distance, items, then Σ distance and sameness of pairs, items."""
         rated = m > 0
         answers = asked.counts[rated].astype(float)
         size = answers.sum(axis=1)
@@ -177,10 +185,10 @@ class Agreements:
 class AgreementFinish:
     """From sums to :data:`RESAMPLED`: draws × voices × values.
 
-    Agreement is XRR between the voice and the raters, that of humans Krippendorff's alpha on the same items; ``gap`` is
-    the one less the other, ``half_gap`` less :data:`ENOUGH` of it. Distances are means over items of how far a voice,
-    another rater, the best constant and a draw from all votes are from a rater; ``lead`` is how much nearer the voice
-    is than the constant. ``same`` is how often two raters say the same.
+    Agreement is XRR between the voice and the raters, that of humans Krippendorff's alpha on the same items;
+    ``relative`` is the one divided by the other, ``half_gap`` the one less :data:`ENOUGH` of the other. Distances are
+    means over items of how far a voice, another rater, the best constant and a draw from all votes are from a rater;
+    ``lead`` is how much nearer the voice is than the constant. ``same`` is how often two raters say the same.
     """
 
     level: Level
@@ -191,11 +199,13 @@ class AgreementFinish:
         own = cohesion.xrr_from(sums["crossed"], sums["own"], sums["other"], self.level, self.values)
         humans = cohesion.alpha_from(sums["coincident"], self.level, self.values)
         far, items, apart, same, pairs = np.moveaxis(sums["far"], -1, 0)
-        distance, apart, same = (cohesion.ratio(above, below) for above, below in ((far, items), (apart, pairs), (same, pairs)))
+        distance, apart, same = (cohesion.ratio(*one) for one in ((far, items), (apart, pairs), (same, pairs)))
         constants = constant_distances(sums)
         best = _least(constants)
         marginal = (constants * shares_of(sums["other"])).sum(axis=-1)
-        found = (own, humans, own - humans, own - ENOUGH * humans, distance, apart, best, marginal, best - distance, same)
+        relative = cohesion.ratio(own, np.where(humans > cohesion.ROUNDING, humans, np.nan))
+        gap, lead = own - ENOUGH * humans, best - distance
+        found = (own, humans, relative, gap, distance, apart, best, marginal, lead, same)
         return np.stack(found, axis=-1)
 
 
@@ -268,7 +278,9 @@ class Levels:
         inside = group >= 0
         cell, score = (item * self.n_groups + group)[inside], score[inside]
         size = part.n_items * self.n_groups
-        before, n, mean = None, np.zeros(0), np.zeros(0)
+        n: NDArray[Any] = np.zeros(0)
+        mean: NDArray[Any] = np.zeros(0)
+        before: Floats | None = None
         for d, weight in enumerate(weights_in(part, draws, self.n_blocks)):
             if weight is not before or d == 0:
                 own = None if weight is None else weight[inside]
@@ -289,7 +301,9 @@ class Levels:
         whole = np.stack([above.sum(axis=0), rated.sum(axis=0)], axis=-1)
         if self.codes is not None or not self.n_subsets:
             return whole
-        each = [np.bincount(subset, one[:, 0], minlength=self.n_subsets + 1)[: self.n_subsets] for one in (above, rated)]
+        each = [
+            np.bincount(subset, one[:, 0], minlength=self.n_subsets + 1)[: self.n_subsets] for one in (above, rated)
+        ]
         return np.concatenate([whole, np.stack(each, axis=-1)])
 
 
