@@ -36,7 +36,7 @@ class Quantity(NamedTuple):
 QUANTITIES = (
     Quantity(
         "agreement", "agreement with a rater",
-        "XRR of the model and a rater, 0 where they agree by chance; beside it Krippendorff's alpha of raters", "higher",
+        "XRR of the model and a rater, 0 by chance; beside it Krippendorff's alpha of raters", "higher",
     ),
     Quantity(
         "relative", "… as a share of raters' own",
@@ -44,7 +44,7 @@ QUANTITIES = (
     ),
     Quantity(
         "distance", "distance from a rater",
-        "mean distance between an answer and a rating of the same item; beside it that of two raters", "lower", "points",
+        "mean distance between an answer and a rating of the same item; beside it two raters", "lower", "points",
     ),
     Quantity(
         "lead", "nearer than the best constant", "how much nearer it is to a rater than the best constant answer",
@@ -56,7 +56,7 @@ QUANTITIES = (
         "share of items on which it is at least as near to the others as a rater is", "higher",
     ),
     Quantity(
-        "bias", "bias", "mean answer less mean rating of the same items; beside it what nine of ten raters have", "zero",
+        "bias", "bias", "mean answer less mean rating of the same items; beside it nine of ten raters", "zero",
         "points",
     ),
     Quantity(
@@ -76,8 +76,8 @@ QUANTITIES = (
     Quantity("refused", "refused", "share of the items asked that it refused to answer", "lower"),
     Quantity("unreadable", "unreadable", "share of the items asked whose answer cannot be read", "lower"),
     Quantity(
-        "worth", "worth in ratings", "how many further human ratings its answers are worth for the mean score", "higher",
-        "ratings",
+        "worth", "worth in ratings", "how many further human ratings its answers are worth for the mean score",
+        "higher", "ratings",
     ),
 )  # fmt: skip
 NAMES = tuple(one.name for one in QUANTITIES)

@@ -170,7 +170,7 @@ class Agreements:
         self, sums: Sums, at: tuple[int, int], asked: Asked, n: Floats, m: Floats, flat: Floats,
         humans: tuple[Floats, ...], pairs: tuple[float, ...],
     ) -> None:  # fmt: skip
-        """Add what a voice has in a draw; ``far`` is Σ distance, items, then Σ distance and sameness of pairs, items."""
+        """Add what a voice has in a draw; ``far``: Σ distance, items, then Σ distance and sameness of pairs, items."""
         rated = m > 0
         answers = asked.counts[rated].astype(float)
         size = answers.sum(axis=1)
