@@ -38,7 +38,10 @@ FEW = 3
 
 
 class Reason(NamedTuple):
-    """A reason: the sentence, which way it points (``"for"``, ``"against"``, ``"open"``), and what it is about."""
+    """A reason: the sentence, which way it points (``"for"``, ``"against"``, ``"open"``), and what it is about.
+
+    ``short`` and ``amount`` say the same of answers in a few words.
+    """
 
     text: str
     points: str
@@ -47,6 +50,8 @@ class Reason(NamedTuple):
     axis: str = "all"
     group: str = "all"
     subset: str = "all"
+    short: str = ""
+    amount: str = ""
 
 
 class Verdict(NamedTuple):
@@ -186,21 +191,30 @@ def _where(found: JudgeCard, one: dict[str, Any]) -> str:
 
 
 def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
+    """Say by how much answers are above or below ratings, beside what single raters are."""
     poles = Poles.of(found.settings)
     whom = "raters" if one["axis"] == "all" else f"raters with {named(one['axis'], one['group'])}"
     where = "" if one["subset"] == "all" else f" items with {_where(found, one)}"
     way = poles.more if one["value"] > 0 else "lower" if poles.more == "higher" else f"less {poles.high}"
-    much = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)} {way} than {whom} do on average"
-    key = {"axis": one["axis"], "group": one["group"], "subset": one["subset"]}
-    off = ""
-    if one["humans_low"] is not None:
-        off = f" (nine of ten: {one['humans_low']:+.2f} to {one['humans_high']:+.2f})"
+    amount = f"{abs(one['value']):.2f} points"
+    much = f"{amount}{_ends(one, turn=one['value'] < 0)} {way} than {whom} do on average"
+    key = {
+        "axis": one["axis"], "group": one["group"], "subset": one["subset"], "amount": f"by {amount}",
+        "short": f"are {way} than the scores of {whom}{' on' if where else ''}{where}",
+    }  # fmt: skip
     if one["biased"]:
-        beyond = f"{p_text(one['p_beyond'])}, which is more than single raters are off{off}"
-        text = f"It is biased: it rates{where} {much}, {beyond}."
-        return Reason(text, "against", "bias", one["p_beyond"], **key)
-    text = f"It rates{where} {much}, {p_text(one['p_adjusted'])}, though no more than single raters are off{off}."
+        beyond = f"{p_text(one['p_beyond'])}, which is more than single raters are off{_usual(one)}"
+        return Reason(f"It is biased: it rates{where} {much}, {beyond}.", "against", "bias", one["p_beyond"], **key)
+    inside = one["humans_low"] is not None and one["humans_low"] <= one["value"] <= one["humans_high"]
+    beside = "; single raters are off by as much" if inside else "; that single raters are off by less is not certain"
+    text = f"It rates{where} {much}, {p_text(one['p_adjusted'])}{beside}{_usual(one)}."
     return Reason(text, "against", "bias", one["p_adjusted"], **key)
+
+
+def _usual(one: dict[str, Any]) -> str:
+    if one["humans_low"] is None:
+        return ""
+    return f" (nine of ten by {one['humans_low']:+.2f} to {one['humans_high']:+.2f})"
 
 
 def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
@@ -214,7 +228,8 @@ def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) ->
         f"It likes places: the option shown at place {place['place']} has {place['share']:.0%} of its answers, where "
         f"{place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
     )
-    yield Reason(text, "against", "position_bias", one["p_adjusted"])
+    short = "depend on where options stand"
+    yield Reason(text, "against", "position_bias", one["p_adjusted"], short=short, amount=f"{one['value']:.0%} of them")
 
 
 def _wavers(cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from plurivox.answers import Voice
-from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, Reason, Verdict
+from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, Reason, Verdict
 from plurivox.results.result import Statement
 from plurivox.results.wording import counted, resampled
 
@@ -32,7 +32,7 @@ def _verdict(voice: Voice, verdict: Verdict) -> Statement:
     weight = {GOOD: 2.6, NOT: 2.5}.get(verdict.kind, 2.4)
     return Statement(
         text, weight, statistic="verdict", subject=str(voice), short=MEANING[verdict.kind],
-        standing="" if verdict.kind in (GOOD, NOT) else "open",
+        standing="open" if verdict.kind == UNDECIDED else "",
     )  # fmt: skip
 
 
@@ -56,16 +56,13 @@ def _is_claim(one: Reason) -> bool:
 def _claim(found: JudgeCard, voice: Voice, one: Reason) -> Statement:
     """Return a bias as a claim of its own, which a report can correct once more."""
     n = found.biases().height + found.places().n_unique(["model", "prompt"])
-    how = (
-        "orders of options shuffled between items"
-        if one.quantity == "position_bias"
-        else f"t of the jackknife over {resampled(found.settings)}"
-    )
-    short = "chooses options for where they stand" if one.quantity == "position_bias" else "rates off from raters"
+    how = f"t of the jackknife over {resampled(found.settings)}"
+    if one.quantity == "position_bias":
+        how = "orders of options shuffled between items"
     return Statement(
         f"{voice}: {one.text[0].lower()}{one.text[1:]}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
-        True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=str(voice), short=short,
-        subset=one.subset,
+        True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=f"the answers of {voice}",
+        short=one.short, amount=one.amount, subset=one.subset,
     )  # fmt: skip
 
 

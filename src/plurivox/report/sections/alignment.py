@@ -81,7 +81,7 @@ def section(brief: Brief) -> Section | None:
     """Compare the answers of models with the votes of raters, if there are any."""
     if "answers" not in brief.study.inputs:
         return None
-    axes, remarks = _axes(brief)
+    axes, remarks = compared_axes(brief)
     found = _found(brief, axes)
     findings = findings_of(found, "alignment-dots", _ANCHORS)
     more: list[Block] = [_accounts(found), *_heats(found), *_closest(found), *_answers(found), _alphas(found)]
@@ -132,7 +132,7 @@ def _actions(found: Alignment) -> list[Action]:
 
 def found_in(brief: Brief) -> Alignment:
     """Return what the lens found, as the report asks it."""
-    return _found(brief, _axes(brief)[0])
+    return _found(brief, compared_axes(brief)[0])
 
 
 def _found(brief: Brief, axes: Axes) -> Alignment:
@@ -150,7 +150,7 @@ def _found(brief: Brief, axes: Axes) -> Alignment:
     return found
 
 
-def _axes(brief: Brief) -> tuple[Axes, list[str]]:
+def compared_axes(brief: Brief) -> tuple[Axes, list[str]]:
     """Return the axes whose groups do not overlap, and what is left out."""
     several = [one for one in brief.axes if any(name in brief.asked.several for name in one)]
     if not several:
