@@ -79,8 +79,8 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Any:
                    _panel(points, "points of the scale", width)]  # fmt: skip
     chart = alt.vconcat(*panels, spacing=14).resolve_scale(color="independent", shape="independent")
     words = (
-        f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: what nine of ten "
-        "raters are off, each beside the others. * off for certain, ** and by more than single raters, after correction."
+        f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: what nine of "
+        "ten raters are off, each beside the others. * off for certain, ** and by more than single raters, corrected. "
     )
     left = f"{len(shown)} of {len(voices)} models shown. " if len(shown) < len(voices) else ""
     return themed(chart, _title(found, voices), left + words)

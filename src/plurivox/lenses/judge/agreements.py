@@ -45,9 +45,19 @@ class Measured(NamedTuple):
     def cells(self, v: int, name: str) -> dict[str, Any]:
         """Return a value of a voice with its interval, or why there is none."""
         at, value = _AT[name], float(self.left.observed[v, _AT[name]])
-        why = _undefined(name, float(self.sums["far"][0, v, 1])) if math.isnan(value) else ""
+        why = self._undefined(v, name) if math.isnan(value) else ""
         ends = {"ci_low": float(self.interval.low[v, at]), "ci_high": float(self.interval.high[v, at])}
         return {"value": value, **ends, "note": why}
+
+    def _undefined(self, v: int, name: str) -> str:
+        """Tell why a value is undefined."""
+        if not self.sums["far"][0, v, 1]:
+            return "no item has both a rating and an answer that can be read"
+        if name == "agreement":
+            return "expected disagreement is 0"
+        if math.isnan(self.left.observed[v, _AT["human_agreement"]]):
+            return "no item has two ratings, or ratings do not vary"
+        return "raters do not agree with each other beyond chance"
 
     def humans(self, v: int, name: str) -> dict[str, Any]:
         """Return a value of raters with its interval."""
@@ -115,9 +125,3 @@ def apart(level: Level, n_points: int) -> Floats:
 def largest(values: Floats) -> float:
     """Return the largest of some values, NaN if none is defined."""
     return math.nan if np.isnan(values).all() else float(np.nanmax(values))
-
-
-def _undefined(name: str, n_items: float) -> str:
-    if not n_items:
-        return "no item has both a rating and an answer that can be read"
-    return "expected disagreement is 0" if name == "agreement" else "no item has two ratings, or ratings do not vary"

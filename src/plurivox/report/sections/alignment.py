@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +14,6 @@ from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
 from plurivox.report.making import drawn, findings_of, headline, remarks_of, switched, table, with_text
 from plurivox.report.parts import (
-    CAUTION,
-    Action,
     Block,
     Brief,
     DataTable,
@@ -27,7 +24,6 @@ from plurivox.report.parts import (
     Tile,
     slug,
 )
-from plurivox.results.wording import listed
 from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import LEAST_ITEMS
@@ -94,7 +90,7 @@ def section(brief: Brief) -> Section | None:
     ]
     return Section(
         "alignment", "Whose view models reflect", LEAD, _dots(found), findings, remarks + remarks_of(found), more, "",
-        _tiles(found), _actions(found),
+        _tiles(found),
     )  # fmt: skip
 
 
@@ -116,18 +112,6 @@ def _tiles(found: Alignment) -> list[Tile]:
     name = f"points from the mode of raters: {models[0]['model']}, the nearest model"
     compared = f"{constants[0]['model']}: {constants[0]['value']:.2f}"
     return [Tile(f"{models[0]['value']:.2f}", name, compared, "alignment-dots")]
-
-
-def _actions(found: Alignment) -> list[Action]:
-    """Return which models are no nearer to raters than an answer that judges nothing."""
-    rows = _nearest(found)
-    least = next((row["value"] for row in rows if row["reference"]), math.inf)
-    behind = [row["model"] for row in rows if not row["reference"] and row["value"] >= least]
-    if not behind:
-        return []
-    judge = "judges" if len(behind) == 1 else "judge"
-    text = f"that {listed(behind, 2)} {judge} items: one answer to everything is as near."
-    return [Action(CAUTION, text, "alignment-dots", 3)]
 
 
 def found_in(brief: Brief) -> Alignment:

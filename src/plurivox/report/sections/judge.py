@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from plurivox.answers import Voice
 from plurivox.lenses.alignment.matching import as_answers
 from plurivox.lenses.judge.quantities import OF, QUANTITIES
 from plurivox.lenses.judge.result import JudgeCard
-from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT
+from plurivox.lenses.judge.verdicts import MEANING, NOT
 from plurivox.plots.voices import tidy
 from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
 from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Prose, Section, Terms, slug
@@ -16,16 +17,19 @@ from plurivox.results.wording import listed
 
 LEAD = (
     "Before a model judges in place of people: how it agrees with them, beside how they agree with each other and what "
-    "answers without judgement reach; where it is off; and what could not be tested."
+    "answers without judgement reach; where it is off; and what could not be tested. A judge to trust lies near two "
+    "raters or beyond them, to the right of the best constant in the first rows and to its left in distance; its bias "
+    "is near 0."
 )
 METHODS = (
     "Agreement is that of the model and a rater (XRR), and among raters Krippendorff's alpha on the same items; the "
     "constant is the best of all answers that are always the same, the draw one from all votes, on average over all "
-    "draws. A model can serve as a judge where it may stand in for a rater and nothing speaks against it for certain; "
-    "with care where it agrees with raters beyond chance; and should not where a constant answer is nearer to raters, or "
-    "where it agrees with them less than half as much as they do with each other. A bias is claimed where the mean "
-    "difference from ratings of the same items is certain, over items and raters, and corrected over all models, groups "
-    "and parts (Holm); it is called a bias where it is also more than single raters are off from the others."
+    "draws. A model can serve as a judge where it may stand in for a rater and nothing certain speaks against it; "
+    "with care where it agrees with raters beyond chance; and should not where a constant answer is nearer to raters, "
+    "or where it agrees with them less than half as much as they do with each other. That answers are off is claimed "
+    "where the mean difference from ratings of the same items is certain over items and raters, corrected over all "
+    "models, groups and parts (Holm); it is called a bias where it is also more than single raters are off from the "
+    "others."
 )
 MAX_ROWS = 1000
 _ANCHORS = {"bias": "judge-biases", "position_bias": "judge-places"}
@@ -37,11 +41,10 @@ def section(brief: Brief) -> Section | None:
         return None
     found = found_in(brief)
     findings = [one for one in findings_of(found, "judge-cards", _ANCHORS) if one.said.statistic != "verdict"]
-    said = [one.text for one in found.statements() if one.statistic == "verdict"]
     terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in QUANTITIES)
     more: list[Block] = [_card(found), *_biases(found), *_places(found), Prose(METHODS), Terms(terms)]
     return Section(
-        "judge", "Can a model judge?", LEAD, [*map(Prose, said), *_figures(found)], findings, remarks_of(found), more,
+        "judge", "Can a model judge?", LEAD, _figures(found), findings, remarks_of(found), more,
         actions=_actions(found),
     )  # fmt: skip
 
@@ -57,22 +60,35 @@ def found_in(brief: Brief) -> JudgeCard:
 
 
 def _figures(found: JudgeCard) -> list[Block]:
-    """Return the card of each model."""
-    models = list(dict.fromkeys(voice.model for voice in found.voices))
+    """Return the card of each model, with the verdict on it."""
+    voices: dict[str, list[Voice]] = {}
+    for voice in found.voices:
+        voices.setdefault(voice.model, []).append(voice)
     return switched("judge-cards", "Card of", [
         (model, drawn(
-            "judge_card", found, slug("judge-cards", model), _titled(found, model),
+            "judge_card", found, slug("judge-cards", model), _titled(found, own),
             f"Agreement, standing in, consistency, distance and bias of {model} beside raters, constants and draws.",
-            "A judge to trust lies near two raters or beyond them, right of the best constant in the first rows and left "
-            "of it in distance, and its bias near 0.", model,
+            _reasons(found, own), model,
         ))
-        for model in models
+        for model, own in voices.items()
     ])  # fmt: skip
 
 
-def _titled(found: JudgeCard, model: str) -> str:
-    own = [voice for voice in found.voices if voice.model == model]
-    return f"{model} {MEANING[found.verdict(own[0]).kind]}" if len(own) == 1 else f"{model} with each of its prompts"
+def _titled(found: JudgeCard, voices: list[Voice]) -> str:
+    if len(voices) == 1:
+        return f"{voices[0].model} {MEANING[found.verdict(voices[0]).kind]}"
+    kinds = [f"{voice.prompt}: {found.verdict(voice).kind}" for voice in voices]
+    return f"{voices[0].model} as a judge, by prompt: {listed(kinds, 4)}"
+
+
+def _reasons(found: JudgeCard, voices: list[Voice]) -> str:
+    """Return the reasons of the verdict, those of each prompt after its name."""
+    said = []
+    for voice in voices:
+        verdict = found.verdict(voice)
+        said += [f"{voice.prompt}:"] if len(voices) > 1 else []
+        said += [*verdict.sentences, *verdict.untold]
+    return " ".join(said)
 
 
 def _card(found: JudgeCard) -> DataTable:
@@ -114,14 +130,7 @@ def _places(found: JudgeCard) -> list[Block]:
 
 
 def _actions(found: JudgeCard) -> list[Action]:
-    """Return which models should not judge here, and to look at those with a problem."""
-    kinds = {str(voice): found.verdict(voice).kind for voice in found.voices}
-    out = [name for name, kind in kinds.items() if kind == NOT]
-    good = [name for name, kind in kinds.items() if kind == GOOD]
-    if out:
-        return [Action(CAUTION, f"anything from {listed(out, 2)} in place of raters.", "judge-cards", 2)]
-    return (
-        []
-        if good
-        else [Action(CAUTION, "that a model may judge unchecked: none is without a problem.", "judge-cards", 4)]
-    )
+    """Return which models should not judge here."""
+    out = [str(voice) for voice in found.voices if found.verdict(voice).kind == NOT]
+    text = f"anything from the answers of {listed(out, 2)} in place of ratings."
+    return [Action(CAUTION, text, "judge-cards", 3)] if out else []
