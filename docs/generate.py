@@ -26,6 +26,7 @@ COMMANDS = (
     "scale",
     "score",
     "align",
+    "judge",
     "advise",
     "select",
     "curate",

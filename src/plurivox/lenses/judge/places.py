@@ -117,6 +117,9 @@ def _shown(answers: Answers, v: int) -> _Shown | str:
     """Return what a voice was shown and chose, or why that tells nothing of places."""
     if answers.order is None or not answers.orders:
         return "the order of options is not known"
+    known = sorted(answers.orders)  # rows number orders as they come, and sums must not depend on that
+    rank = {order: at for at, order in enumerate(known)}
+    number_of = np.array([rank[order] for order in answers.orders])
     full = np.array([len(order) == len(answers.scale) for order in answers.orders])
     own = np.flatnonzero((answers.voice == v) & (answers.state == ANSWERED) & (answers.order >= 0))
     own = own[full[answers.order[own]]]
@@ -129,11 +132,12 @@ def _shown(answers: Answers, v: int) -> _Shown | str:
         return f"orders are known for {len(items)} items, and {LEAST_ITEMS} are needed"
     first = np.searchsorted(item, np.arange(len(items)))  # answers are sorted by item
     number = np.arange(len(item)) - first[item]
-    order = np.repeat(answers.order[own][first][:, np.newaxis], int(number.max()) + 1, axis=1).astype(np.int64)
-    order[item, number] = answers.order[own]
-    place = np.zeros((len(answers.orders), len(answers.scale)), dtype=np.int64)
-    for at in np.flatnonzero(full):
-        place[at, list(answers.orders[at])] = np.arange(len(answers.scale))
+    shown = number_of[answers.order[own]]
+    order = np.repeat(shown[first][:, np.newaxis], int(number.max()) + 1, axis=1)
+    order[item, number] = shown
+    place = np.zeros((len(known), len(answers.scale)), dtype=np.int64)
+    for at in np.unique(shown):
+        place[at, list(known[at])] = np.arange(len(answers.scale))
     return _Shown(item.astype(np.int64), number, answers.point[own].astype(np.int64), order, place)
 
 
