@@ -119,7 +119,7 @@ def test_agreement_against_its_definition_and_krippendorff(level: str, seed: int
         for rater, score in own.items():
             table[rater, item] = score if item in given else np.nan
     assert one["humans"] == pytest.approx(
-        krippendorff.alpha(table, level_of_measurement=level, value_domain=list(range(POINTS)))
+        krippendorff.alpha(table, level_of_measurement=level, value_domain=list(range(POINTS)))  # type: ignore[arg-type]
     )
     assert found.value("m", "relative") == pytest.approx(one["value"] / one["humans"])
 

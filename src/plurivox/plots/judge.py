@@ -30,6 +30,7 @@ _LOOKS = {
     DRAWN: (QUIET, "triangle-up"),
 }  # fmt: skip
 _BESIDE = {"humans": RATERS, "constant": CONSTANT, "marginal": DRAWN}
+_TOLD = {"what": "quantity", "of": "for", "value": "amount"}
 _NUMBER = 48  # pixels of the column of values
 _LABEL = 32
 _SCHEMA = {
@@ -45,7 +46,7 @@ def judge_card_data(found: JudgeCard, model: str | None = None) -> pl.DataFrame:
 
     Of bias, ``two raters`` has nine of ten raters between its ends, and no value.
     """
-    rows = [row for voice in _voices(found, model) for row in (*_shares(found, voice), *_points(found, voice))]
+    rows = [row for voice in _shown(found, model) for row in (*_shares(found, voice), *_points(found, voice))]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
     return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
 
@@ -68,7 +69,7 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Any:
     """
     alt = load_altair()
     voices = _voices(found, model)
-    shown = voices[:MOST_CARDS]
+    shown = _shown(found, model)
     cards = [(_shares(found, voice), _points(found, voice)) for voice in shown]
     names = [[mark[3] for mark in marks] for card in cards for marks in card]
     width = min(Rows.listed(unique_labels(dict.fromkeys(own), _LABEL)).plot_width(_NUMBER) for own in names)
@@ -93,6 +94,10 @@ def _voices(found: JudgeCard, model: str | None) -> list[Voice]:
     """Return the models to draw."""
     g.known("model", model, (None, *dict.fromkeys(voice.model for voice in found.voices)))
     return [voice for voice in found.voices if model in (None, voice.model)]
+
+
+def _shown(found: JudgeCard, model: str | None) -> list[Voice]:
+    return _voices(found, model)[:MOST_CARDS]
 
 
 def _title(found: JudgeCard, voices: list[Voice]) -> str:
@@ -164,14 +169,14 @@ def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key:
     base = alt.Chart(inline(frame)).encode(y=rows.y())
     judge = base.transform_filter(alt.datum.of == JUDGE)
     strips = base.transform_filter((alt.datum.of == RATERS) & (alt.datum.value == None))  # noqa: E711 - of the chart
-    told = tips("model", "what", "of", "value", "ci low", "ci high", "items", names={"what": "quantity"})
+    told = tips("model", "what", "of", "value", "ci low", "ci high", "items", names=_TOLD)
     line = judge.mark_rule(strokeWidth=2.5, strokeCap="round", clip=True, color=COLOURS[0])
     others = base.transform_filter(alt.datum.of != JUDGE).mark_point(filled=True, size=70, opacity=1)
     layers = [
         judge.transform_filter(alt.datum.why == "")
         .mark_rule(color=GRID, strokeWidth=1)
         .encode(x=alt.value(0), x2=alt.value(width)),
-        strips.mark_bar(color=LINE, opacity=0.45, height=10, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high")),
+        strips.mark_bar(color=QUIET, opacity=0.22, height=10, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high")),
         vertical(0.0, x, LINE),
         line.encode(x=x("ci low"), x2=alt.X2("ci high")),
         others.encode(x=x("value"), tooltip=told, **look),

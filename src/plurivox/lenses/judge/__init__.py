@@ -26,7 +26,7 @@ LENS = Lens(
     "all constant answers, and a draw from all votes. Agreement of 0 is chance; distance and bias are in points of the "
     "scale. Intervals are over items and raters. p is corrected over models, and that of bias over all groups and "
     "parts.",
-    gate="plurivox.lenses.judge.requirements:failures",
+    gate="plurivox.lenses.judge.gate:failures",
     chart="plurivox.plots.judge:judge_card",
     section="plurivox.report.sections.judge:section",
 )

@@ -1,4 +1,7 @@
-"""The quantities of a judge card, each declared once: tables, charts, requirements and the documentation read them."""
+"""The quantities of a judge card: their names, which way is good, and how they are written.
+
+What they are is in ``statistics/judge_records``; here is what requirements need, which are read before anything heavy.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,8 @@ class Quantity(NamedTuple):
 
     Attributes
     ----------
-    name, label
-        As in frames and requirements, and as in tables and charts.
-    meaning
-        For the reader.
+    name
+        As in frames and requirements.
     better
         ``"higher"``, ``"lower"``, or ``"zero"`` where neither side is good.
     unit
@@ -27,58 +28,23 @@ class Quantity(NamedTuple):
     """
 
     name: str
-    label: str
-    meaning: str
     better: str
     unit: str = "share"
 
+    @property
+    def label(self) -> str:
+        """What tables and charts call it."""
+        from plurivox.statistics.registry import LABELS
+
+        return LABELS[self.name]
+
 
 QUANTITIES = (
-    Quantity(
-        "agreement", "agreement with a rater",
-        "XRR of the model and a rater, 0 by chance; beside it Krippendorff's alpha of raters", "higher",
-    ),
-    Quantity(
-        "relative", "… as a share of raters' own",
-        "agreement with a rater divided by the agreement of raters with each other", "higher",
-    ),
-    Quantity(
-        "distance", "distance from a rater",
-        "mean distance between an answer and a rating of the same item; beside it two raters", "lower", "points",
-    ),
-    Quantity(
-        "lead", "nearer than the best constant", "how much nearer it is to a rater than the best constant answer",
-        "higher", "points",
-    ),
-    Quantity("omega", "stands in for raters (ω)", "share of raters that it holds its own against", "higher"),
-    Quantity(
-        "advantage", "wins or ties (ρ)",
-        "share of items on which it is at least as near to the others as a rater is", "higher",
-    ),
-    Quantity(
-        "bias", "bias", "mean answer less mean rating of the same items; beside it nine of ten raters", "zero",
-        "points",
-    ),
-    Quantity(
-        "largest_bias", "largest bias",
-        "the largest bias, whichever its sign, of all raters, groups, and parts of the items", "lower", "points",
-    ),
-    Quantity(
-        "position_bias", "position bias",
-        "share of answers that would have to move for places to be chosen as expected; beside it what chance gives",
-        "lower",
-    ),
-    Quantity(
-        "consistency", "self-consistency",
-        "how often two of its answers to the same question are the same; beside it two raters", "higher",
-    ),
-    Quantity("answered", "answered", "share of the items asked that have an answer", "higher"),
-    Quantity("refused", "refused", "share of the items asked that it refused to answer", "lower"),
-    Quantity("unreadable", "unreadable", "share of the items asked whose answer cannot be read", "lower"),
-    Quantity(
-        "worth", "worth in ratings", "how many further human ratings its answers are worth for the mean score",
-        "higher", "ratings",
-    ),
+    Quantity("agreement", "higher"), Quantity("relative", "higher"), Quantity("distance", "lower", "points"),
+    Quantity("lead", "higher", "points"), Quantity("omega", "higher"), Quantity("advantage", "higher"),
+    Quantity("bias", "zero", "points"), Quantity("largest_bias", "lower", "points"), Quantity("position_bias", "lower"),
+    Quantity("consistency", "higher"), Quantity("answered", "higher"), Quantity("refused", "lower"),
+    Quantity("unreadable", "lower"), Quantity("worth", "higher", "ratings"),
 )  # fmt: skip
 NAMES = tuple(one.name for one in QUANTITIES)
 OF = {one.name: one for one in QUANTITIES}

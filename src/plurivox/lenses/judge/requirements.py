@@ -1,21 +1,14 @@
-"""What a judge has to reach: requirements as text, and whether a card meets them."""
+"""What a judge has to reach: requirements as text, and whether a row of a card meets them."""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
-
-import polars as pl
 
 from plurivox.lenses.judge.quantities import FIELDS, NAMES
 
-REQUIREMENTS = {
-    "model": pl.String, "prompt": pl.String, "requirement": pl.String, "value": pl.Float64, "holds": pl.Boolean,
-    "why": pl.String,
-}  # fmt: skip
 _SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _WRITTEN = re.compile(
     r"\s*(?P<name>\w+)\s*(?:\[(?P<part>[^\]]+)\])?\s*(?:\.(?P<field>\w+))?\s*"
@@ -106,23 +99,3 @@ def read(texts: list[str]) -> tuple[str, ...]:
         except ValueError as error:
             raise ValueError(f"is {text!r}. {error}") from None
     return tuple(texts)
-
-
-def check(texts: Iterable[str], card: pl.DataFrame, biases: pl.DataFrame) -> pl.DataFrame:
-    """Return each requirement for each judge: the value, whether it holds, and why."""
-    rows = {(one["model"], one["prompt"], one["quantity"], ""): one for one in card.iter_rows(named=True)}
-    for one in biases.iter_rows(named=True):
-        for name in {one["group"], one["subset"], f"{one['axis']}={one['group']}"} - {"all", "all=all"}:
-            rows.setdefault((one["model"], one["prompt"], "bias", name), one)
-    found = []
-    for model, prompt in dict.fromkeys(card.select("model", "prompt").iter_rows()):
-        for text in texts:
-            need = Requirement.of(text)
-            checked = need.checked(rows.get((model, prompt, need.name, need.part)))
-            found.append((model, prompt, need.text, *checked))
-    return pl.DataFrame(found, schema=REQUIREMENTS, orient="row")
-
-
-def failures(found: Any) -> list[str]:
-    """Return a sentence for each requirement that a judge card does not meet."""
-    return list(found.failures())

@@ -36,6 +36,7 @@ class JudgeCard(Result):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "judge"
+    ROLES: ClassVar[tuple[str, ...]] = ("judged",)
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:

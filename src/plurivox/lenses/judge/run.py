@@ -22,7 +22,7 @@ from plurivox.lenses.alignment.references import N_RANDOM, References
 from plurivox.lenses.alignment.run import compared_axes
 from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
-from plurivox.lenses.judge import requirements
+from plurivox.lenses.judge import gate
 from plurivox.lenses.judge.agreements import agreements_of, largest
 from plurivox.lenses.judge.biases import Biases, corrected
 from plurivox.lenses.judge.places import PLACES, Places, position_bias
@@ -86,7 +86,7 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
     card = card.with_columns(pl.col(numbers).fill_nan(None))
     tables = {
         "card": card, "biases": made.biases, "places": made.places, "stand ins": made.stand_ins,
-        "requirements": requirements.check(settings.require, card, made.biases),
+        "requirements": gate.check(settings.require, card, made.biases),
     }  # fmt: skip
     return JudgeCard(
         tuple(_rows(card, made.biases, ratings)), {one.axis.name: one.n_withheld for one in axes},
@@ -293,6 +293,8 @@ def _rows(card: pl.DataFrame, biases: pl.DataFrame, ratings: Ratings) -> Iterato
     names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "note", "model", "prompt")
     for one in card.iter_rows(named=True):
         known: Any = {name: one[name] for name in names}
+        if one["quantity"] == "relative":  # which is tested against one half, while rows are tested against chance
+            known |= {"p_value": None, "p_adjusted": None}
         yield Row("voice", ALL, ALL, one["quantity"], n_raters=n_raters, n_items=one["scored"], **known)
     for one in biases.iter_rows(named=True):
         if (one["axis"], one["subset"]) != (ALL, ALL):

@@ -6,7 +6,7 @@ import polars as pl
 
 from plurivox.answers import Voice
 from plurivox.lenses.alignment.matching import as_answers
-from plurivox.lenses.judge.quantities import OF, QUANTITIES
+from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING, NOT
 from plurivox.plots.voices import tidy
@@ -14,6 +14,7 @@ from plurivox.report.making import drawn, findings_of, remarks_of, switched, tab
 from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Prose, Section, Terms, slug
 from plurivox.report.sections.alignment import compared_axes
 from plurivox.results.wording import listed
+from plurivox.statistics.registry import of_role
 
 LEAD = (
     "Before a model judges in place of people: how it agrees with them, beside how they agree with each other and what "
@@ -41,7 +42,7 @@ def section(brief: Brief) -> Section | None:
         return None
     found = found_in(brief)
     findings = [one for one in findings_of(found, "judge-cards", _ANCHORS) if one.said.statistic != "verdict"]
-    terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in QUANTITIES)
+    terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in of_role("judged"))
     more: list[Block] = [_card(found), *_biases(found), *_places(found), Prose(METHODS), Terms(terms)]
     return Section(
         "judge", "Can a model judge?", LEAD, _figures(found), findings, remarks_of(found), more,
