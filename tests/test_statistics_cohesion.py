@@ -27,6 +27,7 @@ from plurivox.statistics import STATISTICS, Statistic, undefined, undefined_reas
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.levels import distances
 from plurivox.statistics.records import About
+from plurivox.statistics.registry import names_of
 from plurivox.statistics.ties import tie_priorities, votes
 
 Array = NDArray[Any]
@@ -463,6 +464,7 @@ def test_every_statistic_is_classified_and_tested() -> None:
     assert {name for name, record in STATISTICS.items() if record.function is None} == {
         *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck"),
         *("leniency", "dominance", "drift"),
+        *names_of("judged"),
     }
     assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}
     assert set(TWO_SIDED) == {record.name for record in COUNTED if record.needs == "pair"}

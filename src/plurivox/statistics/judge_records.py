@@ -15,8 +15,7 @@ RECORDS = (
     _judged(
         name="agreement", label="agreement with a rater", column="agreement", range=(-math.inf, 1.0), order=10,
         equation="XRR between the answers of a model and the ratings, over items that have both", interval_shown=True,
-        meaning="how far a model agrees with a rater beyond chance; beside it Krippendorff's alpha of raters on the same "
-        "items",
+        meaning="how far a model agrees with a rater beyond chance; beside it Krippendorff's alpha of raters",
         higher_means="more agreement with raters; 0 is chance",
         reference="Wong, Paritosh and Aroyo (2021), Cross-replication reliability",
     ),
@@ -52,7 +51,7 @@ RECORDS = (
         higher_means="answers nearer to raters than raters are", reference=_ALT_TEST,
     ),
     _judged(
-        name="bias", label="bias", column="bias", range=_ANY, order=70, interval_shown=True, traits=("claims",),
+        name="bias", label="bias", column="bias", range=_ANY, order=70, interval_shown=True,
         equation="mean_i (s̄_i − x̄_i) over items with an answer and a rating, in values of the scale",
         meaning="mean answer less mean rating of the same items; beside it what nine of ten raters have",
         higher_means="answers higher than ratings; 0 means neither",
@@ -65,7 +64,7 @@ RECORDS = (
         reference="No interval: it is selected by its size",
     ),
     _judged(
-        name="position_bias", label="position bias", order=90, traits=("claims",),
+        name="position_bias", label="position bias", order=90,
         equation="½ Σ_k |n_k − E n_k|/n over places k; E over all ways in which items have the orders of others",
         meaning="share of answers that would have to move for places to be chosen as expected",
         higher_means="answers that depend on where options stand",
