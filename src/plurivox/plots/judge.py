@@ -13,10 +13,11 @@ from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import KINDS, MEANING
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, extent, inline, shorten, unique_labels
+from plurivox.plots.layout import Rows, extent, inline, legend_columns, shorten, unique_labels
+from plurivox.plots.measure import lines
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, looks, tips, vertical
-from plurivox.plots.theme import COLOURS, GRID, INK, LINE, QUIET, load_altair, themed
+from plurivox.plots.theme import COLOURS, GRID, INK, LINE, QUIET, full_width, load_altair, themed
 from plurivox.results.wording import counted, listed, named, resampled
 
 SHARES = ("agreement", "omega", "advantage", "consistency", "answered", "position_bias")
@@ -185,8 +186,13 @@ def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key:
         judge.mark_text(align="left", fontSize=11, color=QUIET).encode(x=alt.value(4), text="why:N"),
     ]
     chart = alt.layer(*layers).properties(width=width, height=alt.Step(22))
-    head = alt.TitleParams(heading, fontSize=12, anchor="start", frame="bounds", color=INK, offset=30 if key else 8)
-    return chart.properties(title=head) if heading else chart
+    if not heading:
+        return chart
+    above = 14 + 16 * -(-len(kinds) // legend_columns(kinds)) if key else 8
+    said = lines(heading, full_width() - 50, 12, bold=True)
+    return chart.properties(
+        title=alt.TitleParams(said, fontSize=12, anchor="start", frame="bounds", color=INK, offset=above)
+    )
 
 
 def _laid(marks: list[Mark], title: str, width: int) -> tuple[Rows, pl.DataFrame, Any]:
