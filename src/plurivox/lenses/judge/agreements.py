@@ -75,7 +75,8 @@ def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Runn
     ratings, n_points = matched.ratings, matched.top + 1
     values = np.array(ratings.scale.values, dtype=float)
     blocks = number_of_blocks(ratings.parts())
-    work = Agreements(Judged.of(matched), apart(level, n_points), blocks, ratings.n_entries)
+    n_raters = ratings.n_raters if ratings.has_raters else 0
+    work = Agreements(Judged.of(matched), values, n_raters, blocks, apart(level, n_points))
     sums, left = left_out(matched, work, AgreementFinish(level, values), how, resample)
     raw = left.p_value()[:, [_AT[name] for name in TESTED]]
     found = Measured(sums, left, _interval(left), raw, adjust(raw, "holm"))

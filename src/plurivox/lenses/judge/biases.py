@@ -135,10 +135,8 @@ class Biases:
         matched, ratings = self.matched, self.matched.ratings
         n_subsets = 0 if codes is not None else len(matched.subsets)
         values = np.array(ratings.scale.values, dtype=float)
-        work = Levels(
-            Judged.of(matched), values, codes, n_groups, matched.subset, n_subsets,
-            number_of_blocks(ratings.parts()), ratings.n_entries,
-        )  # fmt: skip
+        blocks, n_raters = number_of_blocks(ratings.parts()), ratings.n_raters if ratings.has_raters else 0
+        work = Levels(Judged.of(matched), values, n_raters, blocks, codes, n_groups, matched.subset, n_subsets)
         groups = None if codes is None else (codes, n_groups)
         sums, left = left_out(matched, work, mean_levels, self.how, self.resample, groups)
         n_columns = left.observed.shape[1]

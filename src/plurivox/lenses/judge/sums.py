@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import raters_who_rated
-from plurivox.engine.jackknife import (
-    LeftOut,
-    RaterUnits,
-    number_of_blocks,
-    rating_blocks,
-    without_items,
-    without_raters,
-)
+from plurivox.engine.jackknife import LeftOut, RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.engine.part import Part
-from plurivox.engine.run import Contribution, Finish, Sums, Values, run, total
+from plurivox.engine.run import Finish, Sums, Values, run
 from plurivox.engine.running import Running
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
 from plurivox.statistics.cohesion import parts as cohesion
@@ -36,21 +31,7 @@ ENOUGH = 0.5
 """A judge that agrees with raters less than this share of their own agreement is not one."""
 
 
-# Ratings under draws -------------------------------------------------------------------------------------------------
-
-
-def weights_in(part: Part, draws: Draws, n_blocks: int) -> Iterator[Floats | None]:
-    """Yield how much each rating of a part counts in each draw; None where each counts once.
-
-    Units of raters and blocks of ratings are left out; units of items, of which a draw is one, leave ratings alone.
-    """
-    if draws.resample == "raters":
-        yield from (row[part.raters].astype(float) for row in draws.rater_weights(()))
-    elif draws.resample == "ratings":
-        block = rating_blocks(part, n_blocks)
-        yield from ((block != number).astype(float) for number in range(draws.first, draws.last))
-    else:
-        yield from [part.multiplicity.astype(float) if len(part.multiplicity) else None] * draws.total
+# Answers -------------------------------------------------------------------------------------------------------------
 
 
 class Asked(NamedTuple):
@@ -103,82 +84,142 @@ class Judged:
         return found
 
 
-# Agreement and distance ----------------------------------------------------------------------------------------------
+# Ratings under draws -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreements:
-    """What agreement and distance of each voice are made of, over the items that it answered.
+class Beside:
+    """What answers and ratings of the same items add, and what is left of it without some ratings.
 
-    ``cost`` of points is how far apart two are; ``n_blocks`` how many blocks of ratings are left out in turn.
+    A part has a table with a row for each item. Where ratings are left out, rows of few items change; what these add as
+    they are and as they become is all that a draw needs beside the whole.
+
+    Attributes
+    ----------
+    judged
+        The answers.
+    values
+        The numbers of the scale.
+    n_raters
+        How many raters there are.
+    n_blocks
+        How many blocks of ratings are left out in turn.
+    whole
+        What each part adds as it is, by its first item; empty while that is not known.
     """
 
     judged: Judged
-    apart: Floats
+    values: Floats
+    n_raters: int
     n_blocks: int
-    n_ratings: int
+    whole: Mapping[int, Sums] = field(default_factory=dict, kw_only=True)
 
     @property
     def cost(self) -> float:
         """About how many seconds a draw takes."""
-        return self.n_ratings * 1e-8 + self.judged.n_voices * 1e-4
+        return len(self.judged.voice) * 1e-7 + self.judged.n_voices * 2e-4
 
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return self.judged.n_voices * (2 * self.judged.n_points**2 + 5 * self.judged.n_points) + self.n_ratings
+        return self.n_raters + sum(array.size for array in self.empty(1).values())
+
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
+        raise NotImplementedError
+
+    def table(self, part: Part, chosen: Ints | None = None) -> Floats:
+        """Return a row for each item, of all ratings of a part or of some."""
+        raise NotImplementedError
+
+    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+        """Return what the answers of a voice add beside the rows of their items, without draws and voices."""
+        raise NotImplementedError
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        n_voices, n_points = self.judged.n_voices, self.judged.n_points
-        shape = (draws.total, n_voices, n_points)
-        sums = Sums(
-            crossed=np.zeros((*shape, n_points)), own=np.zeros(shape), other=np.zeros(shape), scaled=np.zeros(shape),
-            coincident=np.zeros((*shape, n_points)), flat=np.zeros(shape), far=np.zeros((draws.total, n_voices, 5)),
-        )  # fmt: skip
-        voices = [one.in_each(part, draws) for one in self.judged.within(part)]
-        cell = part.item_of_each() * n_points + part.scores
-        votes: NDArray[Any] = np.zeros(0)
-        before: Floats | None = None
-        for d, weight in enumerate(weights_in(part, draws, self.n_blocks)):
-            if weight is not before or d == 0:
-                votes = np.bincount(cell, weight, minlength=part.n_items * n_points).reshape(part.n_items, n_points)
-                before = weight
-            known: dict[bytes, tuple[Any, ...]] = {}
-            for v, voice in enumerate(voices):
-                asked = voice[d]
-                key = asked.items.tobytes()
-                if key not in known:
-                    known[key] = self._humans(votes[asked.items].astype(float))
-                self._add(sums, (d, v), asked, *known[key])
+        voices, table, sums = self.judged.within(part), self.table(part), self.empty(draws.total)
+        if draws.resample in ("raters", "ratings"):
+            self._without(part, draws, voices, table, sums)
+            return sums
+        for v, voice in enumerate(voices):
+            for d, asked in enumerate(voice.in_each(part, draws)):
+                for name, array in self.of_voice(part, asked, table[asked.items]).items():
+                    sums[name][d, v] = array
         return sums
 
-    def _humans(self, n: Floats) -> tuple[Any, ...]:
-        """Return the votes of items, and what they make without a voice: see :meth:`_add`."""
-        m = n.sum(axis=1)
-        rated, pairs = m > 0, m > 1
-        safe = np.where(rated, m, 1.0)
-        flat = (n @ self.apart) / safe[:, np.newaxis]
-        pairwise = np.where(pairs, m * (m - 1), 1.0)
-        apart, same = ((n @ self.apart) * n).sum(axis=1), (n * (n - 1)).sum(axis=1)
-        far = [(one[pairs] / pairwise[pairs]).sum() for one in (apart, same)]
-        scaled = n * ((m + 1) / safe)[:, np.newaxis]
-        sums = cohesion.alpha_sum(n), scaled.sum(axis=0), flat[rated].sum(axis=0), n.sum(axis=0)
-        return n, m, flat, sums, (*far, np.count_nonzero(pairs))
+    def _without(self, part: Part, draws: Draws, voices: Sequence[Asked], table: Floats, sums: Sums) -> None:
+        """Write what is left without a unit of raters or a block of ratings in each draw."""
+        item, whole = part.item_of_each(), self.whole[part.first]
+        for name, array in whole.items():
+            sums[name][:] = array
+        places = np.full((len(voices), part.n_items), -1, dtype=np.int64)
+        for v, voice in enumerate(voices):
+            places[v, voice.items] = np.arange(len(voice.items))
+        for d, gone in enumerate(left_out_in(part, draws, self.n_blocks)):
+            touched = np.unique(item[gone])
+            now = table[touched] - self.table(part, gone)[touched]
+            for v, voice in enumerate(voices):
+                rows = places[v, touched]
+                there = rows >= 0
+                asked = Asked(touched[there], voice.counts[rows[there]])
+                before, after = (self.of_voice(part, asked, own) for own in (table[asked.items], now[there]))
+                for name in before:
+                    sums[name][d, v] += after[name] - before[name]
 
-    def _add(
-        self, sums: Sums, at: tuple[int, int], asked: Asked, n: Floats, m: Floats, flat: Floats,
-        humans: tuple[Floats, ...], pairs: tuple[float, ...],
-    ) -> None:  # fmt: skip
-        """Add what a voice has in a draw; ``far``: Σ distance, items, then Σ distance and sameness of pairs, items."""
-        rated = m > 0
-        answers = asked.counts[rated].astype(float)
-        size = answers.sum(axis=1)
-        pairings = cohesion.xrr_sum(answers, n[rated])
-        sums["crossed"][at], sums["own"][at] = pairings[:-2], pairings[-2]
-        sums["coincident"][at], sums["scaled"][at], sums["flat"][at], sums["other"][at] = humans
-        distance = ((answers * flat[rated]).sum(axis=1) / size).sum() if len(size) else 0.0
-        sums["far"][at] = (distance, len(size), *pairs)
+
+def left_out_in(part: Part, draws: Draws, n_blocks: int) -> Iterator[Ints]:
+    """Yield which ratings of a part are left out in each draw: those of a unit of raters, or of a block."""
+    unit = rating_blocks(part, n_blocks) if draws.units is None else draws.units[part.raters]
+    order = np.argsort(unit, kind="stable")
+    bounds = np.searchsorted(unit[order], np.arange(draws.first, draws.last + 1))
+    yield from (order[start:stop] for start, stop in pairwise(bounds))
+
+
+# Agreement and distance ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreements(Beside):
+    """What agreement and distance of each voice are made of, over the items that it answered.
+
+    ``apart`` is how far apart two points are. Of ``far``: Σ distance, items, then Σ distance and sameness of pairs of
+    raters, and items with such pairs.
+    """
+
+    apart: Floats
+
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
+        shape = (n_draws, self.judged.n_voices, self.judged.n_points)
+        return Sums(
+            crossed=np.zeros((*shape, shape[-1])), own=np.zeros(shape), other=np.zeros(shape), scaled=np.zeros(shape),
+            coincident=np.zeros((*shape, shape[-1])), flat=np.zeros(shape), far=np.zeros((*shape[:2], 5)),
+        )  # fmt: skip
+
+    def table(self, part: Part, chosen: Ints | None = None) -> Floats:
+        """Return how many ratings each point has, items × points."""
+        n_points = self.judged.n_points
+        cell = part.item_of_each() * n_points + part.scores
+        times = part.multiplicity if len(part.multiplicity) else None
+        cell = cell if chosen is None else cell[chosen]
+        return np.bincount(cell, times, minlength=part.n_items * n_points).reshape(-1, n_points).astype(float)
+
+    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+        """Return what the answers of a voice add."""
+        rated = table.any(axis=1)
+        n, answers = table[rated], asked.counts[rated].astype(float)
+        m, size = n.sum(axis=1, keepdims=True), answers.sum(axis=1, keepdims=True)
+        flat, pairs = (n @ self.apart) / np.maximum(m, 1.0), m[:, 0] > 1
+        both = (m * (m - 1))[pairs]
+        apart, same = (n @ self.apart * n)[pairs] / both, (n * (n - 1))[pairs] / both
+        crossed = cohesion.xrr_sum(answers, n)
+        distance = (answers / size * flat).sum()
+        return Sums(
+            crossed=crossed[:-2], own=crossed[-2], other=n.sum(axis=0), scaled=(n * (m + 1) / m).sum(axis=0),
+            coincident=cohesion.alpha_sum(n), flat=flat.sum(axis=0),
+            far=np.array([distance, len(n), apart.sum(), same.sum(), np.count_nonzero(pairs)]),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,72 +280,45 @@ def agreement_of_shares(sums: Sums, shares: Floats, level: Level, values: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class Levels(Beside):
     """How far answers are above the mean rating of groups: voices × columns of [Σ differences, items].
 
-    A column is a group of raters on all items, or, without groups, a subset of the items after all of them.
+    A column is a group of raters on all items, or, without groups, all items and each subset of them.
     """
 
-    judged: Judged
-    values: Floats
     codes: NDArray[np.int32] | None
     n_groups: int
     subset: Ints
     n_subsets: int
-    n_blocks: int
-    n_ratings: int
 
-    @property
-    def n_columns(self) -> int:
-        """How many means there are for each voice."""
-        return self.n_groups if self.codes is not None else 1 + self.n_subsets
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
+        n_columns = self.n_groups if self.codes is not None else 1 + self.n_subsets
+        return Sums(levels=np.zeros((n_draws, self.judged.n_voices, n_columns, 2)))
 
-    @property
-    def cost(self) -> float:
-        """About how many seconds a draw takes."""
-        return self.n_ratings * 2e-8 + self.judged.n_voices * 1e-4
-
-    @property
-    def width(self) -> int:
-        """How many numbers a draw holds."""
-        return self.n_ratings + self.judged.n_voices * self.n_columns * 2
-
-    def __call__(self, part: Part, draws: Draws) -> Sums:
-        """Return the sums over the items of a part, for each draw."""
-        sums = Sums(levels=np.zeros((draws.total, self.judged.n_voices, self.n_columns, 2)))
-        voices = [one.in_each(part, draws) for one in self.judged.within(part)]
-        item, score = part.item_of_each(), self.values[part.scores]
-        group = np.zeros(len(item), np.int64) if self.codes is None else self.codes[part.raters].astype(np.int64)
+    def table(self, part: Part, chosen: Ints | None = None) -> Floats:
+        """Return the number and the sum of ratings by group, items × groups × 2."""
+        some = slice(None) if chosen is None else chosen
+        item, score = part.item_of_each()[some], self.values[part.scores[some]]
+        group = np.zeros(len(item), np.int64) if self.codes is None else self.codes[part.raters[some]].astype(np.int64)
+        times = part.multiplicity[some].astype(float) if len(part.multiplicity) else np.ones(len(item))
         inside = group >= 0
-        cell, score = (item * self.n_groups + group)[inside], score[inside]
-        size = part.n_items * self.n_groups
-        n: NDArray[Any] = np.zeros(0)
-        mean: NDArray[Any] = np.zeros(0)
-        before: Floats | None = None
-        for d, weight in enumerate(weights_in(part, draws, self.n_blocks)):
-            if weight is not before or d == 0:
-                own = None if weight is None else weight[inside]
-                n = np.bincount(cell, own, minlength=size).astype(float)
-                whole = np.bincount(cell, score if own is None else score * own, minlength=size)
-                mean = np.divide(whole, n, out=np.zeros(size), where=n > 0).reshape(part.n_items, self.n_groups)
-                n, before = n.reshape(part.n_items, self.n_groups), weight
-            for v, voice in enumerate(voices):
-                items, counts = voice[d]
-                answer = (counts @ self.values) / counts.sum(axis=1)
-                rated = n[items] > 0
-                above = np.where(rated, answer[:, np.newaxis] - mean[items], 0.0)
-                sums["levels"][d, v] = self._columns(above, rated, self.subset[part.items][items])
-        return sums
+        cell, size = (item * self.n_groups + group)[inside], part.n_items * self.n_groups
+        n, whole = (np.bincount(cell, one[inside], minlength=size) for one in (times, times * score))
+        return np.asarray(np.stack([n, whole], axis=-1).reshape(part.n_items, self.n_groups, 2), dtype=float)
 
-    def _columns(self, above: Floats, rated: NDArray[np.bool_], subset: Ints) -> Floats:
-        """Return sums and items of each column, columns × 2."""
-        whole = np.stack([above.sum(axis=0), rated.sum(axis=0)], axis=-1)
-        if self.codes is not None or not self.n_subsets:
-            return whole
-        each = [
-            np.bincount(subset, one[:, 0], minlength=self.n_subsets + 1)[: self.n_subsets] for one in (above, rated)
-        ]
-        return np.concatenate([whole, np.stack(each, axis=-1)])
+    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+        """Return what the answers of a voice add."""
+        n, whole = table[..., 0], table[..., 1]
+        rated = n > 0.5
+        answer = (asked.counts @ self.values) / asked.counts.sum(axis=1)
+        above = np.where(rated, answer[:, np.newaxis] - whole / np.where(rated, n, 1.0), 0.0)
+        found = np.stack([above.sum(axis=0), rated.sum(axis=0)], axis=-1)
+        if self.codes is None and self.n_subsets:
+            own = self.subset[part.items][asked.items]
+            each = [np.bincount(own, one[:, 0], minlength=self.n_subsets + 1)[:-1] for one in (above, rated)]
+            found = np.concatenate([found, np.stack(each, axis=-1)])
+        return Sums(levels=found)
 
 
 def mean_levels(sums: Sums) -> Values:
@@ -316,16 +330,18 @@ def mean_levels(sums: Sums) -> Values:
 
 
 def left_out(
-    matched: AnsweredItems, work: Contribution, finish: Finish, how: Running, resample: str,
+    matched: AnsweredItems, work: Beside, finish: Finish, how: Running, resample: str,
     groups: tuple[NDArray[np.int32], int] | None = None,
 ) -> tuple[Sums, LeftOut]:  # fmt: skip
     """Return the sums of all, and values without each item, each rater of a group, and blocks of ratings.
 
-    Without raters, or groups of them, all raters are one stratum; a table of totals has items only.
+    Without groups all raters are one stratum; a table of totals has items only.
     """
     ratings = matched.ratings
     parts = ratings.parts()
-    observed = total(parts, work)
+    whole = {part.first: work(part, Draws.observed()) for part in parts}
+    observed = reduce(add, whole.values())
+    work = replace(work, whole=whole)
     each: list[Values] = []
     raters = ratings.has_raters and resample in ("raters", "both")
     if resample in ("items", "both") or not ratings.has_raters:
@@ -339,6 +355,6 @@ def left_out(
         each.extend(made)
     blocks = None
     if raters and resample == "both":
-        made_of = run(parts, work, Draws.of_blocks(number_of_blocks(parts)), finish, how)
+        made_of = run(parts, work, Draws.of_blocks(work.n_blocks), finish, how)
         blocks = np.concatenate(made_of) if made_of else None
     return observed, LeftOut(finish(observed)[0], tuple(each), blocks)
