@@ -444,6 +444,13 @@ def test_few_data_are_undecided() -> None:
     assert found.findings()[0].startswith("m can be neither recommended nor ruled out as a judge")
 
 
+def test_few_items_that_differ_alike_are_not_certain() -> None:
+    found = card({item: dict.fromkeys(range(3), 1) for item in range(6)}, {item: [2] for item in range(6)})
+    one = found.biases().row(0, named=True)
+    assert (one["value"], one["p_value"], one["note"]) == (1.0, None, "not tested: 10 items are needed")
+    assert found.verdict(found.voices[0]).kind == "undecided"
+
+
 def test_few_studies_of_a_judge_like_a_human() -> None:
     found = judging.rates("alike", "human of each item", 8)
     assert found["biased"].times <= 2

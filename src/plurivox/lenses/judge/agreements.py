@@ -14,6 +14,7 @@ from plurivox.engine.run import Sums
 from plurivox.engine.running import Running
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats
 from plurivox.lenses.judge.sums import (
+    LEAST_TESTED,
     RESAMPLED,
     AgreementFinish,
     Agreements,
@@ -78,7 +79,8 @@ def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Runn
     n_raters = ratings.n_raters if ratings.has_raters else 0
     work = Agreements(Judged.of(matched), values, n_raters, blocks, apart(level, n_points))
     sums, left = left_out(matched, work, AgreementFinish(level, values), how, resample)
-    raw = left.p_value()[:, [_AT[name] for name in TESTED]]
+    few = sums["far"][0, :, 1:2] < LEAST_TESTED
+    raw = np.where(few, np.nan, left.p_value()[:, [_AT[name] for name in TESTED]])
     found = Measured(sums, left, _interval(left), raw, adjust(raw, "holm"))
     shares = shares_of(sums["other"][0])
     drawn = agreement_of_shares(sums, shares, level, values)

@@ -25,7 +25,7 @@ from plurivox.engine.run import Sums, total
 from plurivox.engine.running import Running
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.rows import Group
-from plurivox.lenses.judge.sums import Judged, Levels, left_out, mean_levels
+from plurivox.lenses.judge.sums import LEAST_TESTED, Judged, Levels, left_out, mean_levels
 
 BIASES = {
     "model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String, "subset": pl.String,
@@ -141,7 +141,8 @@ class Biases:
         sums, left = left_out(matched, work, mean_levels, self.how, self.resample, groups)
         n_columns = left.observed.shape[1]
         interval = left.interval(["plain"] * n_columns, [(-np.inf, np.inf)] * n_columns)
-        p = left.p_value()
+        items = sums["levels"][0, ..., 1]
+        p = np.where(items < LEAST_TESTED, np.nan, left.p_value())
         spread = self._own(own, n_groups, n_subsets, values)
         for at, (axis, group, subset), part in columns:
             inside = np.ones(len(own), dtype=bool) if codes is None else own == at
@@ -153,7 +154,7 @@ class Biases:
                     "value": value, "ci_low": float(interval.low[v, at]), "ci_high": float(interval.high[v, at]),
                     "p_value": float(p[v, at]), "p_further": float(beside.p[v]), "humans_low": beside.low,
                     "humans_high": beside.high, "n_raters": beside.n_raters,
-                    "n_items": int(sums["levels"][0, v, at, 1]), "note": NOTHING if np.isnan(value) else "",
+                    "n_items": int(items[v, at]), "note": _note(value, int(items[v, at])),
                 }  # fmt: skip
 
     def _own(self, codes: NDArray[np.int32], n_groups: int, n_subsets: int, values: Floats) -> Floats | None:
@@ -165,6 +166,12 @@ class Biases:
         work = OwnLevels(asked, values, codes, n_groups, matched.subset, n_subsets)
         own: Floats = total(matched.ratings.parts(), work)["own"][0]
         return own
+
+
+def _note(value: float, n_items: int) -> str:
+    if np.isnan(value):
+        return NOTHING
+    return f"not tested: {LEAST_TESTED} items are needed" if n_items < LEAST_TESTED else ""
 
 
 def corrected(rows: Sequence[dict[str, Any]], others: Sequence[float]) -> tuple[pl.DataFrame, Floats]:

@@ -13,6 +13,7 @@ from plurivox.answers import Answers
 from plurivox.engine.draws import orders
 from plurivox.engine.families import undecided
 from plurivox.intake.answer_columns import ANSWERED
+from plurivox.results.wording import counted
 
 PLACES = {
     "model": pl.String, "prompt": pl.String, "place": pl.Int64, "n": pl.Int64, "share": pl.Float64,
@@ -129,7 +130,7 @@ def _shown(answers: Answers, v: int) -> _Shown | str:
         return "options were always shown in the same order"
     items, item = np.unique(answers.item[own], return_inverse=True)
     if len(items) < LEAST_ITEMS:
-        return f"orders are known for {len(items)} items, and {LEAST_ITEMS} are needed"
+        return f"orders are known for {counted(len(items), 'item')}, and {LEAST_ITEMS} are needed"
     first = np.searchsorted(item, np.arange(len(items)))  # answers are sorted by item
     number = np.arange(len(item)) - first[item]
     shown = number_of[answers.order[own]]

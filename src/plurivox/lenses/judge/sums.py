@@ -27,6 +27,8 @@ RESAMPLED = (
     "marginal_distance", "lead", "same",
 )  # fmt: skip
 """Values with an interval, in the order of the last dimension: see :class:`AgreementFinish`."""
+LEAST_TESTED = 10
+"""With fewer items, nothing is tested: few differences may be equal by chance, and look certain."""
 ENOUGH = 0.5
 """A judge that agrees with raters less than this share of their own agreement is not one."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from plurivox.answers import Answers
 from plurivox.intake.answer_columns import ANSWERED
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions
+from plurivox.results.wording import counted
 from plurivox.statistics.ppi import rater_variance, worth
 
 TIMES, MOST_ITEMS = 10, 20_000
@@ -65,7 +66,7 @@ def ratings_saved(matched: AnsweredItems, answers: Answers, v: int, rated: Human
     kept = rated.size[items] > 0
     items, f = items[kept], (shares @ values)[kept]
     if len(items) < LEAST_ITEMS:
-        nothing = f"{len(items)} items have a rating and an answer, and {LEAST_ITEMS} are needed"
+        nothing = f"{counted(len(items), 'item')} with a rating and an answer, and {LEAST_ITEMS} are needed"
         return Saved(np.nan, np.nan, np.nan, len(items), 0, nothing)
     further = _further(matched, answers, v, values)
     note = ""
