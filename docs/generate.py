@@ -26,6 +26,7 @@ COMMANDS = (
     "scale",
     "score",
     "align",
+    "estimate",
     "judge",
     "advise",
     "select",

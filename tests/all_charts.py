@@ -46,6 +46,7 @@ class Charts:
         of_models = ("alignment_dots", "alignment_heat", "alignment_items", "distance_histogram", "refusals")
         self.found: dict[str, tuple[Any, ...]] = {
             **alone, **dict.fromkeys(of_models, (found,)), "alignment_wins": (found, "team"),
+            "estimate_forest": (pv.estimate(ratings, asked(ratings, models), ["team"]),),
         }  # fmt: skip
 
     def __call__(self, name: str, **more: Any) -> tuple[Any, pl.DataFrame]:

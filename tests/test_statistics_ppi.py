@@ -304,3 +304,34 @@ def test_intervals_hold_the_mean_over_items_and_raters(raters_per_item: int) -> 
         over_items_alone += abs(found.value) <= float(reach(found.variance, found.freedom))
     assert 0.93 <= hits / times <= 0.97
     assert over_items_alone / times < 0.9
+
+
+@pytest.mark.claims
+def test_intervals_of_several_judges_hold_the_mean() -> None:
+    """2,000 studies of 20 items and 5 judges whose errors go together, one of them useless."""
+    rng = np.random.default_rng(5)
+    n, n_judges, times, hits, best = 20, 5, 2000, 0, 0
+    for _ in range(times):
+        y, shared = rng.normal(0, 1, 220), rng.normal(0, 0.5, 220)
+        f = np.stack([(k != 2) * y + shared + rng.normal(0, 0.8, 220) for k in range(n_judges)], axis=1)
+        found = prediction_powered(y[:n], f[:n], f[n:])
+        hits += abs(found.value) <= float(reach(found.variance, found.freedom))
+        single = [prediction_powered(y[:n], f[:n, k], f[n:, k]) for k in range(n_judges)]
+        least = min(single, key=lambda one: one.variance)
+        best += abs(least.value) <= float(reach(least.variance, least.freedom, 1 - 0.05 / n_judges))
+    assert 0.93 <= hits / times <= 0.97
+    assert best / times >= 0.95
+
+
+@pytest.mark.claims
+def test_intervals_of_what_a_model_is_worth_hold_it() -> None:
+    """1,000 studies notice a coverage of 90 %; the truth is n(1/(1 − ρ²·N/(n + N)) − 1), ρ² = .8."""
+    rng = np.random.default_rng(6)
+    n, n_further, times, hits = 80, 800, 1000, 0
+    truth = n * (1 / (1 - 0.8 * n_further / (n + n_further)) - 1)
+    for _ in range(times):
+        y = rng.normal(0, 1, n + n_further)
+        f = y + rng.normal(0, 0.5, n + n_further)
+        found = worth(y[:n], f[:n], f[n:])
+        hits += found.low <= truth <= found.high
+    assert hits / times >= 0.92

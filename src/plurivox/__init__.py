@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.alignment.run import alignment as alignment
     from plurivox.lenses.cohesion.result import Cohesion as Cohesion
     from plurivox.lenses.cohesion.run import cohesion as cohesion
+    from plurivox.lenses.estimate.result import Estimate as Estimate
+    from plurivox.lenses.estimate.run import estimate as estimate
     from plurivox.lenses.item.result import ItemView as ItemView
     from plurivox.lenses.item.run import item_view as item_view
     from plurivox.lenses.items.result import Items as Items
@@ -87,6 +89,7 @@ _ANSWERED = {
     "actions.select": ("select_raters", "Selection"),
     "lenses.alignment": ("alignment", "Alignment"),
     "lenses.cohesion": ("cohesion", "Cohesion"),
+    "lenses.estimate": ("estimate", "Estimate"),
     "lenses.item": ("item_view", "ItemView"),
     "lenses.items": ("items", "Items"),
     "lenses.judge": ("judge", "JudgeCard"),

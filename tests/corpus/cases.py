@@ -11,8 +11,8 @@ from corpus.running import Case
 
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
-    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "advise", "select",
-    "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
+    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "estimate", "advise",
+    "select", "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
     "reproduce",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"
@@ -279,6 +279,22 @@ def _judge() -> list[Case]:
     ]  # fmt: skip
 
 
+def _estimate() -> list[Case]:
+    tables = ("values", "accounts", "judges", "errors", "population")
+    return [
+        *_forms("estimate/sparse", "estimate sparse/ratings.csv sparse/answers.csv --by gender --by age --width 0.2",
+                (JSON, TEXT, MARKDOWN, *tables)),
+        *_jsons("estimate", "dense/ratings.csv dense/answers.csv", "--by age", {
+            "dense-shares": "--what shares,at-least",
+            "dense-threshold": "--threshold 3 --subset violation --resample items",
+            "dense-out": "--unanswered out --min-group-size 14",
+        }),
+        _case("estimate/distributions", "estimate dense/ratings.csv prompted/distributions.csv --json"),
+        _case("estimate/totals", "estimate shapes/totals.csv sparse/answers.csv --totals --scale 0:4 --json"),
+        _case("estimate/refused", "estimate dense/ratings.csv dense/answers.csv --threshold 0"),
+    ]  # fmt: skip
+
+
 def _align() -> list[Case]:
     usual = "--bootstrap 50 --permutations 60 --subsamples 30 --seed 7"
     tables = (
@@ -425,7 +441,7 @@ def _report() -> list[Case]:
 
 
 CASES: tuple[Case, ...] = (
-    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(),
+    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(), *_estimate(),
     *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
     *_published(),
 )  # fmt: skip

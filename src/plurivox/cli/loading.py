@@ -221,6 +221,15 @@ def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     return found.recode(loaded.recoding) if answered else read_answers(file, loaded.scale, like=loaded.ratings, **more)
 
 
+def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
+    """Return answers with what the table of items tells of each item, as it is read for the ratings."""
+    from plurivox.intake.beside import attribute_table
+
+    table = attribute_table(loaded.items_file, "item", loaded.ratings.intake.columns.get("item", "item"), "utf-8")
+    rule = "missing" if loaded.rules is None else loaded.rules.conflicts
+    return found if table is None else found.with_items(table, rule)
+
+
 def tell_answers(found: "Answers", more: str = "") -> None:
     """Say on standard error whose answers were read, which columns hold them, and what was read as text."""
     from plurivox.answers import ITEM_TEXT

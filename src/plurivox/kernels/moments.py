@@ -119,7 +119,7 @@ def _add_in_words(offsets, raters, y, words, sums):
     found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
     outside = np.uint64(n_groups)
     for i in range(len(offsets) - 1):
-        new = 0.0 if _same_raters(offsets, raters, i) else 1.0  # else the counts stay
+        new = 0.0 if _same_raters(offsets, raters, i) else 1.0  # of the same raters the counts stay
         if new > 0.0:
             n[:] = 0.0
         n_all = s_all = q_all = 0.0

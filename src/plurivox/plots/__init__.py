@@ -22,6 +22,7 @@ _CHARTS = {
     "calibration": ("pit_histograms", "reliability_curves"),
     "comparisons": ("metric_comparison", "metric_lines"),
     "curves": ("precision_recall", "precision_recall_spread"),
+    "estimate": ("estimate_forest",),
     "forests": ("gai_forest", "responsiveness_forest", "scale_forest"),
     "item_views": ("item_groups",),
     "items": ("items_divided", "items_uncertain"),

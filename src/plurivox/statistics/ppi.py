@@ -4,7 +4,7 @@ Humans rated n items, a model (or several judges) these and N further ones of th
 humans is corrected by how far the model's mean over the further items lies from its mean over the items that humans
 rated, as much as the model deserves: λ. A share is the mean of what is 1 or 0, so that all of it holds for shares, too.
 
-Nothing here is a sum over items alone, since λ is fitted to them.
+All of it is a sum over items, then a finish, in which λ is fitted (``ppi_sums``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from scipy.special import stdtrit
 
 from plurivox.errors import InputError
 from plurivox.statistics.levels import Floats
+from plurivox.statistics.ppi_sums import Found, ItemSums, finish, least
 
 Ints = NDArray[np.int64]
 
-_SWEEPS, _STILL = 10_000, 1e-13
+_MOST_UNITS = 400
+_MOST_ITEMS = 1 << 40
 
 
 class Powered(NamedTuple):
@@ -87,57 +89,16 @@ def prediction_powered(human: ArrayLike, model: ArrayLike, further: ArrayLike) -
     (1.5, 1.9435, [0.4435])
     """
     y, f, more = _checked(human, model, further)
-    n, n_further = len(y), len(more)
-    every = np.concatenate([f, more])
-    n_judges = every.shape[1]
-    spread = np.cov(every.T).reshape(n_judges, n_judges) if len(every) > 1 else np.zeros((n_judges, n_judges))
-    weights = np.zeros(n_judges)
-    if n > 1 and n_further:
-        shared = (y - y.mean()) @ (f - f.mean(axis=0)) / n
-        weights = _least(spread * (1 + n / n_further), shared)
-    human_variance = float(y.var(ddof=1) / n) if n > 1 else np.nan
-    moved = float(weights @ (more.mean(axis=0) - f.mean(axis=0))) if weights.any() else 0.0
-    variance, freedom = _over_items(y - f @ weights, weights, spread, n_further)
-    alone = every.mean(axis=1)
+    every = np.concatenate([f, more]).mean(axis=1)
+    n, n_all = len(y), len(every)
+    found = finish(ItemSums.of(y, f, more))
+    mean = float(y.mean()) if n else np.nan
     return Powered(
-        float(y.mean()) + moved if n else np.nan, weights, variance, freedom, n, n_further,
-        float(y.mean()) if n else np.nan, human_variance, float(n - 1) if n > 1 else np.nan,
-        float(alone.mean()) if len(alone) else np.nan,
-        float(alone.var(ddof=1) / len(alone)) if len(alone) > 1 else np.nan,
+        mean + float(found.moved[0]) if n else np.nan, found.weights[0], float(found.variance[0]),
+        float(found.freedom[0]), n, len(more), mean, float(y.var(ddof=1) / n) if n > 1 else np.nan,
+        float(n - 1) if n > 1 else np.nan, float(every.mean()) if n_all else np.nan,
+        float(every.var(ddof=1) / n_all) if n_all > 1 else np.nan,
     )  # fmt: skip
-
-
-def _over_items(left: Floats, weights: Floats, spread: Floats, n_further: int) -> tuple[float, float]:
-    """Return the variance over items, and Satterthwaite's degrees of freedom of its two terms."""
-    n = len(left)
-    free = n - 1 - int(np.count_nonzero((weights > 0) & (weights < 1)))
-    if free < 1:
-        return np.nan, np.nan
-    of_both = float(((left - left.mean()) ** 2).sum() / free / n)
-    of_model = float(weights @ spread @ weights / n_further) if weights.any() else 0.0
-    total = of_both + of_model
-    if total <= 0:
-        return 0.0, float(free)
-    return total, total**2 / (of_both**2 / free + of_model**2 / max(n + n_further - 1, 1))
-
-
-def _least(quadratic: Floats, linear: Floats) -> Floats:
-    """Return the λ in [0, 1] that make λ'Qλ − 2c'λ least, one coordinate after the other until all stand still.
-
-    The function is convex and the bounds are those of single coordinates, so that this ends at its minimum. A judge who
-    does not vary keeps 0.
-    """
-    size = np.diag(quadratic)
-    varies = np.flatnonzero(size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300))
-    weights = np.zeros(len(linear))
-    for _ in range(_SWEEPS):
-        before = weights.copy()
-        for k in varies:
-            rest = linear[k] - quadratic[k] @ weights + size[k] * weights[k]
-            weights[k] = min(max(rest / size[k], 0.0), 1.0)
-        if np.abs(weights - before).max(initial=0.0) <= _STILL:
-            break
-    return weights
 
 
 def reach(variance: ArrayLike, freedom: ArrayLike, level: float = 0.95) -> Floats:
@@ -247,27 +208,27 @@ def worth(human: ArrayLike, model: ArrayLike, further: ArrayLike, raters: float 
     """
     y, f, more = _checked(human, model, further)
     n = len(y)
-    ratio = _log_ratio(prediction_powered(y, f, more), raters)
-    if n < 4 or np.isnan(ratio):
-        return Worth(_items(n, ratio), np.nan, np.nan)
-    units = np.arange(n) % min(n, _MOST_UNITS)
-    made = np.array([
-        _log_ratio(prediction_powered(y[units != u], f[units != u], more), raters) for u in range(int(units.max()) + 1)
-    ])  # fmt: skip
-    made = made[np.isfinite(made)]
-    if len(made) < 4:
-        return Worth(_items(n, ratio), np.nan, np.nan)
-    variance = (len(made) - 1) / len(made) * float(((made - made.mean()) ** 2).sum())
-    off = float(reach(variance, len(made) - 1, level))
-    return Worth(_items(n, ratio), _items(n, ratio - off), _items(n, ratio + off))
+    whole = _log_ratio(finish(ItemSums.of(y, f, more)), raters)
+    if n < 4:
+        return Worth(_items(n, whole[0]), np.nan, np.nan)
+    left = _log_ratio(finish(ItemSums.of(y, f, more, np.arange(n) % min(n, _MOST_UNITS))), raters)
+    off = jackknife_reach(left, level)
+    return Worth(_items(n, whole[0]), _items(n, whole[0] - off), _items(n, whole[0] + off))
 
 
-_MOST_UNITS = 400
+def jackknife_reach(left: Floats, level: float = 0.95) -> float:
+    """Return half the width of the interval that values without each unit make; NaN if fewer than four are defined."""
+    known = left[np.isfinite(left)]
+    if len(known) < 4:
+        return np.nan
+    variance = (len(known) - 1) / len(known) * float(((known - known.mean()) ** 2).sum())
+    return float(reach(variance, len(known) - 1, level))
 
 
-def _log_ratio(found: Powered, raters: float) -> float:
+def _log_ratio(found: Found, raters: float) -> Floats:
     whole, alone = found.variance + raters, found.human_variance + raters
-    return float(np.log(alone / whole)) if whole > 0 and alone > 0 else np.nan
+    known = (whole > 0) & (alone > 0)
+    return np.where(known, np.log(np.where(known, alone, 1.0) / np.where(known, whole, 1.0)), np.nan)
 
 
 def _items(n: int, ratio: float) -> float:
@@ -325,7 +286,7 @@ def items_needed(
         if others < 1:
             return alone(size)
         inflated = spread * (1 + size / others)
-        weights = _least(inflated, shared)
+        weights = least(inflated, shared, found.weights)
         gain = float(2 * shared @ weights - weights @ inflated @ weights)
         return 2 * float(reach((max(of_items - gain, 0.0) + of_raters) / size, max(size - 2, 1), level))
 
@@ -344,9 +305,6 @@ def _smallest(wide: Callable[[int], float], width: float) -> float:
         middle = (low + high) // 2
         low, high = (middle, high) if wide(middle) > width else (low, middle)
     return float(max(high, 2))
-
-
-_MOST_ITEMS = 1 << 40
 
 
 # Judges whose errors go together --------------------------------------------------------------------------------------
@@ -394,6 +352,34 @@ def effective_judges(correlation: ArrayLike) -> float:
     known = ~np.isnan(np.diag(table))
     table = table[np.ix_(known, known)]
     return float(len(table) ** 2 / (table**2).sum()) if len(table) else np.nan
+
+
+class Effective(NamedTuple):
+    """How many judges with unrelated errors so many are like, with its interval over items."""
+
+    value: float
+    low: float
+    high: float
+
+
+def effective_interval(human: ArrayLike, model: ArrayLike, noise: float = 0.0, level: float = 0.95) -> Effective:
+    """Return :func:`effective_judges` of :func:`error_correlation`, with the interval of the jackknife over items.
+
+    It is made on the scale of logarithms, and stays between 1 and the number of judges.
+
+    Examples
+    --------
+    >>> found = effective_interval([0, 0, 0, 0, 0, 0], [[1, 1], [0, 0], [1, 0], [0, 1], [2, 1], [1, 2]])
+    >>> round(found.value, 2), round(found.low, 2), found.high
+    (1.84, 1.34, 2.0)
+    """
+    y, f = np.asarray(human, dtype=float), np.asarray(model, dtype=float)
+    value = effective_judges(error_correlation(y, f, noise))
+    units = np.arange(len(y)) % max(min(len(y), _MOST_UNITS), 1)
+    left = [effective_judges(error_correlation(y[units != u], f[units != u], noise)) for u in np.unique(units)]
+    off = jackknife_reach(np.log(np.array(left)), level)
+    ends = np.clip(value * np.exp([-off, off]), 1.0, float(f.shape[1]))
+    return Effective(value, float(ends[0]), float(ends[1]))
 
 
 def _checked(human: ArrayLike, model: ArrayLike, further: ArrayLike) -> tuple[Floats, Floats, Floats]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from plurivox.statistics import (
     alignment_records,
     cohesion,
+    estimate_records,
     judge_records,
     psychometrics_records,
     responsiveness_records,
@@ -55,6 +56,7 @@ def refresh() -> None:
         *psychometrics_records.RECORDS,
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
+        *estimate_records.RECORDS,
         *judge_records.RECORDS,
         *variation_records.RECORDS,
     )
