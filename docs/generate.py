@@ -27,6 +27,7 @@ COMMANDS = (
     "score",
     "align",
     "estimate",
+    "judge",
     "advise",
     "select",
     "curate",

@@ -142,6 +142,7 @@ MAKERS: dict[str, Make] = {
     "Psychometrics": lambda h: pv.psychometrics(ratings(hostile=h), by(h)),
     "SoftScores": lambda h: pv.soft_scores(ratings(hostile=h), predictions(h), by=by(h), bootstrap=20, **FEW),
     "Alignment": lambda h: pv.alignment(ratings(hostile=h), answers(h), by=by(h), bootstrap=20, **FEW),
+    "JudgeCard": lambda h: pv.judge(ratings(hostile=h), answers(h), by=by(h), require="omega>=0.5"),
     "Estimate": lambda h: pv.estimate(ratings(hostile=h), answers(h), by=by(h)),
     "Items": lambda h: pv.items(ratings(hostile=h), by=by(h), **FEW),
     "ItemView": lambda h: pv.item_view(ratings(hostile=h), ratings(hostile=h).items["item"][0], by=by(h), **FEW),

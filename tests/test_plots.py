@@ -43,6 +43,7 @@ ELSEWHERE = (
         "alignment_items",
         "alignment_wins",
         "distance_histogram",
+        "judge_card",
         "estimate_forest",
         "refusals",
         "item_groups",

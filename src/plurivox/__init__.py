@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.item.run import item_view as item_view
     from plurivox.lenses.items.result import Items as Items
     from plurivox.lenses.items.run import items as items
+    from plurivox.lenses.judge.result import JudgeCard as JudgeCard
+    from plurivox.lenses.judge.run import judge as judge
     from plurivox.lenses.overview.description import Description as Description
     from plurivox.lenses.overview.description import describe as describe
     from plurivox.lenses.overview.run import Overview as Overview
@@ -90,6 +92,7 @@ _ANSWERED = {
     "lenses.estimate": ("estimate", "Estimate"),
     "lenses.item": ("item_view", "ItemView"),
     "lenses.items": ("items", "Items"),
+    "lenses.judge": ("judge", "JudgeCard"),
     "lenses.psychometrics": ("psychometrics", "Psychometrics"),
     "lenses.responsiveness": ("responsiveness", "Responsiveness"),
     "lenses.soft": ("soft_scores", "SoftScores"),

@@ -11,7 +11,7 @@ from corpus.running import Case
 
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
-    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "estimate", "advise",
+    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "estimate", "advise",
     "select", "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
     "reproduce",
 )  # fmt: skip
@@ -263,6 +263,22 @@ def _score() -> list[Case]:
     ]  # fmt: skip
 
 
+def _judge() -> list[Case]:
+    tables = ("card", "values", "biases", "places", "requirements", "verdicts")
+    return [
+        *_forms("judge/dense", "judge dense/ratings.csv dense/answers.csv --by age --subset violation --seed 7",
+                (JSON, TEXT, MARKDOWN, *tables)),
+        *_jsons("judge", "dense/ratings.csv dense/answers.csv", "--by age --seed 7", {
+            "nominal": "--level nominal --resample items",
+            "one": "--judge model-a --tolerance 0.2",
+            "failed": "--require omega>=2 --require agreement.low>0 --judge model-b",
+        }),
+        *_forms("judge/prompted", "judge dense/ratings.csv prompted/answers.csv --by gender --seed 7", (JSON, TEXT)),
+        _case("judge/totals", "judge shapes/totals.csv sparse/answers.csv --totals --scale 0:4 --json"),
+        _case("judge/refused", "judge dense/ratings.csv dense/answers.csv --require omga>=0.5"),
+    ]  # fmt: skip
+
+
 def _estimate() -> list[Case]:
     tables = ("values", "accounts", "judges", "errors", "population")
     return [
@@ -425,7 +441,7 @@ def _report() -> list[Case]:
 
 
 CASES: tuple[Case, ...] = (
-    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_estimate(),
+    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(), *_estimate(),
     *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
     *_published(),
 )  # fmt: skip

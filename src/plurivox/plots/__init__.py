@@ -26,6 +26,7 @@ _CHARTS = {
     "forests": ("gai_forest", "responsiveness_forest", "scale_forest"),
     "item_views": ("item_groups",),
     "items": ("items_divided", "items_uncertain"),
+    "judge": ("judge_card",),
     "leniency": ("leniency_forest",),
     "matrices": ("dsi_ranking", "xrr_matrix"),
     "nulls": ("null_histograms",),

@@ -114,6 +114,8 @@ def make_report(
     return report_of(brief_of(Study(ratings, inputs, how), asked, command, _digests(ratings, files or {})))
 
 
+LENSES_OF = {"answers": 2, "predictions": 1}
+"""How many lenses make claims about each input: alignment and the judge card; soft scores."""
 MOST_WITH_INTERVALS = 300
 """Groups up to which a report has their intervals without being told to."""
 
@@ -122,7 +124,7 @@ def brief_of(
     found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
 ) -> Brief:  # fmt: skip
     """Return what a report of a study is to show; raise at once, not after minutes, if there can be none."""
-    n_lenses = asked.n_lenses + len({"answers", "predictions"} & found.inputs.keys())
+    n_lenses = asked.n_lenses + sum(n for name, n in LENSES_OF.items() if name in found.inputs)
     asked = asked.replace(n_lenses=n_lenses * asked.looks)
     axes = tuple(one for one in asked.by if "rater" not in one)
     few_points(found.ratings.scale, "a report")  # some of its lenses and charts take no more

@@ -18,7 +18,7 @@ from plurivox.statistics.registry import LABELS
 WIDE, HALF, NARROW = 950, 450, 340
 """How wide charts are in pixels: on a page as wide as it gets, two beside each other there, and on a phone."""
 MOST_UNDEFINED = 5
-OF_MODELS = ("alignment", "estimate", "soft scores")
+OF_MODELS = ("alignment", "estimate", "judge", "soft scores")
 """Results whose claims are about models, not about differences between groups of raters."""
 
 

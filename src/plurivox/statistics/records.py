@@ -80,7 +80,7 @@ class Statistic:
         resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
         without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
         ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``,
-        in estimates ``"estimated"``.
+        in estimates ``"estimated"``, on a judge card ``"judged"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -127,6 +127,7 @@ class Statistic:
     role: Literal[
         "tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", "scored", "distance",
         "estimated",
+        "judged",
         "",
     ] = ""  # fmt: skip
     order: int = 1000

@@ -13,6 +13,7 @@ from plurivox.statistics import (
     alignment_records,
     cohesion,
     estimate_records,
+    judge_records,
     psychometrics_records,
     responsiveness_records,
     soft_records,
@@ -56,6 +57,7 @@ def refresh() -> None:
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
         *estimate_records.RECORDS,
+        *judge_records.RECORDS,
         *variation_records.RECORDS,
     )
     STATISTICS.clear()
