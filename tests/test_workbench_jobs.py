@@ -16,7 +16,8 @@ pytest.importorskip("altair")
 from plurivox.workbench.jobs import Jobs, Progress
 from plurivox.workbench.making import Desk, Source, make
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, Store
+from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED
+from plurivox.workbench.store import Store
 from workbench_support import RATINGS
 
 READING = {"rater_attributes": ["gender"], "scale": "0:3"}

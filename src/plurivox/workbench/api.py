@@ -20,7 +20,7 @@ from plurivox.workbench.making import problem_in_words
 from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import DONE, ROLES, Run, StudyRecord
+from plurivox.workbench.records import DONE, ROLES, Run, StudyRecord
 
 PATIENCE = 2.0
 """Seconds that a question waits for its answer, before it is told to ask again."""

@@ -20,7 +20,8 @@ from plurivox.workbench.commands import lens_command, python_lines, report_comma
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
-from plurivox.workbench.store import Run, Store, StudyRecord
+from plurivox.workbench.records import Run, StudyRecord
+from plurivox.workbench.store import Store
 from plurivox.workbench.watcher import Watcher
 
 REPORT = ("reference", "predictions", "answers")

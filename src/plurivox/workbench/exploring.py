@@ -18,7 +18,7 @@ from plurivox.workbench.bench import Bench, environment, lens_of, single
 from plurivox.workbench.forms import fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.pages import bench_of, form_of, go, known_of, one, study_of, study_page
-from plurivox.workbench.store import DONE, Run, StudyRecord
+from plurivox.workbench.records import DONE, Run, StudyRecord
 
 ANSWER = "answer"
 SECTIONS = ("study", *(lens.name for lens in single() if lens.section), "soft", "methods")

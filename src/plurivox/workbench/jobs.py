@@ -22,7 +22,8 @@ from typing import Any
 from plurivox.errors import FileError
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, Store, StudyRecord
+from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, StudyRecord
+from plurivox.workbench.store import Store
 
 AT_ONCE = 2
 """Processes that compute at the same time."""

@@ -13,7 +13,7 @@ from plurivox.settings.record import Spec
 from plurivox.settings.values import plain
 from plurivox.workbench.bench import single
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import ROLES
+from plurivox.workbench.records import ROLES
 
 _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _STRING: dict[str, Any] = {"type": "string"}

@@ -18,7 +18,7 @@ from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.reading import COLUMN, ReadingSettings, held_against
-from plurivox.workbench.store import ROLES, StudyRecord
+from plurivox.workbench.records import ROLES, StudyRecord
 from plurivox.workbench.uploads import MOST_FILES, roles_of, take
 
 NAMES = {

@@ -28,7 +28,8 @@ from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.pages import page
-from plurivox.workbench.store import ChangedError, Store
+from plurivox.workbench.records import ChangedError
+from plurivox.workbench.store import Store
 from plurivox.workbench.watcher import Watcher
 
 ASSETS = {

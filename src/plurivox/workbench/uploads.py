@@ -10,7 +10,8 @@ from starlette.datastructures import UploadFile
 
 from plurivox.errors import InputError
 from plurivox.intake.roles import plain
-from plurivox.workbench.store import ROLES, Store
+from plurivox.workbench.records import ROLES
+from plurivox.workbench.store import Store
 
 MOST_FILES = len(ROLES)
 _PIECE = 1 << 20

@@ -21,7 +21,8 @@ from typing import Any
 from plurivox.errors import FileError, PlurivoxError
 from plurivox.workbench.jobs import ENDED, Jobs, Listener
 from plurivox.workbench.making import problem_in_words, problem_of
-from plurivox.workbench.store import CANCELLED, DONE, INTERRUPTED, Store, StoredFile
+from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile
+from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watch, Watches, data_of, summary
 
 EVERY = 2.0

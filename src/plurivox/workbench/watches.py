@@ -16,7 +16,8 @@ from typing import Any
 from plurivox.errors import InputError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.making import digest_of
-from plurivox.workbench.store import Store, StoredFile, StudyRecord
+from plurivox.workbench.records import StoredFile, StudyRecord
+from plurivox.workbench.store import Store
 
 PLANNED = 5
 """Looks that are planned unless somebody says otherwise."""
