@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox import __version__
-from plurivox.errors import SelectionError
+from plurivox.errors import InputError, SelectionError
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
@@ -37,6 +37,13 @@ class Bench:
     watcher: Watcher
     key: str
     max_upload: int
+    local: bool = True
+
+    def check_local(self) -> None:
+        """Raise if others than who sits at this machine may be asking: they name no folders of it."""
+        if not self.local:
+            hint = "Name the folder when you start the server: plurivox serve study.pvx."
+            raise InputError("folders are not opened from another machine", hint=hint)
 
     def commands(self, study: StudyRecord, asked: Mapping[str, Any], lens: Lens | None = None,
                  given: Mapping[str, str] | None = None) -> dict[str, str]:  # fmt: skip
@@ -44,17 +51,19 @@ class Bench:
         files, reading = shown_names(study.files), ReadingSettings.from_dict(study.reading)
         if "ratings" not in files:
             return {"command": "", "python": ""}
+        beside = ((self.look(study) or {}).get("beside") or {}).values()
+        before = [place for one in beside if one for place in one.get("before", ())]
         if lens is None:
             settings = asked_of(ReportSettings, asked, reading)
             return {
                 "command": report_command(reading, settings, files),
-                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, "")),
+                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), before),
             }
         record = asked_of(lens.settings, asked, reading)
         inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
         return {
             "command": lens_command(lens, reading, record, files, inputs),
-            "python": python_lines(reading, record, files, lens.name, inputs),
+            "python": python_lines(reading, record, files, lens.name, inputs, before),
         }
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tempfile
 import warnings
@@ -33,6 +34,7 @@ from plurivox.report.settings import ReportSettings
 from plurivox.report.terms import Explained
 from plurivox.study import Study
 from plurivox.workbench.commands import report_command
+from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
 
 Tell = Callable[[dict[str, Any]], None]
@@ -74,6 +76,12 @@ class Desk:
     def close(self) -> None:
         """Remove what was laid out."""
         self._folder.cleanup()
+
+    def check(self) -> None:
+        """Raise if a packed study, which lies elsewhere, is not what it was when it was opened."""
+        for stored, _, digest in self.source.files.values():
+            if os.path.isabs(stored):
+                check_link(stored, digest)
 
     @property
     def folder(self) -> Path:
@@ -164,6 +172,7 @@ class Results:
 def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
     """Work out one thing and write it into a folder; ``done.json`` comes last, and tells that it is all there."""
     kinds()
+    desk.check()
     out.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlurivoxWarning)

@@ -94,14 +94,16 @@ async def failed(request: Request, error: Exception) -> Response:
     return page(request, "error.html.j2", status=status, told=told, heading=heading, back=back)
 
 
-def application(store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD) -> Starlette:
+def application(
+    store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
+) -> Starlette:
     """Return what answers requests, without who may ask: :class:`~plurivox.workbench.guard.Guard` is around it."""
     jobs = Jobs(store)
 
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
         watcher = Watcher(store, jobs)
-        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload)
+        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload, local)
         watching = asyncio.create_task(watcher.run())
         try:
             yield
@@ -121,10 +123,12 @@ async def gone(request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
-def guarded(store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD) -> Guard:
+def guarded(
+    store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
+) -> Guard:
     """Return the application with its guard around it."""
     found: list[Guard] = []
-    app: Any = application(store, lambda: found[0], max_upload)
+    app: Any = application(store, lambda: found[0], max_upload, local)
     found.append(Guard(app, port, hosts, most=max_upload))
     return found[0]
 
@@ -167,7 +171,7 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
     """Serve studies until somebody ends it; ``ready`` is called with the first address."""
     import uvicorn
 
-    guard = guarded(store, address.port, address.hosts, max_upload)
+    guard = guarded(store, address.port, address.hosts, max_upload, address.local)
     incoming = store.folder / "incoming"
     incoming.mkdir(exist_ok=True)
     tempfile.tempdir = str(incoming)  # uploads lie where there is room for studies, not where memory is the disk

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plurivox.errors import FileError, InputError
 from plurivox.files import note_input
 from plurivox.packed.folder import is_packed
+from plurivox.workbench.linking import link_of, open_packed
+from plurivox.workbench.records import free_place
 from plurivox.workbench.store import Store
 from plurivox.workbench.uploads import role_of
 from plurivox.workbench.watcher import mark_of
@@ -19,26 +21,52 @@ _PIECE = 1 << 20
 
 def begin(store: Store, files: Sequence[str]) -> str:
     """Add a study of some files, and return the address of its page; of files that are watched, of that study."""
-    roles: dict[str, Path] = {}
-    for name in files:
-        role = "ratings" if len(files) == 1 else role_of(name)
-        if role in roles:
-            hint = "Give one of them; add the other on the page of the study."
-            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
-        if Path(name).is_dir():
-            what = "a packed study" if is_packed(name) else "a folder"
-            hint = "Give the files that it was made of, or ask it with commands: plurivox cohesion FOLDER."
-            raise FileError(f"it is {what}, and the workbench takes files", source=name, hint=hint)
-        if not Path(name).is_file():
-            raise FileError("there is no such file", source=name, hint="Check the name.")
-        roles[role] = Path(os.path.abspath(name))
-    if "ratings" not in roles:
-        raise InputError("none of the files looks like ratings", hint="Give the file of ratings, too.")
+    packed = [name for name in files if is_packed(name)]
+    roles = _places(files, packed)
     watches = Watches(store)
+    if packed:
+        return _with_packed(store, watches, packed[0], roles)
     watched = watches.same_sources(map(str, roles.values()))
     if watched is not None:  # looks are counted there; a study of its own would begin to count anew
         return f"/studies/{watched}/watch"
     study = store.add_study(roles["ratings"].stem[:200] or "A study")
+    _fill(store, watches, study, roles)
+    return f"/studies/{study}"
+
+
+def _places(files: Sequence[str], packed: Sequence[str]) -> dict[str, Path]:
+    """Return where files stand in a study, told by their names."""
+    roles: dict[str, Path] = {}
+    for name in files:
+        role = "ratings" if len(files) == 1 or name in packed else role_of(name)
+        place = free_place(role, roles)
+        if place is None:
+            hint = "Give one of them; add the other on the page of the study."
+            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
+        if Path(name).is_dir() and name not in packed:
+            hint = "Give files, or a folder that plurivox pack made."
+            raise FileError("it is a folder, and the workbench takes files", source=name, hint=hint)
+        if not Path(name).is_file() and name not in packed:
+            raise FileError("there is no such file", source=name, hint="Check the name.")
+        roles[place] = Path(os.path.abspath(name))
+    if "ratings" not in roles:
+        raise InputError("none of the files looks like ratings", hint="Give the file of ratings, too.")
+    return roles
+
+
+def _with_packed(store: Store, watches: Watches, folder: str, roles: Mapping[str, Path]) -> str:
+    """Begin a study of a packed one, or go to the one that was begun with it, if nothing else is given."""
+    same = [one for one in store.studies() if one.packed and one.packed.stored == link_of(folder).stored]
+    beside = {place: path for place, path in roles.items() if place != "ratings"}
+    if same and not beside:
+        return f"/studies/{same[0].id}"
+    study = open_packed(store, folder)
+    _fill(store, watches, study, beside)
+    return f"/studies/{study}"
+
+
+def _fill(store: Store, watches: Watches, study: str, roles: Mapping[str, Path]) -> None:
+    """Put files into a new study; if one cannot be read, there is no study."""
     sources: dict[str, tuple[str, str]] = {}
     try:
         for role, path in roles.items():
@@ -47,8 +75,8 @@ def begin(store: Store, files: Sequence[str]) -> str:
             with path.open("rb") as file, store.adding(study, role, path.name) as upload:
                 while piece := file.read(_PIECE):
                     upload.write(piece)
-        watches.add_sources(study, sources)
+        if "ratings" in roles:
+            watches.add_sources(study, sources)
     except BaseException:
         store.delete_study(study)
         raise
-    return f"/studies/{study}"
