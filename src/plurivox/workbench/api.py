@@ -15,13 +15,13 @@ from starlette.routing import Route
 from plurivox.errors import InputError, SelectionError
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import lens_of
-from plurivox.workbench.exploring import run_of
 from plurivox.workbench.linking import open_packed
 from plurivox.workbench.making import problem_in_words
 from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import DONE, PLACES, Run, StudyRecord
+from plurivox.workbench.runs import run_of
 
 PATIENCE = 2.0
 """Seconds that a question waits for its answer, before it is told to ask again."""

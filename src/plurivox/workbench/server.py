@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plurivox.errors import FileError, InputError, PlurivoxError, SelectionError
-from plurivox.workbench import api, exploring, following, pages
+from plurivox.workbench import api, exploring, following, leaving, pages, runs
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
 from plurivox.workbench.jobs import Jobs
@@ -112,7 +112,8 @@ def application(
             await asyncio.gather(watching, return_exceptions=True)
             await jobs.close()
 
-    routes = [Route("/assets/{name}", asset), *pages.ROUTES, *exploring.ROUTES, *following.ROUTES, *api.ROUTES]
+    parts = (pages, runs, exploring, leaving, following, api)
+    routes = [Route("/assets/{name}", asset), *(route for part in parts for route in part.ROUTES)]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
     return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
