@@ -14,9 +14,8 @@ from starlette.routing import Route
 
 from plurivox.errors import InputError, SelectionError
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import lens_of
 from plurivox.workbench.linking import open_packed
-from plurivox.workbench.making import problem_in_words
+from plurivox.workbench.making import lens_named, problem_in_words
 from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
@@ -200,7 +199,7 @@ async def cancel_run(request: Request) -> Response:
 
 async def question(request: Request) -> Response:
     """Ask one lens."""
-    lens, study_of_it = lens_of(request.path_params["lens"]), study_of(request)
+    lens, study_of_it = lens_named(request.path_params["lens"]), study_of(request)
     takes_item = any(one.name == "item" for one in lens.inputs)
     given = await body_of(request, "settings", *(("item",) if takes_item else ()))
     settings = given.get("settings", {})

@@ -122,14 +122,6 @@ def single() -> tuple[Lens, ...]:
     return tuple(lenses())
 
 
-def lens_of(name: str) -> Lens:
-    """Return a lens by its name."""
-    found = next((lens for lens in single() if lens.name == name), None)
-    if found is None:
-        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in single())}.")
-    return found
-
-
 def day(moment: float) -> str:
     """Return when something was, in the time of this machine."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))

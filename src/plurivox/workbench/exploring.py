@@ -11,8 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from plurivox.errors import InputError, SelectionError
-from plurivox.workbench.bench import Bench, lens_of
+from plurivox.workbench.bench import Bench
 from plurivox.workbench.forms import fields_of, read_form
+from plurivox.workbench.making import lens_named
 from plurivox.workbench.pages import bench_of, form_of, go, known_of, one, study_of, study_page
 from plurivox.workbench.records import Run, StudyRecord
 from plurivox.workbench.runs import needed, piece
@@ -143,7 +144,7 @@ async def item(request: Request) -> Response:
     run, wanted = needed(request, study), request.query_params.get("item", "")
     if not wanted:
         raise SelectionError("no item is named", hint="Choose one of the list of items.")
-    lens = lens_of("item_view")
+    lens = lens_named("item_view")
     settings = {name: run.asked[name] for name in lens.settings.specs() if name in run.asked}
     return view(
         request, "view.html.j2", study, "items", "item", {"asked": run.asked, "item": wanted}, f"item {wanted}",
@@ -154,7 +155,7 @@ async def item(request: Request) -> Response:
 async def lens(request: Request) -> Response:
     """Ask one lens, with all the settings that it has; the address is the question."""
     bench, study = bench_of(request), study_of(request)
-    record = lens_of(request.path_params["lens"])
+    record = lens_named(request.path_params["lens"])
     look = bench.look(study)
     if look is None or look["problem"]:
         return go(f"/studies/{study.id}")

@@ -12,7 +12,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from plurivox.errors import SelectionError
-from plurivox.workbench.bench import Bench, lens_of, single
+from plurivox.workbench.bench import Bench, single
+from plurivox.workbench.making import lens_named
 from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
 from plurivox.workbench.records import Run, StudyRecord
 from plurivox.workbench.runs import needed
@@ -76,7 +77,7 @@ async def report_file(request: Request) -> Response:
 async def table(request: Request) -> Response:
     """Hand out a table of a lens."""
     study = study_of(request)
-    based, record = needed(request, study), lens_of(request.path_params["lens"])
+    based, record = needed(request, study), lens_named(request.path_params["lens"])
     name, _, form = request.path_params["name"].rpartition(".")
     known = (*(record.csv_tables or ("values",)), "shown")
     if name not in known or form not in FORMS or not _answerable(record, study):

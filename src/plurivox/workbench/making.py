@@ -20,7 +20,7 @@ from typing import Any
 
 from plurivox import __version__
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
+from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
@@ -61,6 +61,14 @@ def digest_of(value: Any) -> str:
     """Return a short text that stands for a value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def lens_named(name: str) -> Lens:
+    """Return the record of a lens."""
+    found = next((lens for lens in lenses() if lens.name == name), None)
+    if found is None:
+        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
+    return found
 
 
 class Desk:

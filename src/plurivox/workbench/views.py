@@ -16,7 +16,6 @@ from plurivox.axis import CROSS, names_raters
 from plurivox.config import FILE_NAME, Bins, Groups, config_text
 from plurivox.errors import SelectionError
 from plurivox.files import write_text
-from plurivox.lenses import lenses
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.record import Lens
 from plurivox.plots.items import DIVIDED
@@ -29,7 +28,7 @@ from plurivox.results.result import Result, frame_of
 from plurivox.results.text import Shown
 from plurivox.results.wording import counted, named
 from plurivox.workbench.looking import few_values
-from plurivox.workbench.making import Desk, fragment, groups_in
+from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
 from plurivox.workbench.reading import asked_of
 
 MOST_ROWS = 200
@@ -41,14 +40,6 @@ OF_GROUPS: dict[str, Any] = {
 """Lenses that say something of each group, and the sections that ask them."""
 HEADINGS = {"variation": "Leniency: who rates higher", "cohesion": "Who sees things alike",
             "responsiveness": "Whose scores convey severity", "alignment": "How far models are from it"}  # fmt: skip
-
-
-def lens_named(name: str) -> Lens:
-    """Return the record of a lens."""
-    found = next((lens for lens in lenses() if lens.name == name), None)
-    if found is None:
-        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
-    return found
 
 
 def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
