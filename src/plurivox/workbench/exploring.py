@@ -30,12 +30,13 @@ def view(
 ) -> Response:  # fmt: skip
     """Return a page with a view of something, or how far it is; without anything asked, with what can be chosen."""
     bench = bench_of(request)
+    base = bench.last_run(study.id, request.query_params.get("run"))
     run = None if asked is None else bench.jobs.ask(study, kind, asked)
     folder = None if run is None else bench.jobs.made(study.id, run.key)
     title = "" if folder is None else bench.jobs.told(folder).get("title", "")
     return study_page(
         request, template, study, tab, run=run, progress=None if run is None else bench.jobs.progress(run.id),
-        shown="" if folder is None else piece(folder / "view.html"), title=title, place=place,
+        shown="" if folder is None else piece(folder / "view.html", study, base), title=title, place=place,
         notes=bench.store.notes(study.id), **{"command": "", "python": "", **known},
     )  # fmt: skip
 
@@ -54,10 +55,12 @@ async def groups(request: Request) -> Response:
     known = groups_of(bench, study, run)
     axis, group = request.query_params.get("axis", ""), request.query_params.get("group", "")
     chosen = group in known.get(axis, [])
+    unknown = f"{axis}: {group}" if group and not chosen and not run.going else ""
     asked = {"asked": run.asked, "axis": axis, "group": group} if chosen else None
     return view(
         request, "groups.html.j2", study, "groups", "group", asked, f"{axis}: {group}" if chosen else "",
-        groups=known, axis=axis, group=group, others=[name for name in known.get(axis, []) if chosen and name != group],
+        groups=known, axis=axis, group=group, unknown=unknown,
+        others=[name for name in known.get(axis, []) if chosen and name != group],
     )  # fmt: skip
 
 

@@ -11,12 +11,14 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from plurivox import __version__
 from plurivox.engine.running import Running
@@ -33,6 +35,7 @@ from plurivox.report.render import environment, with_unique_ids
 from plurivox.report.settings import ReportSettings
 from plurivox.report.terms import Explained
 from plurivox.study import Study
+from plurivox.workbench.charts import Places, with_links
 from plurivox.workbench.commands import report_command
 from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
@@ -127,6 +130,14 @@ class Desk:
         how = Running.given(None, None, self.progress)
         return Study(self.ratings, self.inputs, how, Results(self.source))
 
+    @cached_property
+    def _item_ids(self) -> frozenset[str]:
+        return frozenset(self.ratings.items["item"].cast(pl.String))
+
+    def places(self, groups: Mapping[str, Collection[str]]) -> Places:
+        """Return what has a page of its own: these groups, and all items."""
+        return Places(groups, lambda name: name in self._item_ids)
+
     def progress(self, what: str, done: int, total: int) -> None:
         """Tell how far something is."""
         self.tell({"event": "progress", "what": what, "done": done, "total": total})
@@ -220,6 +231,7 @@ def problem_in_words(text: str, hint: str | None = None) -> dict[str, Any]:
 def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Ask every lens that the inputs allow, a part for each section of the report; then the first screen."""
     brief = desk.brief(asked)
+    places = desk.places(groups_in(brief))
     shown: list[Section] = []
     parts: list[dict[str, Any]] = []
     every = list(sections())
@@ -231,11 +243,11 @@ def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             continue
         section = with_unique_ids([section])[0]
         shown.append(section)
-        write_text(out / f"{section.id}.html", fragment(section))
+        write_text(out / f"{section.id}.html", fragment(section, places))
         parts.append({"id": section.id, "title": section.title})
         write_json(out / "parts.json", parts)
         desk.tell({"event": "part", "id": section.id, "title": section.title})
-    write_text(out / "answer.html", first_screen(report_of(brief, shown)))
+    write_text(out / "answer.html", first_screen(report_of(brief, shown), places))
     models = [name for role in ("answers", "predictions") if role in desk.inputs for name in desk.inputs[role].models]
     return {"parts": parts, "groups": groups_in(brief), "models": list(dict.fromkeys(models))}
 
@@ -262,13 +274,13 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     return {"files": list(write)}
 
 
-def fragment(section: Section) -> str:
-    """Return a section as a piece of a page."""
+def fragment(section: Section, places: Places) -> str:
+    """Return a section as a piece of a page, whose charts lead to groups and items."""
     text: str = templates().get_template("fragment.html.j2").render(section=section, explained=Explained(linked=False))
-    return harmless(text)
+    return with_links(harmless(text), places)
 
 
-def first_screen(made: Report) -> str:
+def first_screen(made: Report, places: Places) -> str:
     """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
     text: str = (
         templates()
@@ -280,7 +292,7 @@ def first_screen(made: Report) -> str:
     def lead(found: re.Match[str]) -> str:
         return f'href="?part={home[found[1]]}#{found[1]}"' if found[1] in home else found[0]
 
-    return harmless(re.sub(r'href="#([^"]*)"', lead, text))
+    return with_links(harmless(re.sub(r'href="#([^"]*)"', lead, text)), places)
 
 
 def _ids(section: Section) -> Iterator[str]:

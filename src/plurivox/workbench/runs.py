@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from plurivox.errors import SelectionError
 from plurivox.workbench.bench import Bench, environment, single
+from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
 from plurivox.workbench.records import DONE, Run, StudyRecord
@@ -89,7 +90,7 @@ async def results(request: Request) -> Response:
     parts = [*([{"id": ANSWER, "title": "In short"}] if done else []), *parts]
     wanted = request.query_params.get("part") or (parts[0]["id"] if parts else "")
     title = next((part["title"] for part in parts if part["id"] == wanted), "")
-    shown = piece(folder / f"{wanted}.html") if title else ""
+    shown = piece(folder / f"{wanted}.html", study, run) if title else ""
     earlier = [other for other in bench.store.runs(study.id, "run", 20) if other.id != run.id]
     return study_page(
         request, "results.html.j2", study, "results", run=run, parts=parts, part=wanted, title=title, shown=shown,
@@ -108,9 +109,13 @@ def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None
     return {"number": number, "planned": watch.planned, "corrected": run.asked.get("looks", 1) >= watch.planned}
 
 
-def piece(path: Path) -> str:
-    """Return a piece of a page that was made by the library itself, which escapes everything; empty if it is gone."""
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+def piece(path: Path, study: StudyRecord, run: Run | None) -> str:
+    """Return a piece of a page that was made by the library itself, which escapes everything; empty if it is gone.
+
+    Links in its charts lead to pages of the run.
+    """
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return at_home(text, f"/studies/{study.id}", None if run is None else run.id)
 
 
 ROUTES = [

@@ -52,9 +52,21 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     said = [Prose(text) for text in document.sentences] if not findings else []
-    write_text(out / "view.html", fragment(Section(lens.name, lens.question, "", [*said, *blocks], findings)))
+    section = Section(lens.name, lens.question, "", [*said, *blocks], findings)
+    write_text(out / "view.html", fragment(section, desk.places(_groups_of(result))))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
+
+
+def _groups_of(result: Any) -> dict[str, list[str]]:
+    """Return the groups that a result speaks of by axis; raters one by one have no page."""
+    if not isinstance(result, Result) or not {"axis", "group"} <= set((frame := result.to_frame()).columns):
+        return {}
+    found: dict[str, list[str]] = {}
+    for axis, name in frame.select("axis", "group").unique(maintain_order=True).rows():
+        if axis != "all" and not names_raters(axis):
+            found.setdefault(axis, []).append(name)
+    return found
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
@@ -99,7 +111,7 @@ def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
     blocks += _divided(brief, axis, name)
     section = Section("group", named(axis, name), _size(brief, axis, name), blocks, _said(brief, axis, [name]))
-    write_text(out / "view.html", fragment(section))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
     return {"title": section.title}
 
 
@@ -111,7 +123,7 @@ def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_contrast(brief, axis, names), *_values_of(brief, axis, names)]
     lead = " ".join(_size(brief, axis, name) for name in names)
     section = Section("compare", f"{names[0]} and {names[1]}", lead, blocks, _said(brief, axis, names))
-    write_text(out / "view.html", fragment(section))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
     return {"title": section.title}
 
 
@@ -133,7 +145,7 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
-    write_text(out / "view.html", fragment(section))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
     return {"title": section.title}
 
 
@@ -235,8 +247,9 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     ))  # fmt: skip
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
-    write_text(out / "view.html", fragment(Section("item", f"Item {asked['item']}", "", [*said, *blocks])))
-    return {"title": f"Item {asked['item']}"}
+    section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
+    return {"title": section.title}
 
 
 def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
