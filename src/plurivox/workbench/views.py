@@ -17,6 +17,7 @@ from plurivox.config import FILE_NAME, Bins, Groups, config_text
 from plurivox.errors import SelectionError
 from plurivox.files import write_text
 from plurivox.lenses.items.result import Items
+from plurivox.lenses.overview.description import describe
 from plurivox.lenses.record import Lens
 from plurivox.plots.items import DIVIDED
 from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
@@ -53,20 +54,9 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     said = [Prose(text) for text in document.sentences] if not findings else []
     section = Section(lens.name, lens.question, "", [*said, *blocks], findings)
-    write_text(out / "view.html", fragment(section, desk.places(_groups_of(result))))
+    write_text(out / "view.html", fragment(section, desk.places(_groups_asked(desk, lens, asked))))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
-
-
-def _groups_of(result: Any) -> dict[str, list[str]]:
-    """Return the groups that a result speaks of by axis; raters one by one have no page."""
-    if not isinstance(result, Result) or not {"axis", "group"} <= set((frame := result.to_frame()).columns):
-        return {}
-    found: dict[str, list[str]] = {}
-    for axis, name in frame.select("axis", "group").unique(maintain_order=True).rows():
-        if axis != "all" and not names_raters(axis):
-            found.setdefault(axis, []).append(name)
-    return found
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
@@ -78,6 +68,14 @@ def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
             raise SelectionError(f"this needs {name}", hint=f"Add a file of {name} to the study.")
     settings = asked_of(lens.settings, asked["settings"], desk.source.reading)
     return desk.study.ask(lens.name, inputs=given or None, **settings.as_dict())
+
+
+def _groups_asked(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the groups that a question is about by axis, without those that are withheld; of raters there are none."""
+    settings = asked_of(lens.settings, asked["settings"], desk.source.reading)
+    axes = [axis for axis in getattr(settings, "by", ()) if not any(map(names_raters, axis))]
+    described = describe(desk.ratings, axes) if axes and desk.ratings.has_raters else None
+    return {} if described is None else {one.name: [group.name for group in one.groups] for one in described.axes}
 
 
 def _chart(lens: Lens, result: Any) -> Iterator[Block]:
