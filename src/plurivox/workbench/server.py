@@ -184,7 +184,8 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            app.state.bench.watcher.end()  # else its streams are waited for
+            app.state.bench.watcher.end()  # else streams are waited for, and cut off
+            await app.state.bench.jobs.close()
             await super().shutdown(sockets)
 
     server = Server(config)
