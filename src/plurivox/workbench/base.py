@@ -101,8 +101,9 @@ class Base:
         version = self._base.execute("pragma user_version").fetchone()[0]
         if version > _VERSION:
             raise sqlite3.DatabaseError("it was written by a newer plurivox")
-        self._base.executescript(_TABLES)
-        self._base.execute(f"pragma user_version = {_VERSION}")
+        if version < _VERSION:  # a disk that is full is not written to without need
+            self._base.executescript(_TABLES)
+            self._base.execute(f"pragma user_version = {_VERSION}")
         going = (INTERRUPTED, time.time(), WAITING, RUNNING)
         self._base.execute("update runs set state = ?, ended = ? where state in (?, ?)", going)
 

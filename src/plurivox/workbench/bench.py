@@ -109,11 +109,11 @@ class Bench:
             await asyncio.to_thread(lambda: write_study(simulate(seed=0, **DEMO), folder, force=True))
             reading = {"scale": "0:4", "poles": "safe,unsafe", "reference_scale": "safe,unsafe"}
             asked = {"by": [["gender"], ["age"], ["ethnicity"]], "items_by": "violation"}
-            found = self.store.add_study("A simulated rating study", reading, asked)
-            for name, role in roles.items():
-                with self.store.adding(found, role, f"{name}.csv") as upload:
-                    upload.write((Path(folder) / f"{name}.csv").read_bytes())
-        return found
+            with self.store.beginning("A simulated rating study", reading, asked) as found:
+                for name, role in roles.items():
+                    with found.adding(role, f"{name}.csv") as upload:
+                        upload.write((Path(folder) / f"{name}.csv").read_bytes())
+        return found.id
 
 
 @functools.cache

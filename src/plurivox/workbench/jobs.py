@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, StudyRecord
@@ -342,8 +341,7 @@ class Jobs:
         self._going.pop(job.run.id, None)
         if state != DONE:
             shutil.rmtree(job.out, ignore_errors=True)
-        with contextlib.suppress(FileError):  # a full disk; after a restart it is said to be interrupted
-            self._store.end_run(job.run.id, state, problem)
+        self._store.end_run(job.run.id, state, problem)
         self._tell(job, ENDED)
 
     def _tell(self, job: _Job, name: str | None) -> None:

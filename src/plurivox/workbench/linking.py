@@ -27,14 +27,19 @@ def open_packed(store: Store, name: str) -> str:
         If there is no packed study of this name on this machine, or it is damaged.
     """
     file = link_of(name)
-    whole = read_manifest(Path(file.stored)).n_ratings <= WHOLE
-    found = store.add_study(Path(file.shown).stem[:200] or "A study", {"in_memory": True} if whole else {})
-    try:
-        store.link(found, file)
-    except BaseException:
-        store.delete_study(found)
-        raise
-    return found
+    with store.beginning(name_of(file.shown), reading_of(file)) as found:
+        found.files.append(file)
+    return found.id
+
+
+def reading_of(file: StoredFile) -> dict[str, Any]:
+    """Return how a packed study is read at first: whole, unless it has very many ratings."""
+    return {"in_memory": True} if read_manifest(Path(file.stored)).n_ratings <= WHOLE else {}
+
+
+def name_of(file: str) -> str:
+    """Return what a study is called at first: like its file, or folder."""
+    return Path(file).stem[:200] or "A study"
 
 
 def link_of(name: str) -> StoredFile:

@@ -5,6 +5,7 @@ Everything is written under a folder that the server names, whole or not at all,
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,7 +23,7 @@ import polars as pl
 
 from plurivox import __version__
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning, SelectionError
+from plurivox.errors import FileError, InputError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
@@ -181,8 +182,9 @@ class Results:
         """Keep a result that can be read back."""
         if self._class(name) is not None:
             path = self._path(name, settings, inputs)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, result.to_json())
+            with contextlib.suppress(FileError, OSError):  # what cannot be kept is worked out anew
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_text(path, result.to_json())
 
 
 # What is made ---------------------------------------------------------------------------------------------------------

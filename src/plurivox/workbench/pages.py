@@ -109,14 +109,10 @@ async def add_study(request: Request) -> Response:
     async with request.form(max_files=MOST_FILES) as form:
         files = roles_of(form.getlist("files"))
         name = str(files["ratings"].filename).replace("\\", "/").rsplit("/", 1)[-1]
-        found = bench.store.add_study(name.rsplit(".", 1)[0][:200] or "A study")
-        try:
-            for role, file in files.items():
-                await take(bench.store, found, role, file)
-        except BaseException:
-            bench.store.delete_study(found)
-            raise
-    return go(f"/studies/{found}")
+        with bench.store.beginning(name.rsplit(".", 1)[0][:200] or "A study") as found:
+            for place, file in files.items():
+                await take(found.adding(place, str(file.filename)), file)
+    return go(f"/studies/{found.id}")
 
 
 async def add_simulated(request: Request) -> Response:
@@ -172,7 +168,7 @@ async def add_file(request: Request) -> Response:
     bench, study = bench_of(request), study_of(request)
     async with request.form(max_files=MOST_FILES) as form:
         for place, file in places_of(study, str(form.get("role")), form.getlist("files")).items():
-            await take(bench.store, study.id, place, file)
+            await take(bench.store.adding(study.id, place, str(file.filename)), file)
     return go(f"/studies/{study.id}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import socket
 import sys
@@ -43,6 +44,8 @@ ASSETS = {
     "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
 }
 MAX_UPLOAD = 1 << 30
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the machine says where there is no room."""
 
 
 async def asset(request: Request) -> Response:
@@ -67,6 +70,8 @@ def status_of(error: Exception) -> int:
         return 404
     if isinstance(error, FileError):
         return 507 if "cannot be written" in error.problem else 400
+    if isinstance(error, OSError) and error.errno in FULL:
+        return 507
     return 400 if isinstance(error, PlurivoxError) else 500
 
 
@@ -86,6 +91,8 @@ async def failed(request: Request, error: Exception) -> Response:
         told = problem_in_words(text)
     else:
         told = problem_in_words(str(error)) if status == 413 else problem_of(error)
+        if status == 507 and told["hint"] is None:
+            told["hint"] = "Free some space, and try again; nothing was changed."
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": {"status": status, **told}}, status)
     study = request.path_params.get("study")

@@ -9,9 +9,9 @@ from pathlib import Path
 from plurivox.errors import FileError, InputError
 from plurivox.files import note_input
 from plurivox.packed.folder import is_packed
-from plurivox.workbench.linking import link_of, open_packed
+from plurivox.workbench.linking import link_of, name_of, reading_of
 from plurivox.workbench.records import free_place
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import Beginning, Store
 from plurivox.workbench.uploads import role_of
 from plurivox.workbench.watcher import mark_of
 from plurivox.workbench.watches import Watches
@@ -25,13 +25,14 @@ def begin(store: Store, files: Sequence[str]) -> str:
     roles = _places(files, packed)
     watches = Watches(store)
     if packed:
-        return _with_packed(store, watches, packed[0], roles)
+        return _with_packed(store, packed[0], roles)
     watched = watches.same_sources(map(str, roles.values()))
     if watched is not None:  # looks are counted there; a study of its own would begin to count anew
         return f"/studies/{watched}/watch"
-    study = store.add_study(roles["ratings"].stem[:200] or "A study")
-    _fill(store, watches, study, roles)
-    return f"/studies/{study}"
+    with store.beginning(name_of(roles["ratings"].name)) as found:
+        sources = _fill(found, roles)
+    watches.add_sources(found.id, sources)
+    return f"/studies/{found.id}"
 
 
 def _places(files: Sequence[str], packed: Sequence[str]) -> dict[str, Path]:
@@ -54,29 +55,25 @@ def _places(files: Sequence[str], packed: Sequence[str]) -> dict[str, Path]:
     return roles
 
 
-def _with_packed(store: Store, watches: Watches, folder: str, roles: Mapping[str, Path]) -> str:
+def _with_packed(store: Store, folder: str, roles: Mapping[str, Path]) -> str:
     """Begin a study of a packed one, or go to the one that was begun with it, if nothing else is given."""
-    same = [one for one in store.studies() if one.packed and one.packed.stored == link_of(folder).stored]
-    beside = {place: path for place, path in roles.items() if place != "ratings"}
-    if same and not beside:
+    file = link_of(folder)
+    same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
+    if same and len(roles) == 1:
         return f"/studies/{same[0].id}"
-    study = open_packed(store, folder)
-    _fill(store, watches, study, beside)
-    return f"/studies/{study}"
+    with store.beginning(name_of(file.shown), reading_of(file)) as found:
+        found.files.append(file)
+        _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
+    return f"/studies/{found.id}"
 
 
-def _fill(store: Store, watches: Watches, study: str, roles: Mapping[str, Path]) -> None:
-    """Put files into a new study; if one cannot be read, there is no study."""
+def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+    """Put files into a study that is being made; return where they lie, and by what their versions are known."""
     sources: dict[str, tuple[str, str]] = {}
-    try:
-        for role, path in roles.items():
-            note_input(path)
-            sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes meanwhile is read anew
-            with path.open("rb") as file, store.adding(study, role, path.name) as upload:
-                while piece := file.read(_PIECE):
-                    upload.write(piece)
-        if "ratings" in roles:
-            watches.add_sources(study, sources)
-    except BaseException:
-        store.delete_study(study)
-        raise
+    for role, path in roles.items():
+        note_input(path)
+        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes meanwhile is read anew
+        with path.open("rb") as file, study.adding(role, path.name) as upload:
+            while piece := file.read(_PIECE):
+                upload.write(piece)
+    return sources

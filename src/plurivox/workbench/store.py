@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.errors import FileError, InputError, SelectionError
 from plurivox.files import replacing
 from plurivox.workbench.base import Base
 from plurivox.workbench.records import (
@@ -41,6 +41,7 @@ class Store(Base):
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         super().__init__(folder)
+        self._late: dict[str, dict[str, Any]] = {}
         self._sweep()
 
     def _sweep(self) -> None:
@@ -87,14 +88,29 @@ class Store(Base):
         self, name: str, reading: Mapping[str, Any] | None = None, asked: Mapping[str, Any] | None = None
     ) -> str:
         """Make a study without files, and return its id."""
-        found = secrets.token_hex(6)
-        self.inputs(found).mkdir(parents=True)
-        self.made(found).mkdir()
-        now = time.time()
-        with self.changing() as base:
-            row = (found, name, now, now, json.dumps(reading or {}), json.dumps(asked or {}), 0)
-            base.execute("insert into studies values (?, ?, ?, ?, ?, ?, ?)", row)
-        return found
+        with self.beginning(name, reading, asked) as found:
+            pass
+        return found.id
+
+    @contextlib.contextmanager
+    def beginning(
+        self, name: str, reading: Mapping[str, Any] | None = None, asked: Mapping[str, Any] | None = None
+    ) -> Iterator[Beginning]:
+        """Make a study: at the end it is there with all its files, or nothing of it is."""
+        found = Beginning(self, secrets.token_hex(6))
+        try:
+            self.inputs(found.id).mkdir(parents=True)
+            self.made(found.id).mkdir()
+            yield found
+            now = time.time()
+            with self.changing() as base:
+                row = (found.id, name, now, now, json.dumps(reading or {}), json.dumps(asked or {}), 0)
+                base.execute("insert into studies values (?, ?, ?, ?, ?, ?, ?)", row)
+                for file in found.files:
+                    self.put_in(base, found.id, file)
+        except BaseException:
+            shutil.rmtree(self.home(found.id), ignore_errors=True)
+            raise
 
     def change_study(self, study: str, revision: int | None = None, **changes: Any) -> int:
         """Change the name, how files are read or what is asked; return its new revision.
@@ -146,6 +162,7 @@ class Store(Base):
         ``role`` is what it is, or where it stands beside others. Whatever file of this machine stood in this place is
         not watched any more.
         """
+        self._check_place(study, role)
         with self.receiving(study, role, shown) as upload:
             yield upload
         self._put(study, upload.stored)
@@ -168,7 +185,6 @@ class Store(Base):
     @contextlib.contextmanager
     def receiving(self, study: str, role: str, shown: str) -> Iterator[Upload]:
         """Take a file, whole or not at all, of which no row tells yet; the next start removes it if none ever does."""
-        self._check_place(study, role)
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
         stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never tells of another content
@@ -228,11 +244,19 @@ class Store(Base):
         return self.run(found)
 
     def end_run(self, name: str, state: str, problem: Mapping[str, Any] | None = None) -> None:
-        """Note how a run goes on, or how it ended; of a study that was deleted meanwhile nothing is noted."""
+        """Note how a run goes on, or how it ended; of a study that was deleted meanwhile nothing is noted.
+
+        What a full disk does not take is known until it does, or this ends.
+        """
         told = None if problem is None else json.dumps(problem)
         ended = None if state in (WAITING, RUNNING) else time.time()
-        with self.changing() as base:
-            base.execute("update runs set state = ?, ended = ?, problem = ? where id = ?", (state, ended, told, name))
+        self._late[name] = {"state": state, "ended": ended, "problem": told}
+        with self._guard, contextlib.suppress(FileError):
+            with self.changing() as base:
+                for late, known in self._late.items():
+                    row = (*known.values(), late)
+                    base.execute("update runs set state = ?, ended = ?, problem = ? where id = ?", row)
+            self._late.clear()
 
     def drop_run(self, name: str) -> None:
         """Forget a run."""
@@ -245,7 +269,7 @@ class Store(Base):
             row = self._base.execute("select * from runs where id = ?", (name,)).fetchone()
         if row is None:
             raise SelectionError("there is no such run", hint="Its study may have been deleted.")
-        return _run(row)
+        return self._run(row)
 
     def runs(self, study: str, kind: str | None = None, most: int = 50) -> list[Run]:
         """Return the runs of a study, the last first."""
@@ -255,7 +279,12 @@ class Store(Base):
                 " order by created desc, rowid desc limit ?",
                 (study, kind, kind, most),
             ).fetchall()
-        return [_run(row) for row in rows]
+        return [self._run(row) for row in rows]
+
+    def _run(self, row: sqlite3.Row) -> Run:
+        known = {name: row[name] for name in row.keys()} | self._late.get(row["id"], {})  # noqa: SIM118
+        problem = None if known["problem"] is None else json.loads(known["problem"])
+        return Run(**{**known, "asked": json.loads(known["asked"]), "problem": problem})
 
     # Notes ------------------------------------------------------------------------------------------------------------
 
@@ -277,6 +306,21 @@ class Store(Base):
                 base.execute("delete from notes where study = ? and place = ?", (study, place))
 
 
+class Beginning:
+    """A study that is being made: its id, and the files that it has so far."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self.id = store, name
+        self.files: list[StoredFile] = []
+
+    @contextlib.contextmanager
+    def adding(self, place: str, shown: str) -> Iterator[Upload]:
+        """Take a file piece by piece."""
+        with self._store.receiving(self.id, place, shown) as upload:
+            yield upload
+        self.files.append(upload.stored)
+
+
 class Upload:
     """A file that is coming in."""
 
@@ -296,12 +340,6 @@ class Upload:
         self._file.write(piece)
         self.digest.update(piece)
         self.size += len(piece)
-
-
-def _run(row: sqlite3.Row) -> Run:
-    known = {name: row[name] for name in ("id", "study", "kind", "key", "state", "created", "ended")}
-    problem = None if row["problem"] is None else json.loads(row["problem"])
-    return Run(**known, asked=json.loads(row["asked"]), problem=problem)
 
 
 def _remove(path: Path) -> None:

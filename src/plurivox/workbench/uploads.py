@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from starlette.datastructures import UploadFile
@@ -11,7 +12,7 @@ from starlette.datastructures import UploadFile
 from plurivox.errors import InputError
 from plurivox.intake.roles import plain
 from plurivox.workbench.records import PLACES, SEVERAL, StudyRecord, free_place, role_in
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import Upload
 
 MOST_FILES = len(PLACES)
 _PIECE = 1 << 20
@@ -89,11 +90,11 @@ def roles_of(files: Sequence[Any]) -> dict[str, UploadFile]:
     return found
 
 
-async def take(store: Store, study: str, role: str, file: UploadFile) -> None:
-    """Put a file into a study."""
+async def take(place: AbstractContextManager[Upload], file: UploadFile) -> None:
+    """Put a file in its place."""
 
     def copy() -> None:
-        with store.adding(study, role, str(file.filename)) as upload:
+        with place as upload:
             while piece := file.file.read(_PIECE):
                 upload.write(piece)
 
