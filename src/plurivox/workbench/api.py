@@ -212,7 +212,7 @@ async def question(request: Request) -> Response:
     if lacking:
         raise InputError(f"this needs {' and '.join(lacking)}", hint="Add the file first.")
     record = lens.settings.from_dict(settings)
-    question = {"lens": lens.name, "settings": record.as_dict(), "given": {"item": given["item"]} if takes_item else {}}
+    question = bench_of(request).question(study_of_it, lens, record, given["item"] if takes_item else "")
     return await asked(request, "question", question)
 
 

@@ -16,6 +16,7 @@ from plurivox.errors import InputError, SelectionError
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
+from plurivox.settings import Settings
 from plurivox.workbench.commands import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import templates
@@ -75,6 +76,12 @@ class Bench:
         """Have every analysis run; of a study that is watched this is a look, and corrected for those planned."""
         looks = self.watcher.watches.look(study.id)
         return self.jobs.ask(study, "run", {**asked, "looks": looks} if looks > 1 else asked, again=True)
+
+    def question(self, study: StudyRecord, lens: Lens, settings: Settings, item: str = "") -> dict[str, Any]:
+        """Return a question to one lens; of a study that is watched, nothing in its answer is certain by itself."""
+        watch = self.watcher.watches.of(study.id)
+        looks = {"looks": watch.planned} if watch is not None and watch.counted and watch.planned > 1 else {}
+        return {"lens": lens.name, "settings": settings.as_dict(), "given": {"item": item} if item else {}, **looks}
 
     async def forget(self, study: str) -> None:
         """Delete a study, its files and all that is going on about it."""

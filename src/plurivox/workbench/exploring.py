@@ -171,11 +171,7 @@ async def lens(request: Request) -> Response:
     wanted = [source.name for source in record.inputs if source.options[0].argument]
     lacking = [name for name in wanted if name != "item" and name not in study.files]
     ready = asks and not lacking and (item or "item" not in wanted)
-    question: dict[str, Any] = {
-        "lens": record.name,
-        "settings": settings.as_dict(),
-        "given": {"item": item} if item else {},
-    }
+    question = bench.question(study, record, settings, item)
     return view(
         request, "lens.html.j2", study, "ask", "question", question if ready else None,
         record.question if ready else "",

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plurivox.errors import FileError
+from plurivox.workbench.keeping import DONE_FILE, prune, touch
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, StudyRecord
@@ -29,7 +31,6 @@ AT_ONCE = 2
 IDLE = 300.0
 """Seconds that a process waits for the next question about its study."""
 LONGEST_LINE = 1 << 20
-DONE_FILE = "done.json"
 ENDED = "ended"
 
 
@@ -150,7 +151,8 @@ class Jobs:
         """Have something worked out, unless it was, or is; what failed or was cancelled only if asked ``again``."""
         key = self.key(study, kind, asked)
         before = self.last(study, kind, asked)
-        if self.made(study.id, key) is not None:
+        if (folder := self.made(study.id, key)) is not None:
+            touch(folder / DONE_FILE)
             return before if before is not None and before.state == DONE else self._store.add_run(
                 study.id, kind, key, asked, DONE
             )  # fmt: skip
@@ -342,7 +344,16 @@ class Jobs:
         if state != DONE:
             shutil.rmtree(job.out, ignore_errors=True)
         self._store.end_run(job.run.id, state, problem)
+        if state == DONE:
+            self._prune(job)
         self._tell(job, ENDED)
+
+    def _prune(self, job: _Job) -> None:
+        """Let go of what nobody looked at for long; what is being made, and what pages begin with, stays."""
+        study = job.run.study
+        newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
+        with contextlib.suppress(FileError):  # a disk that is full; next time
+            prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
 
     def _tell(self, job: _Job, name: str | None) -> None:
         if name is not None:

@@ -38,11 +38,16 @@ from plurivox.report.terms import Explained
 from plurivox.study import Study
 from plurivox.workbench.charts import Places, with_links
 from plurivox.workbench.commands import report_command
+from plurivox.workbench.keeping import DONE_FILE, RESULTS, touch
 from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
 
 Tell = Callable[[dict[str, Any]], None]
 BESIDE = ("reference", "predictions", "answers")
+UNCORRECTED = (
+    "Several looks are planned at this growing study. What is certain after all of them stands under “In short” alone: "
+    "tests on this page are not corrected for looks, and nothing here is marked as certain."
+)
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ class Results:
         # What was read from files stands in the key of the source; what is said in words, such as an item, does not.
         given = {one: value if isinstance(value, str) else None for one, value in inputs.items()}
         key = digest_of([self.source.key, name, settings.key(), given])
-        return self.source.made / "results" / f"{key}.json"
+        return self.source.made / RESULTS / f"{key}.json"
 
     def _class(self, name: str) -> Any:
         found = self._lenses[name].load("result") if name in self._lenses else None
@@ -173,6 +178,7 @@ class Results:
         kind, path = self._class(name), self._path(name, settings, inputs)
         if kind is None or not path.exists():
             return None
+        touch(path)
         try:
             return kind.from_json(path.read_text(encoding="utf-8"))
         except (PlurivoxError, OSError, UnicodeDecodeError):
@@ -199,7 +205,7 @@ def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
         warnings.simplefilter("always", PlurivoxWarning)
         told = KINDS[kind](desk, asked, out)
     said = [str(one.message) for one in caught if isinstance(one.message, PlurivoxWarning)]
-    write_json(out / "done.json", {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
+    write_json(out / DONE_FILE, {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -245,7 +251,8 @@ def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             continue
         section = with_unique_ids([section])[0]
         shown.append(section)
-        write_text(out / f"{section.id}.html", fragment(section, places))
+        tested = any(one.said.p is not None for one in section.findings)
+        write_text(out / f"{section.id}.html", fragment(section, places, brief.asked.looks if tested else 1))
         parts.append({"id": section.id, "title": section.title})
         write_json(out / "parts.json", parts)
         desk.tell({"event": "part", "id": section.id, "title": section.title})
@@ -276,8 +283,15 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     return {"files": list(write)}
 
 
-def fragment(section: Section, places: Places) -> str:
-    """Return a section as a piece of a page, whose charts lead to groups and items."""
+def fragment(section: Section, places: Places, looks: int = 1) -> str:
+    """Return a section as a piece of a page, whose charts lead to groups and items.
+
+    Where several looks at a growing study are planned, only the first screen is corrected for them, and claims: here
+    nothing is marked as certain.
+    """
+    if looks > 1:
+        said = [replace(one, said=replace(one.said, claim=False)) for one in section.findings]
+        section = replace(section, findings=said, remarks=[UNCORRECTED, *section.remarks])
     text: str = templates().get_template("fragment.html.j2").render(section=section, explained=Explained(linked=False))
     return with_links(harmless(text), places)
 

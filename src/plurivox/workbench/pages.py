@@ -19,7 +19,7 @@ from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.linking import link_of, open_packed, packed_nearby, state_of
-from plurivox.workbench.reading import COLUMN, OPTIONS_OF_FILES, ReadingSettings, held_against
+from plurivox.workbench.reading import OPTIONS_OF_FILES, ReadingSettings, held_against
 from plurivox.workbench.records import ROLES, StudyRecord, role_in
 from plurivox.workbench.uploads import MOST_FILES, places_of, roles_of, take
 
@@ -32,6 +32,8 @@ LATER = (
     "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
     "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
+IN_COLUMN = "column:"
+"""How a form says that scores are held against a column of the items."""
 DECIDED_FIRST = ("poles", "in_memory")
 DECIDED_LATER = ("recode", "unsafe_from", "reference_column", "reference_scale")
 """What is left to say of ratings that plurivox stored itself."""
@@ -309,10 +311,18 @@ async def questions(request: Request) -> Response:
     known = known_of(look)
     return study_page(
         request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=single(),
-        reference=held_against(reading, study.files), column=reading.reference_column,
+        reference=held_against(reading, study.files), column=reading.reference_column, in_column=IN_COLUMN,
+        columns=_gold_columns(look, reading), points=reading.reference_scale or "",
         groups=[(one["name"], group) for one in look["raters"] for group, _ in one["groups"]][:200],
         **bench.commands(study, record.as_dict()),
     )  # fmt: skip
+
+
+def _gold_columns(look: Mapping[str, Any], reading: ReadingSettings) -> list[str]:
+    """Return the columns of the items that may say what each is."""
+    known = [one["name"] for one in look["items"] if one["values"]]
+    chosen = reading.reference_column
+    return known if chosen is None or chosen in known else [*known, chosen]
 
 
 def known_of(look: Mapping[str, Any]) -> Known:
@@ -327,15 +337,24 @@ async def ask(request: Request) -> Response:
     """Keep what is asked, and have it worked out."""
     bench, study, form = bench_of(request), study_of(request), await form_of(request)
     asked = read_form(ReportSettings, form)
-    wanted, reading = one(form, "reference"), dict(study.reading)
-    if wanted != COLUMN:  # which one it is, the page about the files says
-        reading = {name: value for name, value in reading.items() if name not in ("reference", "reference_column")}
-        if wanted and wanted != held_against(ReadingSettings.from_dict(reading), study.files):
-            reading["reference"] = wanted
-    ReadingSettings.from_dict(reading)
+    reading = _held_against(form, study)
     bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
     run = bench.run(bench.store.study(study.id), asked)
     return go(f"/studies/{study.id}/results?run={run.id}")
+
+
+def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
+    """Return how the files are read, with what scores are held against as a form says."""
+    wanted, column = one(form, "reference"), one(form, "reference").removeprefix(IN_COLUMN)
+    reading = {name: value for name, value in study.reading.items() if name not in ("reference", "reference_column")}
+    if wanted != column:
+        reading["reference_column"] = column
+    elif wanted and wanted != held_against(ReadingSettings.from_dict(reading), study.files):
+        reading["reference"] = wanted
+    if "reference_scale" in form:
+        reading.pop("reference_scale", None)
+        reading |= {"reference_scale": points} if (points := one(form, "reference_scale").strip()) else {}
+    return said_of(ReadingSettings.from_dict(reading))
 
 
 async def help_page(request: Request) -> Response:

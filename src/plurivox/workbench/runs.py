@@ -14,6 +14,7 @@ from plurivox.errors import SelectionError
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
+from plurivox.workbench.keeping import DONE_FILE, touch
 from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
 from plurivox.workbench.records import DONE, Run, StudyRecord
 
@@ -86,6 +87,7 @@ async def results(request: Request) -> Response:
     folder = bench.store.made(study.id) / run.key
     state = bench.jobs.progress(run.id)
     done = run.state == DONE
+    touch(folder / DONE_FILE)
     parts = bench.jobs.told(folder)["parts"] if done and bench.jobs.made(study.id, run.key) else state.parts
     parts = [*([{"id": ANSWER, "title": "In short"}] if done else []), *parts]
     wanted = request.query_params.get("part") or (parts[0]["id"] if parts else "")

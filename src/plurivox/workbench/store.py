@@ -263,6 +263,11 @@ class Store(Base):
         with self.changing() as base:
             base.execute("delete from runs where id = ?", (name,))
 
+    def drop_runs(self, study: str, key: str) -> None:
+        """Forget the runs whose results are kept under a key, or were."""
+        with self.changing() as base:
+            base.execute("delete from runs where study = ? and key = ?", (study, key))
+
     def run(self, name: str) -> Run:
         """Return a run by its id."""
         with self._guard:

@@ -54,7 +54,8 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     said = [Prose(text) for text in document.sentences] if not findings else []
     section = Section(lens.name, lens.question, "", [*said, *blocks], findings)
-    write_text(out / "view.html", fragment(section, desk.places(_groups_asked(desk, lens, asked))))
+    places = desk.places(_groups_asked(desk, lens, asked))
+    write_text(out / "view.html", fragment(section, places, asked.get("looks", 1)))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
 
@@ -109,7 +110,7 @@ def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
     blocks += _divided(brief, axis, name)
     section = Section("group", named(axis, name), _size(brief, axis, name), blocks, _said(brief, axis, [name]))
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
@@ -121,7 +122,7 @@ def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_contrast(brief, axis, names), *_values_of(brief, axis, names)]
     lead = " ".join(_size(brief, axis, name) for name in names)
     section = Section("compare", f"{names[0]} and {names[1]}", lead, blocks, _said(brief, axis, names))
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
@@ -143,7 +144,7 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
@@ -246,7 +247,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
     section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief))))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
