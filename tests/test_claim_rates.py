@@ -90,7 +90,7 @@ def test_no_headline_at_any_of_three_planned_looks(design: str) -> None:
 
 @CLAIMS
 def test_what_is_there_is_found_at_planned_looks() -> None:
-    assert rate(partial(rates.claimed_at_any_look, "lenient", 3), 6, first=3000).times >= 5
+    assert rate(partial(rates.claimed_at_any_look, "planted", 3), 4, first=3000).times >= 3
 
 
 @CLAIMS

@@ -158,7 +158,7 @@ def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
 
         reach('it.name === "about:group"')
         page.keyboard.press("r")  # raters
-        reach('it.textContent === "Read again like this"')
+        reach('it.textContent === "Read the files again"')
         page.keyboard.press("Enter")
         page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
         page.keyboard.press("Tab")
@@ -182,7 +182,7 @@ def test_a_growing_study_is_watched(browser: Any, tmp_path: Path) -> None:
         page = tab.page
         page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
         page.locator('[name="about:group"]').select_option("raters")
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
         page.get_by_role("link", name="Watch").click()
         page.get_by_role("spinbutton", name="Ratings expected").fill("200")
@@ -264,15 +264,15 @@ def test_dices_from_three_files_to_a_report(browser: Any, tmp_path: Path, real_d
         page.get_by_role("alert").wait_for(timeout=LONG)  # nobody guesses in which order words are
         tab.shot("dices-question")
         assert page.locator("[data-order] li span").all_text_contents() == ["No", "Unsure", "Yes"]
-        page.get_by_role("button", name="Take over this order").click()
+        page.get_by_role("button", name="Use this order").click()
         page.get_by_label("Ends of the scale").fill("safe,unsafe")
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_label("removed (raters)").wait_for(timeout=LONG)
         page.get_by_label("removed (raters)").select_option("False")
         page.get_by_text("More about reading the files").click()
         page.get_by_label("Reference in a column").select_option("safety_gold")
         page.get_by_label("Points of the reference").fill("No,Yes")
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_text("36,400").first.wait_for(timeout=LONG)  # of 104 raters who were kept, 350 items each
         tab.shot("dices-data")
         page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
@@ -316,7 +316,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator
         tab = Tab(browser, address, bypass_csp=True, reduced_motion="reduce")  # axe-core is a script of our own
         page = tab.page
         page.locator('select[name="about:gender"]').select_option("raters", timeout=LONG)
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_text("woman (7)").wait_for(timeout=LONG)
         yield tab, answers_of(page)
         tab.close()

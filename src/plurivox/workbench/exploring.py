@@ -37,7 +37,7 @@ def view(
     return study_page(
         request, template, study, tab, run=run, progress=None if run is None else bench.jobs.progress(run.id),
         shown="" if folder is None else piece(folder / "view.html", study, base), title=title, place=place,
-        notes=bench.store.notes(study.id), **{"command": "", "python": "", **known},
+        notes=bench.store.notes(study.id), **{"command": "", "python": "", "heading": "", **known},
     )  # fmt: skip
 
 
@@ -175,7 +175,8 @@ async def lens(request: Request) -> Response:
     return view(
         request, "lens.html.j2", study, "ask", "question", question if ready else None,
         record.question if ready else "",
-        lens=record, fields=fields_of(settings, known_of(look)), wanted=wanted, lacking=lacking, item=item,
+        heading="What was found", lens=record, fields=fields_of(settings, known_of(look)), wanted=wanted,
+        lacking=lacking, item=item,
         changed=asks and any(field.changed for field in fields_of(settings, known_of(look)) if field.kind != "axes"),
         **bench.commands(study, settings.as_dict(), record, {"item": item} if item else {}),
     )  # fmt: skip

@@ -70,7 +70,7 @@ def digest_of_packed(path: str | os.PathLike[str]) -> str:
 def check_link(path: str | os.PathLike[str], digest: str) -> None:
     """Raise unless a packed study is there, and the same as when it was opened."""
     if digest_of_packed(path) != digest:
-        hint = "Go to Data, and take it over as it is now."
+        hint = "Go to Data, and choose “Use it as it is now”."
         raise FileError("the packed study was changed since it was opened here", source=os.fspath(path), hint=hint)
 
 

@@ -75,8 +75,8 @@ def status_of(error: Exception) -> int:
     return 400 if isinstance(error, PlurivoxError) else 500
 
 
-HEADINGS = {404: "This is not there", 405: "This is not there", 409: "Changed meanwhile", 413: "This is too large",
-            507: "There is no room", 500: "Something went wrong"}  # fmt: skip
+HEADINGS = {404: "Not found", 405: "Not found", 409: "Changed in the meantime", 413: "Too large",
+            507: "The disk is full", 500: "Something went wrong"}  # fmt: skip
 
 
 async def failed(request: Request, error: Exception) -> Response:
@@ -96,7 +96,8 @@ async def failed(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": {"status": status, **told}}, status)
     study = request.path_params.get("study")
-    back = f"/studies/{study}" if study and status != 404 else "/"
+    known = isinstance(study, str) and any(one.id == study for one in request.app.state.bench.store.studies())
+    back = f"/studies/{study}" if known else "/"
     heading = HEADINGS.get(status, "This does not work")
     return page(request, "error.html.j2", status=status, told=told, heading=heading, back=back)
 

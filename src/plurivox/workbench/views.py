@@ -5,7 +5,8 @@ Each is a section as reports have them, made of what lenses found; nothing is dr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,9 +140,8 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         if role in desk.inputs and set(names) & set(desk.inputs[role].models):
             found = home.found_in(brief)
             frame = found.to_frame().filter(pl.col("model").is_in(names))
-            shown = tested_values(frame, "model").drop("chance", "p", "p corrected")
-            shown = shown.sort("axis", "group", "statistic", "model", maintain_order=True)
-            blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
+            shown = _beside(tested_values(frame, "model").drop("p corrected"), "model", names)
+            blocks.append(table(slug("models", role), title, _filled(shown), MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
     write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
@@ -184,8 +184,27 @@ def _values_of(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
         more += ["model"] if name == "alignment" and "model" not in more else []
         shown = tested_values(frame, *more).drop("axis")
         if shown.height:
-            shown = shown if len(names) > 1 else shown.drop("group")
-            yield table(slug("group", name), HEADINGS[name], shown, MOST_ROWS, search=shown.height > 12)
+            shown = _beside(shown, "group", names) if len(names) > 1 else shown.drop("group")
+            yield table(slug("group", name), HEADINGS[name], _filled(shown), MOST_ROWS, search=shown.height > 12)
+
+
+def _filled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table without columns that say nothing."""
+    said = [name for name in frame.columns if not frame[name].cast(pl.String).fill_null("").is_in(["", "NaN"]).all()]
+    return frame.select(said)
+
+
+def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
+    """Return a table with a row for each statistic, and the numbers of two groups, or models, beside each other."""
+    numbers = [name for name in ("value", "low", "high", "p corrected") if name in frame.columns]
+    keys = [one for one in frame.columns if one in ("axis", "group", "subset", "model", "statistic") and one != column]
+    parts = [
+        frame.filter(pl.col(column) == name).select(
+            *keys, *(pl.col(one).alias(name if one == "value" else f"{one}, {name}") for one in numbers)
+        )
+        for name in names
+    ]
+    return parts[0].join(parts[1], on=keys, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
 
 
 def _said(brief: Brief, axis: str, names: list[str]) -> list[Any]:
@@ -209,7 +228,7 @@ def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
     found: Items = brief.ask("items")
     own = found.divided.filter(pl.col("axis") == axis, pl.col("group") == name)
     if own.height:
-        frame = with_text(own.head(MOST_ITEMS), brief).rename(DIVIDED)
+        frame = with_text(own.head(MOST_ITEMS), brief).rename(DIVIDED).drop("axis", "group", strict=False)
         title = f"Items on which {named(axis, name)} differ most"
         note = (
             f"The {frame.height:,} clearest of {own.height:,} items; p corrected over all items, groups and attributes."
@@ -226,7 +245,7 @@ def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
     rows = [row for row in found.rows if row.kind == "contrast"]
     if rows:
         shown = tested_values(frame_of(rows)).drop("axis", "group")
-        yield table("compare-contrast", f"Agreement: {names[0]} less {names[1]}", shown, MOST_ROWS)
+        yield table("compare-contrast", f"Agreement: {names[0]} less {names[1]}", _filled(shown), MOST_ROWS)
 
 
 # An item --------------------------------------------------------------------------------------------------------------
@@ -239,7 +258,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     document = document_of(found, {}, lens=lens_named("item_view"))
     tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
     known = found.table("attributes").height > 0  # then they are the first table
-    blocks: list[Block] = [*tables[:known]]
+    blocks: list[Block] = [replace(one, title="What is known of it") for one in tables[:known]]
     blocks.append(drawn(
         "item_groups", found, "item-groups", "What each group gave it", "Share of each point by group.",
         "Groups that are too small to show are left out.",

@@ -44,7 +44,7 @@
         const field = document.getElementById(box.dataset.order);
         field.value = [...list.querySelectorAll("span")].map((one) => one.textContent).join(",");
         field.focus();
-        say("Taken over");
+        say("The order was put into the field");
       });
     }
   };
