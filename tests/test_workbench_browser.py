@@ -115,6 +115,14 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         page.get_by_text("Write a note beside this").click()
         page.get_by_label("Note on this result").fill("We asked them.")
         page.get_by_role("button", name="Save the note").click()
+        page.locator("#cohesion-forest .on-wide").get_by_role("link", name="18-29").first.click()  # a name in a chart
+        page.wait_for_url("**/groups?run=*&axis=age&group=18-29")
+        page.goto(f"{home}/results?part=items")
+        with page.expect_download() as picture:
+            page.locator("#items-chart [data-save=svg]").click()
+        assert "/studies/" not in Path(picture.value.path()).read_text()  # a file leads to no page of this machine
+        page.locator("#items-chart .on-wide a.to path").first.click()
+        page.wait_for_url("**/item?run=*&item=*")
         page.goto(f"{home}/groups?axis=age&group=18-29")  # an address is a view
         page.locator("#view-title").wait_for(timeout=LONG)
         page.locator("table tbody tr").nth(5).wait_for()
@@ -133,7 +141,7 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
             tab.shot(f"phone{path.replace('/', '-').replace('?', '-')}")
         page.goto("/".join(home.split("/")[:3]))
         page.get_by_role("button", name="Delete A simulated rating study").click()
-        page.get_by_text("There are none yet.").wait_for()
+        page.get_by_text("No studies yet.").wait_for()
         tab.close()
         assert not list((tmp_path / "bench" / "studies").iterdir())
 
@@ -170,6 +178,15 @@ def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
         page.keyboard.type("20")
         page.keyboard.press("Enter")
         page.get_by_role("link", name="In short").wait_for(timeout=LONG)
+        page.goto(page.url.split("/results")[0] + "/results?part=study")
+        reach('it.matches("a.to") && it.textContent === "x"')  # a name in a chart
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/groups?run=*&axis=group&group=x")
+        page.go_back()
+        reach('it.matches(".chart")')
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")  # the last mark, to which the arrow came
+        page.wait_for_url("**/groups?run=*&axis=group&group=*")
         tab.close()
 
 

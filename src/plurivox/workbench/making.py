@@ -303,6 +303,7 @@ def first_screen(made: Report, places: Places) -> str:
         .get_template("answer.html.j2")
         .render(answer=made.answer, sections=made.sections, explained=Explained(linked=False))
     )
+    text = text.replace("in the sections below", "in the other parts")
     home = {name: section.id for section in made.sections for name in _ids(section)}
 
     def lead(found: re.Match[str]) -> str:
