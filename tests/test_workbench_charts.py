@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,7 +14,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 from plurivox.workbench.charts import Places, at_home, with_links
-from workbench_support import RATINGS, add_study, send, settled, workbench
+from workbench_support import RATINGS, add_study, send, settled
 
 LINK = re.compile(r'<a class="to" href="([^"]*)"( tabindex="-1")?>(.*?)</a>')
 ITEMS = "item,topic\n" + "".join(f"i{item},{'ab'[item % 2]}\n" for item in range(12))
@@ -93,12 +92,6 @@ def test_without_a_run_there_are_no_pages_to_lead_to() -> None:
     made = with_links(chart(mark("group: Woman; attribute: gender")), PLACES)
     assert at_home(made, "/studies/a", None) == chart(mark("group: Woman; attribute: gender"))
     assert 'href="/studies/a/groups?run=r&amp;axis=gender&amp;group=Woman"' in at_home(made, "/studies/a", "r")
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with workbench(tmp_path_factory.mktemp("bench")) as found:
-        yield found
 
 
 def test_links_of_all_charts_lead_somewhere(client: Any) -> None:

@@ -124,6 +124,20 @@ def test_the_lines_of_python_run(client: Any, study: str, packed: Path, monkeypa
     exec(lines[1].replace("&#39;", "'"), {})
 
 
+def test_part_by_part_without_reading_it_whole(client: Any, packed: Path) -> None:
+    home = str(send(client, "/studies/packed", path=str(packed)).headers["location"])
+    settled(client, home)
+    assert send(client, f"{home}/reading", in_memory="0").status_code == 303
+    page = settled(client, home)
+    assert "168</strong>" in page
+    assert "--in-memory -" not in page
+    assert 'id="view-title"' in settled(client, f"{home}/lenses/cohesion?go=1&by=gender&permutations=9")
+    failed = settled(client, str(send(client, f"{home}/ask", **FEW).headers["location"]))
+    assert "This needs all ratings of the packed study in memory." in failed
+    assert "Choose “Read it whole into memory” on the page Data" in failed
+    assert [path.name for path in packed.parent.glob("*.log")] == []  # what is half done lies elsewhere
+
+
 def test_what_stands_beside_it(client: Any, packed: Path) -> None:
     home = str(send(client, "/studies/packed", path=str(packed)).headers["location"])
     files = [("files", (f"{name}.csv", PREDICTIONS)) for name in ("one", "two")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,7 @@ pytest.importorskip("altair")
 
 from exports.label_studio import severity
 from plurivox.workbench.store import Upload
-from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with workbench(tmp_path_factory.mktemp("bench")) as found:
-        yield found
+from workbench_support import OWN, RATINGS, add_study, send, settled
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,34 @@ class Listener:
                 return
 
 
+class Listeners:
+    """Everybody who waits, by what they wait for."""
+
+    def __init__(self) -> None:
+        self._every: dict[str, set[Listener]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._every))
+
+    @contextlib.contextmanager
+    def to(self, what: str) -> Iterator[Listener]:
+        """Yield somebody who hears what is told of something."""
+        listener = Listener()
+        every = self._every.setdefault(what, set())
+        every.add(listener)
+        try:
+            yield listener
+        finally:
+            every.discard(listener)
+            if not every:
+                self._every.pop(what, None)
+
+    def tell(self, what: str, name: str) -> None:
+        """Tell all who listen to something what changed."""
+        for listener in self._every.get(what, ()):
+            listener.tell(name)
+
+
 class Jobs:
     """Everything that is being worked out, or waits for its turn."""
 
@@ -118,7 +146,7 @@ class Jobs:
         self._waiting: deque[_Job] = deque()
         self._going: dict[str, _Job] = {}
         self._workers: list[_Worker] = []
-        self._listeners: dict[str, set[Listener]] = {}
+        self._listeners = Listeners()
         self._closed = False
 
     # Asking -----------------------------------------------------------------------------------------------------------
@@ -177,21 +205,11 @@ class Jobs:
         return job.progress if job is not None else Progress()
 
     @contextlib.contextmanager
-    def listening(self, run: str) -> Any:
+    def listening(self, run: str) -> Iterator[Listener]:
         """Yield what hears of the changes of a run; of one that has ended, that it has."""
-        listener = Listener()
-        every = self._listeners.setdefault(run, set())
-        every.add(listener)
-        if run in self._going:
-            listener.tell("progress")
-        else:
-            listener.tell(ENDED)
-        try:
+        with self._listeners.to(run) as listener:
+            listener.tell("progress" if run in self._going else ENDED)
             yield listener
-        finally:
-            every.discard(listener)
-            if not every:
-                self._listeners.pop(run, None)
 
     async def until_ended(self, run: str) -> Run:
         """Wait for the end of a run."""
@@ -357,8 +375,7 @@ class Jobs:
 
     def _tell(self, job: _Job, name: str | None) -> None:
         if name is not None:
-            for listener in self._listeners.get(job.run.id, ()):
-                listener.tell(name)
+            self._listeners.tell(job.run.id, name)
 
 
 _TASKS: set[asyncio.Task[Any]] = set()

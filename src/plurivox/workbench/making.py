@@ -23,7 +23,7 @@ import polars as pl
 
 from plurivox import __version__
 from plurivox.engine.running import Running
-from plurivox.errors import FileError, InputError, PlurivoxError, PlurivoxWarning, SelectionError
+from plurivox.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
@@ -43,6 +43,7 @@ from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
 
 Tell = Callable[[dict[str, Any]], None]
+WHOLE = "Choose “Read it whole into memory” on the page Data, or keep only some raters or items there."
 BESIDE = ("reference", "predictions", "answers")
 UNCORRECTED = (
     "Several looks are planned at this growing study. What is certain after all of them stands under “In short” alone: "
@@ -219,6 +220,8 @@ def problem_of(error: BaseException) -> dict[str, Any]:
     if isinstance(error, InputError):
         found |= {name: getattr(error, name) for name in ("source", "column", "n_places", "hint")}
         found |= {"places": list(error.places[: error.SHOWN]), "problem": error.problem}
+    elif isinstance(error, NeedsMemoryError):
+        found |= {"problem": "this needs all ratings of the packed study in memory", "hint": WHOLE}
     elif isinstance(error, PlurivoxError):
         found["problem"] = str(error)
     elif isinstance(error, MemoryError):
