@@ -198,34 +198,17 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
 
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
-    """Read predictions on the scale of the ratings; where it is recoded each may be of the points before or after."""
-    from plurivox.errors import ColumnError
-    from plurivox.intake.read import read_predictions
-    from plurivox.predictions import Predictions
+    """Read predictions on the scale of the ratings, or on the one before they were recoded."""
+    from plurivox.intake.recoded import predictions_of
 
-    if loaded.recoding is None:
-        return read_predictions(files, loaded.scale, like=loaded.ratings)
-    found = []
-    for file in files:
-        try:
-            found.append(read_predictions(file, loaded.scale, like=loaded.ratings))
-        except ColumnError:
-            if file == "-":  # it cannot be read twice
-                raise
-            before = read_predictions(file, loaded.scale_of_files, like=loaded.ratings)
-            found.append(before.recode(loaded.recoding))
-    return Predictions.together(found)
+    return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
-    """Read answers on the scale of the ratings, recoded like them; or, if none is on it, on the scale after that."""
-    from plurivox.intake.read_answers import read_answers
+    """Read answers on the scale of the ratings, recoded like them."""
+    from plurivox.intake.recoded import answers_of
 
-    found = read_answers(file, loaded.scale_of_files, like=loaded.ratings, **more)
-    if loaded.recoding is None:
-        return found
-    answered = (found.point >= 0).any()
-    return found.recode(loaded.recoding) if answered else read_answers(file, loaded.scale, like=loaded.ratings, **more)
+    return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
 def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
