@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Iterator
 
 from plurivox.statistics import (
+    aggregate_records,
     alignment_records,
     cohesion,
     psychometrics_records,
@@ -55,6 +56,7 @@ def refresh() -> None:
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
         *variation_records.RECORDS,
+        *aggregate_records.RECORDS,
     )
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})
