@@ -238,14 +238,15 @@ APART, OVERRULED, BELOW = 0, 1, 2
 
 
 @compiled
-def add_departures(offsets, raters, scores, values, labels, units, chosen, numbers, sums):
+def add_departures(offsets, raters, scores, values, labels, units, chosen, numbers, own, sums):
     """Add to ``sums[d, g]`` how far what items are labelled lies from what group g says, under each draw.
 
     ``labels[d, r]`` is the group of rater r under draw d, -1 outside; or, where ``units`` has a unit for each item, the
-    draw is that unit alone, and the groups are the first. ``chosen[i, m]`` is the point that method m gives item i, and
-    ``numbers[i, m]`` its number. For each method these are added: (x̄ − a)² − s²/n over items with two ratings, so that
-    what raters of a group differ among themselves does not count; the share of a group's vote that goes to other
-    points, tied points sharing it; and x̄ − a.
+    draw is that unit alone, and the groups are the first. ``chosen[i, m]`` is the point that method m gives item i,
+    ``numbers[i, m]`` its number a, and ``own[i, m]`` by how much one rating moves that. For each method these are added:
+    (x̄ − a)² − s² (1/n − 2 · own) over items with two ratings, so that neither what raters of a group differ among
+    themselves counts, nor that their ratings are a part of a; the share of a group's vote that goes to other points,
+    tied points sharing it; and x̄ − a.
     """
     n_draws, n_groups, _ = sums.shape
     counts = np.zeros((n_groups, len(values)), np.int64)
@@ -263,36 +264,36 @@ def add_departures(offsets, raters, scores, values, labels, units, chosen, numbe
                 if g >= 0:
                     counts[g, scores[k]] += 1
             for g in range(n_groups):
-                _add_group(counts[g], values, chosen[i], numbers[i], sums[at, g])
+                _add_group(counts[g], values, chosen[i], numbers[i], own[i], sums[at, g])
                 counts[g, :] = 0
 
 
 @compiled
-def _add_group(counts, values, chosen, numbers, sums):
+def _add_group(counts, values, chosen, numbers, own, sums):
     n, top, tied = 0, 0, 0
     total, squares = 0.0, 0.0
     for c in range(len(counts)):
-        own = counts[c]
-        if own > 0:
-            n += own
-            total += own * values[c]
-            squares += own * values[c] * values[c]
-            if own > top:
-                top, tied = own, 1
-            elif own == top:
+        here = counts[c]
+        if here > 0:
+            n += here
+            total += here * values[c]
+            squares += here * values[c] * values[c]
+            if here > top:
+                top, tied = here, 1
+            elif here == top:
                 tied += 1
     if n == 0:
         return
     mean = total / n
     sums[RATED] += 1.0
-    noise = 0.0
+    variance = 0.0
     if n > 1:
         sums[TWICE] += 1.0
-        noise = max(squares - n * mean * mean, 0.0) / (n * (n - 1.0))
+        variance = max(squares - n * mean * mean, 0.0) / (n - 1.0)
     for m in range(len(chosen)):
         at = 2 + 3 * m
         gap = mean - numbers[m]
         if n > 1:
-            sums[at + APART] += gap * gap - noise
+            sums[at + APART] += gap * gap - variance * (1.0 / n - 2.0 * own[m])
         sums[at + OVERRULED] += 1.0 - (1.0 / tied if counts[chosen[m]] == top else 0.0)
         sums[at + BELOW] += gap

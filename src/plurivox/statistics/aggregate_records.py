@@ -10,9 +10,10 @@ RECORDS = (
     Statistic(
         name="departure", label="departure", column="departs by", needs="labels",
         range=(-float("inf"), float("inf")), role="hidden", order=10, traits=("claims",),
-        equation="±√|D|, with the sign of D = mean over items with n_gi ≥ 2 of (x̄_gi − a_i)² − s²_gi/n_gi",
+        equation="±√|D|, with the sign of D = mean over items with n_gi ≥ 2 of (x̄_gi − a_i)² − s²_gi (1/n_gi − 2 w_i)",
         meaning="how many points of the scale the label a of an item typically lies from the group's mean x̄; what its "
-        "raters differ among themselves, s²/n, is taken off",
+        "raters differ among themselves, s²/n, is taken off, and that their ratings are a part of a mean, w = 1/m of "
+        "its m ratings each, is made up for",
         higher_means="labels that lie further from what the group says; 0 and less mean no further than its own noise",
         reference=_BESIDE,
     ),

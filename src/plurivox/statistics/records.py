@@ -68,8 +68,8 @@ class Statistic:
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
         ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
         ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
-        raters), or those of two ``"sides"`` (two such tables), or ratings and their ``"times"``, or ratings beside one of
-        the ``"labels"`` of each item.
+        raters), or those of two ``"sides"`` (two such tables), or ratings and their ``"times"``, or ratings beside
+        one of the ``"labels"`` of each item.
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -80,8 +80,8 @@ class Statistic:
         In cohesion: ``"tested"`` with raters shuffled and resampled, or so only if ``"asked"`` for, ``"beside"`` alpha,
         resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
         without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
-        ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``, in aggregation
-        ``"hidden"``.
+        ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``, in
+        aggregation ``"hidden"``.
     order
         Where it stands among the others; equal ones by name.
     contribution

@@ -241,7 +241,7 @@ class _Mace:
         n_raters, n_points = self.guesses.shape
         guess, know = self.guessing[:, np.newaxis] * self.guesses, self.knows[:, np.newaxis]
         with np.errstate(divide="ignore", invalid="ignore"):  # of points that nobody gave nothing is asked
-            log_shares = np.where(self.used, -np.log(max(np.count_nonzero(self.used), 1)), -np.inf)
+            log_shares = np.where(self.used, -math.log(max(int(self.used.sum()), 1)), -np.inf)
             tables = np.log(guess), np.log1p(know / guess), know / (guess + know)
         self._strategy, self._knowing = np.zeros((n_raters, n_points)), np.zeros(n_raters)
         total = 0.0

@@ -29,6 +29,8 @@ class Labels:
         then the lower.
     numbers
         What the item is scored: the number of the label, or the mean itself; NaN without ratings.
+    own
+        By how much one rating moves the mean or the expected score; 0 for labels, which hardly any single one moves.
     probabilities
         Items × points.
     confidence
@@ -42,6 +44,7 @@ class Labels:
     method: str
     chosen: NDArray[np.int64]
     numbers: Floats
+    own: Floats
     probabilities: Floats
     confidence: Floats
     tied: NDArray[np.bool_]
@@ -65,10 +68,12 @@ def labels_of(ratings: Ratings, settings: AggregateSettings, counts: Floats, pri
         nearness = -np.abs(values - means[:, np.newaxis])
         chosen, tied = _chosen(nearness if method == "mean" else p, nearness)
         numbers = np.where(chosen < 0, np.nan, values[chosen])
+        own = np.zeros(len(total))
         if method in ("mean", "posterior"):
             numbers = np.einsum("ic,c->i", p, values)
+            own = 1.0 / np.maximum(total + (prior.sum() if method == "posterior" else 0.0), 1.0)
         confidence = np.where(chosen < 0, np.nan, p[np.arange(len(p)), chosen])
-        found.append(Labels(method, chosen, numbers, p, confidence, tied, fit))
+        found.append(Labels(method, chosen, numbers, own, p, confidence, tied, fit))
     return found
 
 
@@ -80,9 +85,9 @@ def _fit(method: str, ratings: Ratings, settings: AggregateSettings) -> Fit:
 
 def _chosen(by: Floats, nearness: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the point with most of something, of tied ones the nearest to the mean; and which items have several."""
-    rated = ~np.isnan(by).any(axis=1)
+    rated = np.asarray(~np.isnan(by).any(axis=1))
     best, near = np.where(rated[:, np.newaxis], by, 0.0), np.where(rated[:, np.newaxis], nearness, 0.0)
     top = best >= best.max(axis=1, keepdims=True) - TIED
     nearest = np.where(top, near, -np.inf)
     among = nearest >= nearest.max(axis=1, keepdims=True) - TIED
-    return np.where(rated, among.argmax(axis=1), -1), rated & (top.sum(axis=1) > 1)
+    return np.where(rated, among.argmax(axis=1), -1), np.asarray(rated & (top.sum(axis=1) > 1))

@@ -88,11 +88,12 @@ class Aggregation(GroupResult):
         taken = [point for point in points if point in ("model", "item")]
         if taken:
             raise InputError(f"a point of the scale is called {taken[0]!r}, as a column is", hint="Recode it first.")
-        return pl.concat([
-            labels.select(pl.lit(method).alias("model"), "item",
-                          *(pl.col(f"{method}_p_{point}").alias(point) for point in points))
-            for method in self.settings["methods"] if method != "mean"
-        ] or [pl.DataFrame(schema={"model": pl.String, "item": pl.String, **dict.fromkeys(points, pl.Float64)})])  # fmt: skip
+        found = [pl.DataFrame(schema={"model": pl.String, "item": pl.String, **dict.fromkeys(points, pl.Float64)})]
+        for method in self.settings["methods"]:
+            if method != "mean":
+                own = [pl.col(f"{method}_p_{point}").alias(point) for point in points]
+                found.append(labels.select(pl.lit(method).alias("model"), "item", *own))
+        return pl.concat(found)
 
     def methods(self) -> pl.DataFrame:
         """Return one row per method: how many rounds its fit took and whether it converged, and how sure labels are."""

@@ -81,8 +81,10 @@ class Analysis:
         n_items, n_ratings = self.ratings.sizes(first.axis.codes, len(first.axis))
         sizes = [(int(first.axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in first.places]
         left = self._left_out(first.measured.measured, name)
-        return [row for one in each
-                for row in self._rows("group", name, one.groups, one.measured, one.places, sizes, left, one.tested)]  # fmt: skip
+        return [
+            row for one in each
+            for row in self._rows("group", name, one.groups, one.measured, one.places, sizes, left, one.tested)
+        ]  # fmt: skip
 
     def _rows(
         self, kind: str, name: str, groups: Sequence[str], own: OfMethod, places: list[int], sizes: Sequence[Sizes],

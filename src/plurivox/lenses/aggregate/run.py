@@ -53,7 +53,7 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
     settings = settings.replace(interval=settings.interval or "jackknife")
     counts = ratings.counts()
     prior = resolve_prior(settings.prior, counts, None)
-    labels = labels_of(ratings, settings, counts, prior.weights)
+    labels = labels_of(ratings, settings, counts.astype(np.float64), prior.weights)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
     exchange = Exchange.of(ratings, settings.within if settings.by else None)
     inference = Inference(settings, how, exchange)

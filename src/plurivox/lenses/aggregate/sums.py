@@ -36,8 +36,8 @@ class Departing:
         The groups, and who is shuffled with whom.
     values
         The numbers of the scale.
-    chosen, numbers
-        Items × methods: the label's position, and what the item is scored.
+    chosen, numbers, own
+        Items × methods: the label's position, what the item is scored, and by how much one rating moves that.
     cost
         About how many seconds a draw takes.
     """
@@ -46,24 +46,28 @@ class Departing:
     values: NDArray[np.float64]
     chosen: NDArray[np.int64]
     numbers: NDArray[np.float64]
+    own: NDArray[np.float64]
     cost: float
 
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return len(self.grouping.codes) + self.grouping.n_groups * (2 + 3 * self.chosen.shape[1])
+        return len(self.grouping.codes) + self.grouping.n_groups * self._n_sums
+
+    @property
+    def _n_sums(self) -> int:
+        return 2 + 3 * int(self.chosen.shape[1])
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
         from plurivox.kernels.aggregate import add_departures
 
-        sums = np.zeros((draws.total, self.grouping.n_groups, 2 + 3 * self.chosen.shape[1]))
+        sums = np.zeros((draws.total, self.grouping.n_groups, self._n_sums))
         units = np.zeros(0, np.int64)
         if draws.resample == "items" and draws.units is not None:
             units = draws.units[part.items] - draws.first
-        chosen, numbers = self.chosen[part.items], self.numbers[part.items]
-        given = (part.offsets, part.raters, part.scores, self.values)
-        add_departures(*given, self._labels(draws), units, chosen, numbers, sums)
+        given = (part.offsets, part.raters, part.scores, self.values, self._labels(draws), units)
+        add_departures(*given, *(array[part.items] for array in (self.chosen, self.numbers, self.own)), sums)
         return Sums(groups=sums)
 
     def _labels(self, draws: Draws) -> NDArray[np.int32]:
@@ -89,7 +93,7 @@ def finish(sums: Sums) -> Values:
     n = np.stack([twice, rated, rated], axis=-1)[..., np.newaxis, :]
     means = np.divide(each, n, out=np.full(each.shape, np.nan), where=np.broadcast_to(n > _NONE, each.shape))
     means[..., 0] = np.sign(means[..., 0]) * np.sqrt(np.abs(means[..., 0]))
-    return means.reshape(*groups.shape[:-1], -1)
+    return np.asarray(means.reshape(*groups.shape[:-1], -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +110,9 @@ class Measured:
         values = np.array(self.ratings.scale.values, dtype=float)
         chosen = np.stack([one.chosen for one in self.labels], axis=1)
         numbers = np.stack([one.numbers for one in self.labels], axis=1)
+        own = np.stack([one.own for one in self.labels], axis=1)
         cost = self.ratings.n_entries * 4e-9 + self.ratings.n_items * self.grouping.n_groups * 2e-8
-        return Departing(self.grouping, values, chosen, numbers, cost)
+        return Departing(self.grouping, values, chosen, numbers, own, cost)
 
     @cached_property
     def observed(self) -> Sums:
@@ -117,7 +122,7 @@ class Measured:
     @cached_property
     def values(self) -> Values:
         """Groups × (methods × statistics)."""
-        return finish(self.observed)[0]
+        return np.asarray(finish(self.observed)[0])
 
     @cached_property
     def _made(self) -> dict[tuple[int, int], Values]:
