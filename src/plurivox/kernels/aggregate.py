@@ -243,10 +243,10 @@ def add_departures(offsets, raters, scores, values, labels, units, chosen, numbe
 
     ``labels[d, r]`` is the group of rater r under draw d, -1 outside; or, where ``units`` has a unit for each item, the
     draw is that unit alone, and the groups are the first. ``chosen[i, m]`` is the point that method m gives item i,
-    ``numbers[i, m]`` its number a, and ``own[i, m]`` by how much one rating moves that. For each method these are added:
-    (x̄ − a)² − s² (1/n − 2 · own) over items with two ratings, so that neither what raters of a group differ among
-    themselves counts, nor that their ratings are a part of a; the share of a group's vote that goes to other points,
-    tied points sharing it; and x̄ − a.
+    ``numbers[i, m]`` its number a, and ``own[i, m]`` by how much one rating moves that. For each method these are
+    added: (x̄ − a)² − s² (1/n − 2 · own) over items with two ratings, so that neither what raters of a group differ
+    among themselves counts, nor that their ratings are a part of a; the share of a group's vote that goes to other
+    points, tied points sharing it; and x̄ − a.
     """
     n_draws, n_groups, _ = sums.shape
     counts = np.zeros((n_groups, len(values)), np.int64)

@@ -112,8 +112,9 @@ def forest_data(
 def forest(
     result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None,
     neutral: float | None = None, measured: str | None = None, shuffled: str = "shuffled raters",
+    panels: str = "statistic",
 ) -> Any:  # fmt: skip
-    """Draw the frame of :func:`forest_data`, one panel per statistic.
+    """Draw the frame of :func:`forest_data`, one panel per statistic, or per value of another column.
 
     ``how`` tells where intervals are from; ``neutral`` is the value that says nothing, which has a line; ``measured``
     stands under the axis instead of the statistic's name; ``shuffled`` is what chance is made of.
@@ -122,18 +123,18 @@ def forest(
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
-    names = drawn["statistic"].unique(maintain_order=True).to_list()
+    names = drawn[panels].unique(maintain_order=True).to_list()
     grid = Grid.of(len(names), _LEAST, first=rows.width + 22)
     scales = g.state_scales(drawn["finding"].to_list(), rows)
-    panels = [
+    made = [
         _panel(
-            rows.place(drawn.filter(statistic=name)), measured or name, rows, scales, neutral, grid.width,
+            rows.place(drawn.filter(pl.col(panels) == name)), measured or name, rows, scales, neutral, grid.width,
             labels=grid.starts(at),
         ).properties(height=rows.height, name=f"panel_{at}")
         for at, name in enumerate(names)
     ]  # fmt: skip
-    chart = panels[0] if len(panels) == 1 else grid.lines(panels)
-    cut = {cut_words(own, _ends(own, neutral)) for name in names for own in [drawn.filter(statistic=name)]}
+    chart = made[0] if len(made) == 1 else grid.lines(made)
+    cut = {cut_words(own, _ends(own, neutral)) for name in names for own in [drawn.filter(pl.col(panels) == name)]}
     return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled) + max(cut))
 
 

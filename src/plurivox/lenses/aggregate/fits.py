@@ -109,6 +109,11 @@ def ordinal(
     return Fit(posterior, iterations, converged, value, known)
 
 
+def too_large(ratings: Ratings) -> bool:
+    """Tell whether a table of points × points for each rater would be too large."""
+    return ratings.n_raters * len(ratings.scale) ** 2 > MOST_CELLS
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tables:
     """Tables of what each rater says where an item is of each point: expected counts, and logarithms of shares."""
@@ -125,7 +130,7 @@ class _Tables:
         from plurivox.kernels import aggregate as k
 
         n_raters, n_points = ratings.n_raters, len(ratings.scale)
-        if n_raters * n_points**2 > MOST_CELLS:
+        if too_large(ratings):
             raise InputError(
                 f"{model} needs a table of {n_points:,} × {n_points:,} points for each of {n_raters:,} raters",
                 hint="Leave it out with methods, or sort the scores into fewer points.",

@@ -96,7 +96,7 @@ class Analysis:
             kind, name, groups, list(enumerate(STATISTICS)), values, sizes,
             [_why(own.measured, g) for g in places], spread.interval(of_role("hidden")), tested,
         )  # fmt: skip
-        return [replace(row, model=self.labels[own.at].method) for row in rows]
+        return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
 
     def _left_out(self, measured: Measured, name: str) -> LeftOut | None:
         if self.settings.interval == "none":
@@ -136,6 +136,11 @@ class Analysis:
 
     def _grouping(self, axis: Axis) -> Grouping:
         return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)
+
+
+def _claimed(row: Row) -> Row:
+    """Return a row that claims nothing where labels lie close: those near a noisy group's mean do by themselves."""
+    return row.with_claim(False) if row.claim and row.direction != "above" else row
 
 
 def _why(measured: Measured, g: int) -> dict[str, str]:

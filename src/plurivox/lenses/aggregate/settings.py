@@ -16,7 +16,9 @@ CALLED = {
     "plurality": "plurality", "mean": "mean", "posterior": "posterior", "dawid_skene": "Dawid–Skene", "mace": "MACE",
     "ordinal": "ordinal model",
 }  # fmt: skip
-"""What people call them."""
+"""What tables and charts call them."""
+SAID = {**CALLED, **{name: f"the {CALLED[name]}" for name in ("mean", "posterior", "ordinal")}}
+"""What sentences call them."""
 
 
 def _methods(given: Any) -> tuple[str, ...]:

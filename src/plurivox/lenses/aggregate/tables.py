@@ -62,7 +62,8 @@ def _by_group(found: Aggregation, statistic: str) -> dict[tuple[str, str], dict[
 def _cell(row: Row, *, intervals: bool) -> str:
     scale, form = (100.0, ".0f") if row.statistic == "overruled" else (1.0, ".2f")
     low, high = (None if end is None else scale * end for end in (row.ci_low, row.ci_high))
-    text = interval_text(scale * row.value, *((low, high) if intervals else (None, None)), form, ends=form)
+    value, low, high = (None if one is None else round(one, 2) + 0.0 for one in (scale * row.value, low, high))
+    text = interval_text(value, *((low, high) if intervals else (None, None)), form, ends=form)
     mark = mark_of(row)
     return f"{text} {mark}" if mark and text != "–" else text
 

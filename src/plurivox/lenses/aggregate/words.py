@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plurivox.lenses.aggregate.settings import CALLED
+from plurivox.lenses.aggregate.settings import SAID
 from plurivox.results.claims import Claimed, digits, group_statements
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import NO_GROUPS, counted, in_words, listed, named, resampled
@@ -27,6 +27,8 @@ def statements(result: Aggregation) -> list[Statement]:
         return Claimed(_claim(result, rows), rows[0], *_short(rows[0]))
 
     def notable(row: Row) -> str:
+        if row.survives:
+            return f"{_lies(result, row)}. Nothing is claimed of that, since a noisier group can look so, too."
         return f"Before correction only: {_lies(result, row)}."
 
     said = group_statements(result, claimed, notable, _of_surest(result))
@@ -47,9 +49,9 @@ def _of_surest(result: Aggregation) -> list[Row]:
 def _claim(result: Aggregation, rows: Sequence[Row]) -> str:
     """Say of a group how far the labels of the surest method lie from it, and of which other methods that holds."""
     first = rows[0]
-    others = [CALLED[row.model] for row in rows[1:] if row.direction == first.direction]
+    others = [SAID[row.model] for row in rows[1:]]
     also = f"; so do labels by {listed(others)}" if others else ""
-    return f"{_lies(result, first)}{also}." + (f" {_beside(result, first)}" if first.direction == "above" else "")
+    return f"{_lies(result, first)}{also}. {_beside(result, first)}"
 
 
 def _lies(result: Aggregation, row: Row) -> str:
@@ -61,7 +63,7 @@ def _lies(result: Aggregation, row: Row) -> str:
     chance = "" if row.null_median is None else f", where chance gives about {row.null_median:{form}}"
     after = " after correction" if row.claim else ""
     return (
-        f"Labels by {CALLED[row.model]} lie {how} what {named(row.axis, row.group)} say than chance explains: "
+        f"Labels by {SAID[row.model]} lie {how} what {named(row.axis, row.group)} say than chance explains: "
         f"{row.value:{form}} points{ends}{chance}, {p_text(p or 0.0)}{after}"
     )
 
@@ -79,9 +81,7 @@ def _beside(result: Aggregation, row: Row) -> str:
 
 def _short(row: Row) -> tuple[str, str]:
     """Say the same in a few words, and how much."""
-    if row.direction == "above":
-        return "are hidden by one label per item", f"which lies {row.value:.2f} points from what they say"
-    return "are close to the one label per item", f"which lies {row.value:.2f} points from what they say"
+    return "see items otherwise than they are labelled", f"by {row.value:.2f} points"
 
 
 def _differing(result: Aggregation) -> list[Statement]:
@@ -96,9 +96,7 @@ def _differing(result: Aggregation) -> list[Statement]:
     )
     if n and pairs.height > 1:
         top = pairs.sort("n_differ", "method", "other", descending=[True, False, False]).row(0, named=True)
-        text += (
-            f"; {CALLED[top['method']]} and {CALLED[top['other']]} differ most, on {counted(top['n_differ'], 'item')}"
-        )
+        text += f"; {SAID[top['method']]} and {SAID[top['other']]} differ most, on {counted(top['n_differ'], 'item')}"
     return [Statement(f"{text}.", 2.2, statistic="differing", group="all")]
 
 
@@ -106,7 +104,7 @@ def _fits(result: Aggregation) -> list[Statement]:
     """Say which models did not converge."""
     return [
         Statement(
-            f"{CALLED[row['method']]} has not converged after {counted(row['iterations'], 'round')}: its labels may "
+            f"{_capital(SAID[row['method']])} has not converged after {counted(row['iterations'], 'round')}: its labels may "
             "still change. Allow more with --max-iterations (max_iterations=).", 1.8, statistic="methods",
             standing="open",
         )
@@ -124,3 +122,7 @@ def _tied(result: Aggregation) -> list[Statement]:
         "most frequent points; the one nearest to the mean of the ratings is taken."
     )
     return [Statement(text, 0.5, statistic="methods")]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
