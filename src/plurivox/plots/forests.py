@@ -124,26 +124,29 @@ def forest(
         return saying(title, _nothing(data, axis))
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     names = drawn[panels].unique(maintain_order=True).to_list()
-    grid = Grid.of(len(names), _LEAST, first=rows.width + 22)
+    grid = Grid.of(len(names), _LEAST, most=3 if len(names) > 4 else 4, first=rows.width + 22)
     scales = g.state_scales(drawn["finding"].to_list(), rows)
+    own = {name: drawn.filter(pl.col(panels) == name) for name in names}
+    alike = panels != "statistic"  # values of one statistic are compared between panels
+    ends = {name: _ends(drawn if alike else own[name], neutral) for name in names}
     made = [
         _panel(
-            rows.place(drawn.filter(pl.col(panels) == name)), measured or name, rows, scales, neutral, grid.width,
+            rows.place(own[name]), measured or name, rows, scales, neutral, grid.width, ends[name],
             labels=grid.starts(at),
         ).properties(height=rows.height, name=f"panel_{at}")
         for at, name in enumerate(names)
     ]  # fmt: skip
     chart = made[0] if len(made) == 1 else grid.lines(made)
-    cut = {cut_words(own, _ends(own, neutral)) for name in names for own in [drawn.filter(pl.col(panels) == name)]}
+    cut = {cut_words(own[name], ends[name]) for name in names}
     return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled) + max(cut))
 
 
 def _panel(
-    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, width: int, *,
-    labels: bool,
+    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, width: int,
+    ends: tuple[float, float], *, labels: bool,
 ) -> Any:  # fmt: skip
     alt = load_altair()
-    x = across(name, _ends(placed, neutral), width, 5)
+    x = across(name, ends, width, 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]

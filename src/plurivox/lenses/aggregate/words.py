@@ -18,6 +18,7 @@ ONE_TRUTH = (
     "Every method here assumes that an item has one true label, and takes other ratings for errors. Where raters "
     "differ in what they see, the label is one of several views."
 )
+MORE = "--max-iterations (max_iterations=)"
 
 
 def statements(result: Aggregation) -> list[Statement]:
@@ -102,12 +103,10 @@ def _differing(result: Aggregation) -> list[Statement]:
 
 def _fits(result: Aggregation) -> list[Statement]:
     """Say which models did not converge."""
+    said = "{} has not converged after {}: its labels may still change. Allow more with {}."
     return [
-        Statement(
-            f"{_capital(SAID[row['method']])} has not converged after {counted(row['iterations'], 'round')}: its labels may "
-            "still change. Allow more with --max-iterations (max_iterations=).", 1.8, statistic="methods",
-            standing="open",
-        )
+        Statement(said.format(_capital(SAID[row["method"]]), counted(row["iterations"], "round"), MORE), 1.8,
+                  statistic="methods", standing="open")
         for row in result.methods().iter_rows(named=True) if row["converged"] is False
     ]  # fmt: skip
 
