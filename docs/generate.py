@@ -26,6 +26,7 @@ COMMANDS = (
     "scale",
     "score",
     "align",
+    "aggregate",
     "advise",
     "select",
     "curate",

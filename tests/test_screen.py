@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "scale": (*BY,),
     "score": ("predictions.csv", "--bootstrap", 50, "--permutations", 19),
     "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW),
+    "aggregate": ("--by", "age", *FEW),
     "items": ("--by", "age", *FEW),
 }
 Screen = Callable[..., list[str]]

@@ -20,6 +20,7 @@ ASKED = {
     "responsiveness": "Whose scores convey severity?",
     "soft_scores": "Who predicts ratings well?",
     "alignment": "Whose view do models reflect?",
+    "aggregate": "What would one label per item hide?",
 }
 """Lenses whose tables are shown where no report can be made."""
 
@@ -28,6 +29,7 @@ HINTS = (
     "cohesion {folder}/ratings.csv --by age --by gender,ethnicity",
     "responsiveness {folder}/ratings.csv --by age --reference {folder}/trained.csv --reference-scale safe,unsafe",
     "responsiveness {folder}/ratings.csv --by rater --reference crowd",
+    "aggregate {folder}/ratings.csv --by age -o {folder}/labels.csv",
     "items {folder}/ratings.csv --by age",
     "score {folder}/ratings.csv {folder}/predictions.csv",
     "align {folder}/ratings.csv {folder}/answers.csv --by age",
