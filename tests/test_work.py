@@ -13,6 +13,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.engine import part as parts
+from plurivox.errors import FileError
 from support import Done, run_cli
 
 
@@ -141,6 +142,7 @@ main()
         (("plan", "--tasks", "2", "--", "cohesion", "all.csv", "--raters", "raters.csv", "--by", "gender"),
          "there is nothing to share"),
         (("plan", "--tasks", "2", "--", "cohesion", "nowhere.pvx"), "nowhere.pvx"),
+        (("plan", "--tasks", "2", "--", "simulate", "made"), "the work of simulate cannot be shared"),
         (("plan", "--tasks", "2", "--", "cohesion", "study.pvx", "--permutation", "3"), "No such option"),
         (("run", "quick.json"), "say --task with run"),
         (("run", "quick.json", "--task", "2"), "--task is 0 to 1"),
@@ -159,7 +161,24 @@ def test_what_is_wrong_is_said(study: Path, arguments: tuple[str, ...], said: st
         other = {**plan, "versions": {**plan["versions"], "plurivox": "0.0.1"}}
         Path("other-versions.json").write_text(json.dumps(other))
         Path("other-study.json").write_text(json.dumps({**plan, "command": [*plan["command"], "--seed", "3"]}))
+    before = {path.name for path in Path().iterdir()}
     done = run_cli("work", *arguments)
     assert done.code in (1, 2)
     assert said in done.err
     assert "Traceback" not in done.err
+    assert {path.name for path in Path().iterdir()} - before <= {"other-study.work"}
+
+
+def test_a_task_that_cannot_write_its_pieces_fails(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_well(run_cli("work", "plan", "--tasks", 1, "-o", "full.json", "--", *QUICK))
+    monkeypatch.setattr("plurivox.engine.sharing.write_arrays", _full_disk)
+    done = run_cli("work", "run", "full.json", "--task", 0)
+    assert (done.code, "No space left on device" in done.err) == (1, True), done.err
+    monkeypatch.undo()
+    monkeypatch.chdir(study)
+    ends_well(run_cli("work", "run", "full.json", "--task", 0))
+    assert ends_well(run_cli("work", "finish", "full.json")).out == ends_well(run_cli(*QUICK)).out
+
+
+def _full_disk(path: Path, *_: object) -> None:
+    raise FileError("No space left on device", source=str(path))

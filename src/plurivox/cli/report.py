@@ -65,6 +65,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
         reading.file,
         loaded.raters_file,
         loaded.items_file,
+        reading.weights or loaded.config.weights,
         *(given[one] for one in inputs if one != "predictions"),
     ]
     named += given["predictions"] or []

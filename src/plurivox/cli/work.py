@@ -96,6 +96,10 @@ class Plan:
         """The names of all pieces; that of number n is made by task n modulo the number of tasks."""
         return [name for one in self.passes for name in one["files"]]
 
+    def missing(self) -> list[int]:
+        """Return the numbers of the pieces that are not there."""
+        return [at for at, name in enumerate(self.files) if not (self.folder / name).is_file()]
+
     def share(self, task: int | None = None) -> "Share":
         """Return what is to be done of it."""
         from plurivox.engine.sharing import Share
@@ -143,11 +147,20 @@ class Plan:
 def _plan(command: list[str], tasks: int, path: Path) -> None:
     from plurivox.engine.cluster import versions
     from plurivox.files import will_write
+    from plurivox.lenses import lenses
 
     will_write(path)
+    shared = [lens.command for lens in lenses()]
+    if command[0] not in shared:
+        raise typer.BadParameter(f"the work of {command[0]} cannot be shared; that of these can: {', '.join(shared)}")
     empty = Plan(path.absolute(), command, os.getcwd(), tasks, 0, [], versions())
     share = empty.share()
-    _answers(empty, share)
+    try:
+        _asked(empty, share)
+    finally:
+        if not share.missing:
+            with contextlib.suppress(OSError):
+                empty.folder.rmdir()  # unless another plan has something there
     if not share.missing:
         raise FileError(
             "there is nothing to share: it makes no draws over the parts of a packed study",
@@ -167,21 +180,25 @@ def _tell(plan: Plan) -> None:
 
 
 def _do(path: Path, task: int, threads: int | None) -> None:
+    from plurivox.engine.sharing import Unfinished
+
     plan = Plan.read(path)
     if task >= plan.tasks:
         raise typer.BadParameter(f"--task is 0 to {plan.tasks - 1} in {path}")
     share = plan.share(task)
-    _answers(plan, share, *([] if threads is None else ["--threads", str(threads)]))
-    if not share.met >= set(share.planned):
+    came = _asked(plan, share, *([] if threads is None else ["--threads", str(threads)]))
+    if isinstance(came, Unfinished | None) and not share.met >= set(share.planned):
         raise FileError(
             "the study, its files or the settings are not what they were", source=str(path), hint="Plan again."
         )
+    if came is not None and any(at % plan.tasks == task for at in plan.missing()):
+        raise came
     say(f"task {task}: {several(share.made, 'piece')} made")
 
 
 def _finish(path: Path) -> None:
     plan = Plan.read(path)
-    missing = sorted({at % plan.tasks for at, name in enumerate(plan.files) if not (plan.folder / name).is_file()})
+    missing = sorted({at % plan.tasks for at in plan.missing()})
     if missing:
         shown = ", ".join(map(str, missing[:20])) + (f" and {len(missing) - 20} more" if len(missing) > 20 else "")
         raise FileError(
@@ -190,7 +207,7 @@ def _finish(path: Path) -> None:
         )  # fmt: skip
     share = plan.share()
     share.ends = True
-    if _answers(plan, share):
+    if _asked(plan, share) is None:
         return
     plan = plan.next(share.missing)
     plan.write()
@@ -199,19 +216,19 @@ def _finish(path: Path) -> None:
     raise typer.Exit(MORE)
 
 
-def _answers(plan: Plan, share: "Share", *more: str) -> bool:
-    """Ask the question of a plan; tell whether it was answered, which it is not while something is missing."""
+def _asked(plan: Plan, share: "Share", *more: str) -> Exception | None:
+    """Ask the question of a plan; return what came in between, None if it was answered."""
     from plurivox.cli.app import program
     from plurivox.engine.sharing import Unfinished
 
-    command = typer.main.get_command(program())
+    command = typer.main.get_command(program(plan.command[0]))
     try:
         with contextlib.chdir(plan.directory), share.of_questions():
             command.main([*plan.command, *more], prog_name="plurivox", standalone_mode=False)
-    except Unfinished:
-        return False
-    except Exception:
+    except Unfinished as unfinished:
+        return unfinished
+    except Exception as error:
         if not share.missing:  # else it may come from what stands for missing values
             raise
-        return False
-    return True
+        return error
+    return None

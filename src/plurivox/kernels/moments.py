@@ -119,7 +119,7 @@ def _add_in_words(offsets, raters, y, words, sums):
     found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
     outside = np.uint64(n_groups)
     for i in range(len(offsets) - 1):
-        new = 0.0 if _same_raters(offsets, raters, i) else 1.0  # else the counts stay
+        new = 0.0 if _same_raters(offsets, raters, i) else 1.0  # of the same raters the counts stay
         if new > 0.0:
             n[:] = 0.0
         n_all = s_all = q_all = 0.0
@@ -183,6 +183,14 @@ def weighted_moments(offsets, raters, y, group_of, rater_weights, item_weights, 
     """Fill ``sums[d]`` with the sums of all groups under the weights of draw ``d``; -1 is outside the axis."""
     for d in range(len(sums)):
         _add_weighted(offsets, raters, y, group_of, rater_weights[d], item_weights[d], sums[d])
+
+
+@compiled
+def shuffled_moments(offsets, raters, y, labels, rater_weights, sums):
+    """Fill ``sums[p]`` where raters have weights, with the groups and weights of permutation ``p``."""
+    none = np.zeros(0, np.int32)
+    for p in range(len(sums)):
+        _add_weighted(offsets, raters, y, labels[p], rater_weights[p], none, sums[p])
 
 
 @compiled

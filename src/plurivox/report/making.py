@@ -64,6 +64,7 @@ def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
     columns = frame.select(
         "axis", "group", *more, pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
+        **({"unweighted": "unweighted"} if "unweighted" in frame.columns else {}),
     )  # fmt: skip
     return columns.rename({"p_corrected": "p corrected"})
 
