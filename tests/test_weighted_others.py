@@ -1,0 +1,98 @@
+"""Weighted raters in responsiveness, alignment, soft scores, items and aggregation, against repeated raters and twins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.axis import Axis
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping
+from plurivox.lenses.responsiveness.references import resolve
+from plurivox.lenses.responsiveness.sums import Responses
+from test_weighted_lenses import ASKED, REAL, WHOLE, rows, same, study, values
+
+MAIN = ("mpa", "mpa_raw", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
+EXPERTS = pl.DataFrame(
+    [(i, f"e{k}", int(np.random.default_rng([i, k]).random() < 0.1 + 0.06 * i)) for i in range(14) for k in range(3)],
+    schema=["item", "rater", "score"], orient="row",
+)  # fmt: skip
+
+
+def experts() -> pv.Ratings:
+    return pv.Ratings.from_frame(EXPERTS, scale="0:1")
+
+
+def frames_alike(alike: pl.DataFrame, ones: pl.DataFrame) -> None:
+    """Weights of 1 give the unweighted numbers, and the same beside."""
+    for name, kind in alike.schema.items():
+        if kind == pl.Float64:
+            np.testing.assert_allclose(alike[name].fill_null(-9), ones[name].fill_null(-9), rtol=1e-9, atol=1e-9)
+        elif name != "note":
+            assert alike[name].equals(ones[name]), name
+    known = ones.filter(pl.col("unweighted").is_not_null())
+    assert known.height
+    np.testing.assert_allclose(known["value"], known["unweighted"], rtol=1e-9, atol=1e-9)
+
+
+# Responsiveness -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["plurality", "median", "mean"])
+@pytest.mark.parametrize("ties", ["share", "lowest"])
+@pytest.mark.parametrize("reference", ["crowd", "experts", "group"])
+def test_whole_weights_against_repeated_raters_in_responsiveness(reference: str, ties: str, score: str) -> None:
+    against: Any = {"crowd": "crowd", "experts": experts(), "group": {"h": "x"}}[reference]
+    asked = {**ASKED, "ties": ties, "group_score": score}
+    weighted = pv.responsiveness(study(rows(), weights=WHOLE), against, ["g", "h"], **asked)
+    repeated = pv.responsiveness(study(rows(), WHOLE), against, ["g", "h"], **asked)
+    wanted = {key for key, value in values(repeated).items() if not np.isnan(value)}
+    assert len(wanted) > 20
+    first, second = ({key: found[key] for key in wanted} for found in (values(weighted), values(repeated)))
+    same(first, second, MAIN)
+
+
+def test_raters_one_by_one_against_a_weighted_crowd() -> None:
+    """A rater's copies are never their own reference, so that a twin counts the others' weights item by item."""
+    found = pv.responsiveness(study(rows(), weights=REAL), by="rater", **ASKED)
+    given = rows()
+    for r in (0, 3, 7):
+        table = np.zeros((4, 4))
+        for i, q, s in given:
+            if q == r:
+                for j, other, t in given:
+                    if j == i and other != r:
+                        table[s, t] += REAL[other]
+        each = [pv.statistics.wra(table[:, b:].sum(axis=1), table[:, :b].sum(axis=1)) for b in (1, 2, 3)]
+        assert found.value("rater", f"{r:02}-0", "wra") == pytest.approx(np.mean(each), abs=1e-12)
+
+
+@pytest.mark.parametrize("asked", [{}, {"interval": "bootstrap", "bootstrap": 12}, {"by": "rater", "interval": "none"}])
+@pytest.mark.parametrize("reference", ["crowd", "experts"])
+def test_weights_of_1_change_nothing_in_responsiveness(reference: str, asked: dict[str, Any]) -> None:
+    against: Any = {"crowd": "crowd", "experts": experts()}[reference]
+    more = {"by": ["g", "h"], "permutations": 30, "min_group_size": 1, **asked}
+    alike, ones = (
+        pv.responsiveness(study(rows(), weights=weights), against, **more).to_frame() for weights in (None, [1.0] * 12)
+    )
+    frames_alike(alike, ones)
+
+
+def test_shuffles_move_weights_with_groups_in_responsiveness() -> None:
+    ratings = study(rows(), weights=REAL)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    reference = resolve(ratings, "crowd")
+    found = Responses.of(ratings, axis.codes, len(axis), reference)
+    draws = Draws.permuted(4, 9)
+    grouping = Grouping.of(ratings, axis.codes, len(axis))
+    from plurivox.engine.running import Running
+
+    null = found.null(draws, Running())
+    for d, (labels, weights) in enumerate(zip(grouping.labels(draws), grouping.rater_weights(draws), strict=True)):
+        moved = ratings.with_known(weights=np.array(weights))
+        alone = Responses.of(moved, labels.copy(), len(axis), resolve(moved, "crowd"))
+        assert null[d] == pytest.approx(alone.observed()[1], abs=1e-12, nan_ok=True)
