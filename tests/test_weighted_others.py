@@ -1,4 +1,4 @@
-"""Weighted raters in responsiveness, alignment, soft scores, items and aggregation, against repeated raters and twins."""
+"""Weighted raters in responsiveness, soft scores, items and aggregation, against repeated raters and slow twins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
-from test_weighted_lenses import ASKED, REAL, WHOLE, rows, same, study, values
+from test_weighted_lenses import ASKED, GROUPS, REAL, WHOLE, rows, same, study, values
 
 MAIN = ("mpa", "mpa_raw", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
 EXPERTS = pl.DataFrame(
@@ -96,3 +96,76 @@ def test_shuffles_move_weights_with_groups_in_responsiveness() -> None:
         moved = ratings.with_known(weights=np.array(weights))
         alone = Responses.of(moved, labels.copy(), len(axis), resolve(moved, "crowd"))
         assert null[d] == pytest.approx(alone.observed()[1], abs=1e-12, nan_ok=True)
+
+
+# Aggregation ----------------------------------------------------------------------------------------------------------
+
+
+def aggregated(ratings: pv.Ratings, **asked: Any) -> pv.Aggregation:
+    methods = ["plurality", "mean", "posterior", "ordinal"]
+    return pv.aggregate(ratings, ["g", "h"], methods=methods, **{**ASKED, **asked})
+
+
+def test_whole_weights_against_repeated_raters_in_aggregation() -> None:
+    weighted, repeated = aggregated(study(rows(), weights=WHOLE)), aggregated(study(rows(), WHOLE))
+    own = [name for name in repeated.labels().columns if name.startswith(("plurality", "mean", "posterior"))]
+    for name in own:
+        first, second = weighted.labels()[name], repeated.labels()[name]
+        if first.dtype == pl.Float64:
+            np.testing.assert_allclose(first, second, atol=1e-12)
+        else:
+            assert first.equals(second), name
+    for method in ("plurality", "mean", "posterior"):
+        for group in "abc":
+            for statistic in ("overruled", "label_shift"):  # a departure tells copies of a rater from other raters
+                value = weighted.value("g", group, statistic, method=method)
+                assert value == pytest.approx(repeated.value("g", group, statistic, method=method), abs=1e-12)
+    alike = aggregated(study(rows()))
+    assert weighted.labels()["ordinal"].equals(alike.labels()["ordinal"])
+    assert weighted.labels()["plurality_unweighted"].equals(alike.labels()["plurality"].alias("plurality_unweighted"))
+
+
+def test_weighted_departures_against_a_twin() -> None:
+    given, found = rows(), aggregated(study(rows(), weights=REAL))
+    labels = {int(row["item"]): row for row in found.labels().iter_rows(named=True)}
+    for method in ("plurality", "mean", "posterior", "ordinal"):
+        parts = []
+        for i, label in labels.items():
+            own = np.array([(s, REAL[r]) for j, r, s in given if j == i and GROUPS[r] == "b"])
+            if len(own) < 2:
+                continue
+            x, w = own.T
+            mean, total, square = (w * x).sum() / w.sum(), w.sum(), (w * w).sum()
+            variance = (w * (x - mean) ** 2).sum() / (total - square / total)
+            mass = sum(REAL[r] for j, r, _ in given if j == i)
+            part = {"mean": 1 / mass, "posterior": 1 / (mass + 4)}.get(method, 0.0)
+            a = label.get(f"{method}_score", label[method])
+            parts.append((mean - a) ** 2 - variance * (square / total**2 - 2 * square / total * part))
+        d = np.mean(parts)
+        assert found.value("g", "b", "departure", method=method) == pytest.approx(
+            np.sign(d) * np.sqrt(abs(d)), abs=1e-10
+        )
+
+
+@pytest.mark.parametrize("asked", [{"permutations": 30, "interval": "jackknife"}, {"permutations": 30, "within": None}])
+def test_weights_of_1_change_nothing_in_aggregation(asked: dict[str, Any]) -> None:
+    alike, ones = (aggregated(study(rows(), weights=weights), **asked) for weights in (None, [1.0] * 12))
+    frames_alike(alike.to_frame(), ones.to_frame())
+    assert ones.labels().select(alike.labels().columns).equals(alike.labels())
+
+
+def test_shuffles_move_weights_and_weighted_labels_in_aggregation() -> None:
+    ratings = study(rows(), weights=REAL)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    draws, grouping = Draws.permuted(9, 0), Grouping.of(ratings, axis.codes, len(axis))
+    found = aggregated(ratings, permutations=9, max_permutations=9, within=None)
+    each = []
+    for labels, weights in zip(grouping.labels(draws), grouping.rater_weights(draws), strict=True):
+        raters = ratings.raters.with_columns(g=pl.Series([axis.groups[g] for g in labels]))
+        moved = ratings.with_known(weights=np.array(weights), raters=raters)
+        each.append(
+            [aggregated(moved).value("g", "b", "departure", method=m) for m in ("plurality", "mean", "posterior")]
+        )
+    for at, method in enumerate(("plurality", "mean", "posterior")):
+        null = found.null("g", "b", "departure", method=method)
+        assert null == pytest.approx(np.sort([row[at] for row in each]), abs=1e-10)

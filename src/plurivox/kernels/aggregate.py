@@ -297,3 +297,108 @@ def _add_group(counts, values, chosen, numbers, own, sums):
             sums[at + APART] += gap * gap - variance * (1.0 / n - 2.0 * own[m])
         sums[at + OVERRULED] += 1.0 - (1.0 / tied if counts[chosen[m]] == top else 0.0)
         sums[at + BELOW] += gap
+
+
+# The same where raters have weights ----------------------------------------------------------------------------------
+
+FIXED, PLURALITY, MEAN, POSTERIOR = range(4)
+"""How a method makes labels; those that are fixed do not depend on weights."""
+_TIED = 1e-9
+
+
+@compiled
+def _relabel(counts, values, prior, kinds, chosen, numbers):
+    """Fill labels and numbers of an item anew from the weights on its points, for methods that are not fixed."""
+    total = counts.sum()
+    mean = (counts * values).sum() / total
+    for m in range(len(kinds)):
+        if kinds[m] == FIXED:
+            continue
+        best, found = -np.inf, 0
+        for c in range(len(counts)):
+            own = counts[c] / total
+            if kinds[m] == MEAN:
+                own = -abs(values[c] - mean)
+            elif kinds[m] == POSTERIOR:
+                own = (counts[c] + prior[c]) / (total + prior.sum())
+            nearer = abs(values[c] - mean) < abs(values[found] - mean) - _TIED
+            if own > best + _TIED or (own >= best - _TIED and nearer):
+                found = c
+            best = max(best, own)
+        chosen[m] = found
+        numbers[m] = values[found] if kinds[m] == PLURALITY else mean
+        if kinds[m] == POSTERIOR:
+            numbers[m] = ((counts + prior) * values).sum() / (total + prior.sum())
+
+
+@compiled
+def weighted_departures(
+    offsets, raters, scores, values, labels, weights, units, chosen, numbers, mass, kinds, prior, anew, sums
+):
+    """Add what :func:`add_departures` does where rater r counts ``weights[d, r]`` times under draw d.
+
+    ``mass[i]`` is the weight of all ratings of item i. With ``anew`` labels that depend on weights are made again under
+    each draw, as in a shuffle, which moves weights. With W = Σw and Q = Σw² of a group's ratings of an item, s² = Σw (x
+    − x̄)² / (W − Q/W), and (x̄ − a)² − s² (Q/W² − 2 Q/(W · M)), M = Σw of all ratings, to which a posterior adds its
+    prior.
+    """
+    n_draws, n_groups, _ = sums.shape
+    n_points, n_methods = len(values), chosen.shape[1]
+    counts, whole = np.zeros((n_groups, n_points)), np.zeros(n_points)
+    sizes, square = np.zeros(n_groups, np.int64), np.zeros(n_groups)
+    own_labels, own_numbers = np.zeros(n_methods, np.int64), np.zeros(n_methods)
+    for d in range(n_draws if len(units) == 0 else 1):
+        for i in range(len(offsets) - 1):
+            at = d if len(units) == 0 else units[i]
+            if offsets[i] == offsets[i + 1] or at < 0 or at >= n_draws:
+                continue
+            counts[:], whole[:], sizes[:], square[:] = 0.0, 0.0, 0, 0.0
+            for k in range(offsets[i], offsets[i + 1]):
+                w, g = weights[d, raters[k]], labels[d, raters[k]]
+                whole[scores[k]] += w
+                if g >= 0 and w > 0:
+                    counts[g, scores[k]] += w
+                    sizes[g] += 1
+                    square[g] += w * w
+            own_labels[:], own_numbers[:] = chosen[i], numbers[i]
+            if anew:
+                _relabel(whole, values, prior, kinds, own_labels, own_numbers)
+            total = whole.sum() if anew else mass[i]
+            for g in range(n_groups):
+                if sizes[g] > 0:
+                    _add_weighted_group(
+                        counts[g],
+                        sizes[g],
+                        square[g],
+                        total,
+                        values,
+                        own_labels,
+                        own_numbers,
+                        kinds,
+                        prior,
+                        sums[at, g],
+                    )
+
+
+@compiled
+def _add_weighted_group(counts, n, square, mass, values, chosen, numbers, kinds, prior, sums):
+    total = counts.sum()
+    mean = (counts * values).sum() / total
+    slack = _TIED * total
+    top = counts.max()
+    tied = (counts >= top - slack).sum()
+    sums[RATED] += 1.0
+    variance = 0.0
+    if n > 1:
+        sums[TWICE] += 1.0
+        variance = (counts * (values - mean) ** 2).sum() / (total - square / total)
+    for m in range(len(chosen)):
+        at = 2 + 3 * m
+        gap = mean - numbers[m]
+        if n > 1:
+            own = 0.0
+            if kinds[m] == MEAN or kinds[m] == POSTERIOR:
+                own = 1.0 / (mass + (prior.sum() if kinds[m] == POSTERIOR else 0.0))
+            sums[at + APART] += gap * gap - variance * square / total * (1.0 / total - 2.0 * own)
+        sums[at + OVERRULED] += 1.0 - (1.0 / tied if counts[chosen[m]] >= top - slack else 0.0)
+        sums[at + BELOW] += gap

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from plurivox.lenses.aggregate.fits import Fit, dawid_skene, mace, ordinal
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
 from plurivox.ratings import Ratings
-from plurivox.statistics.soft import posterior_mean
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +61,7 @@ def labels_of(ratings: Ratings, settings: AggregateSettings, counts: Floats, pri
     for method in settings.methods:
         fit = None if method in OF_COUNTS else _fit(method, ratings, settings)
         if method == "posterior":
-            p = np.where(total[:, np.newaxis] > 0, posterior_mean(counts, prior), np.nan)
+            p = np.where(total[:, np.newaxis] > 0, (counts + prior) / (total + prior.sum())[:, np.newaxis], np.nan)
         else:
             p = shares if fit is None else fit.posterior
         nearness = -np.abs(values - means[:, np.newaxis])

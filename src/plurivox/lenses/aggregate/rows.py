@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plurivox.axis import Axis
 from plurivox.engine.grouping import Compared, Grouping
 from plurivox.engine.jackknife import LeftOut
+from plurivox.engine.run import Values
 from plurivox.lenses.aggregate.labels import Labels
 from plurivox.lenses.aggregate.settings import AggregateSettings
 from plurivox.lenses.aggregate.sums import STATISTICS, Measured, OfMethod, of_columns
@@ -48,6 +49,9 @@ class Analysis:
     settings: AggregateSettings
     inference: Inference
     labels: Sequence[Labels]
+    prior: NDArray[np.float64]
+    alike: Analysis | None = None
+    """The same where raters count alike, if they have weights."""
 
     def prepare(self, one: Compared) -> list[list[Prepared]]:
         """Measure the groups of an axis, overlapping ones each on an axis of their own; for each all methods."""
@@ -55,7 +59,7 @@ class Analysis:
         for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
             self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
             grouping = self._grouping(axis)
-            measured = Measured(self.ratings, grouping, self.labels)
+            measured = self._measured(grouping)
             found.append([self._prepared(measured.of(at), axis, places, grouping) for at in range(len(self.labels))])
         return found
 
@@ -67,7 +71,7 @@ class Analysis:
 
     def overall(self) -> list[Row]:
         """Return how far labels lie from what all raters together say."""
-        measured = Measured(self.ratings, Grouping.together(self.ratings), self.labels)
+        measured = self._measured(Grouping.together(self.ratings))
         sizes = (self.ratings.n_raters, self.ratings.n_items, len(self.ratings))
         left = self._left_out(measured, "all raters")
         return [row for at in range(len(self.labels))
@@ -95,8 +99,24 @@ class Analysis:
         rows = self.inference.rows(
             kind, name, groups, list(enumerate(STATISTICS)), values, sizes,
             [_why(own.measured, g) for g in places], spread.interval(of_role("hidden")), tested,
+            self._unweighted(own, places),
         )  # fmt: skip
         return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
+
+    def _unweighted(self, own: OfMethod, places: list[int]) -> Values | None:
+        """Return the values where all raters count alike, None if they do, or if that would tell too much.
+
+        Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without
+        would be two equations for the mean of that group.
+        """
+        panel = self.ratings.panel
+        if self.alike is None or (panel is not None and panel.summary(self.settings.min_group_size).withholds):
+            return None
+        measured = self.alike._measured(replace(own.measured.grouping, weights=np.zeros(0)))
+        return np.asarray(measured.values[places][:, own.columns])
+
+    def _measured(self, grouping: Grouping) -> Measured:
+        return Measured(self.ratings, grouping, self.labels, self.prior)
 
     def _left_out(self, measured: Measured, name: str) -> LeftOut | None:
         if self.settings.interval == "none":
@@ -123,7 +143,7 @@ class Analysis:
 
         def measure(one: Prepared, strata: NDArray[np.int32]) -> OfMethod:
             grouping = Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)
-            return Measured(self.ratings, grouping, self.labels).of(one.measured.at)
+            return self._measured(grouping).of(one.measured.at)
 
         found = []
         for at, labels in enumerate(self.labels):

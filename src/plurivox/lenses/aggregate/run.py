@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.axis import names_raters
+from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
@@ -23,11 +25,12 @@ from plurivox.lenses.inference import Inference
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
 from plurivox.ratings import Ratings, label_column
 from plurivox.results.result import Row, Table
+from plurivox.results.weighting import weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 
-@keywords(AggregateSettings)
+@keywords(AggregateSettings, weights=True)
 def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) -> Aggregation:
     """Give each item one label by several methods, and tell what that hides.
 
@@ -53,11 +56,13 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
     settings = settings.replace(interval=settings.interval or "jackknife")
     counts = ratings.counts()
     prior = resolve_prior(settings.prior, counts, None)
-    labels = labels_of(ratings, settings, counts.astype(np.float64), prior.weights)
+    weighed = weighted_counts_of(ratings)[:, 0] if ratings.has_raters else counts.astype(np.float64)
+    labels = labels_of(ratings, settings, weighed, prior.weights)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
     exchange = Exchange.of(ratings, settings.within if settings.by else None)
     inference = Inference(settings, how, exchange)
-    work = Analysis(ratings, settings, inference, labels)
+    alike = _alike(ratings, settings, inference, labels, prior.weights)
+    work = Analysis(ratings, settings, inference, labels, prior.weights, alike)
     axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
     prepared = {one.axis.name: work.prepare(one) for one in axes}
     inference.decide([one.tested for each in prepared.values() for own in each for one in own])
@@ -65,7 +70,7 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
     for name, each in prepared.items():
         rows += [row for own in each for row in work.rows(name, own)]
     tables = {
-        "labels": _labels(ratings, labels), "methods": _methods(labels), "differing": _differing(labels),
+        "labels": _labels(ratings, labels, alike), "methods": _methods(labels), "differing": _differing(labels),
         "raters": _raters(ratings, labels),
     }  # fmt: skip
     return Aggregation(
@@ -78,6 +83,7 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
             **settings.as_dict(), "several": overlapping, "bootstrap": 0, "design": inference.remembered(),
             "points": [str(label) for label in ratings.scale.labels], "n_items": ratings.n_items,
             "prior": prior.weights.tolist(), "prior_note": prior_words(prior, counts.sum(axis=1)),
+            **weights_in(ratings, settings.min_group_size),
         },
         held_rows=tuple(work.held(prepared, rows)),
         tables=tuple(Table(name, frame) for name, frame in tables.items()),
@@ -99,18 +105,38 @@ def _check(ratings: Ratings, settings: AggregateSettings) -> None:
         )
 
 
-def _labels(ratings: Ratings, labels: Sequence[Labels]) -> pl.DataFrame:
-    """Return a row for each item: labels, confidence and probabilities of each method."""
+def _alike(
+    ratings: Ratings, settings: AggregateSettings, inference: Inference, labels: Sequence[Labels],
+    prior: NDArray[np.float64],
+) -> Analysis | None:  # fmt: skip
+    """Return the same analysis where raters count alike, None if they do; models of raters give the same labels."""
+    if ratings.weights is None:
+        return None
+    plain = ratings.unweighted()
+    own = tuple(one.method for one in labels if one.method in OF_COUNTS)
+    again = labels_of(plain, settings.replace(methods=own), plain.counts().astype(np.float64), prior) if own else []
+    made = {one.method: one for one in again}
+    return Analysis(plain, settings, inference, [made.get(one.method, one) for one in labels], prior)
+
+
+def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Analysis | None) -> pl.DataFrame:
+    """Return a row for each item: labels, confidence and probabilities of each method, unweighted labels beside."""
+    beside = {} if alike is None else {one.method: one for one in alike.labels if one.method in OF_COUNTS}
     points = [str(label) for label in ratings.scale.labels]
     names = label_column(ratings.scale)
     n_ratings = ratings.counts().sum(axis=1)
     found: dict[str, Any] = {"item": id_texts(ratings.items["item"]), "n_ratings": n_ratings}
     chosen = np.stack([one.chosen for one in labels], axis=1)
     found["agreed"] = (chosen == chosen[:, :1]).all(axis=1)
-    for one in labels:
-        rated = one.chosen >= 0
+
+    def named(one: Labels) -> pl.Series:
         given = names.gather(np.maximum(one.chosen, 0).astype(np.uint32))
-        found[one.method] = given.zip_with(pl.Series(rated), pl.Series(given.name, [None] * len(given), given.dtype))
+        return given.zip_with(pl.Series(one.chosen >= 0), pl.Series(given.name, [None] * len(given), given.dtype))
+
+    for one in labels:
+        found[one.method] = named(one)
+        if one.method in beside:
+            found[f"{one.method}_unweighted"] = named(beside[one.method])
         if one.method in ("mean", "posterior"):
             found[f"{one.method}_score"] = pl.Series(one.numbers, nan_to_null=True)
         found[f"{one.method}_confidence"] = pl.Series(one.confidence, nan_to_null=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping, raters_who_rated
 from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
@@ -23,6 +24,8 @@ from plurivox.ratings import Ratings
 
 STATISTICS = ("departure", "overruled", "label_shift")
 """The statistics of a group and a method, in the order of values."""
+KINDS = {"plurality": 1, "mean": 2, "posterior": 3}
+"""How methods that need not know who gave a rating make labels, as :mod:`plurivox.kernels.aggregate` calls it."""
 _NONE = 1e-9  # whole numbers that were added and taken off again
 
 
@@ -40,6 +43,9 @@ class Departing:
         Items × methods: the label's position, what the item is scored, and by how much one rating moves that.
     cost
         About how many seconds a draw takes.
+    mass, kinds, prior
+        Where raters have weights: the weight of all ratings of each item, how each method makes labels, and the
+        posterior's prior.
     """
 
     grouping: Grouping
@@ -48,6 +54,9 @@ class Departing:
     numbers: NDArray[np.float64]
     own: NDArray[np.float64]
     cost: float
+    mass: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+    prior: NDArray[np.float64]
 
     @property
     def width(self) -> int:
@@ -60,12 +69,20 @@ class Departing:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        from plurivox.kernels.aggregate import add_departures
+        from plurivox.kernels.aggregate import add_departures, weighted_departures
 
         sums = np.zeros((draws.total, self.grouping.n_groups, self._n_sums))
         units = np.zeros(0, np.int64)
         if draws.resample == "items" and draws.units is not None:
             units = draws.units[part.items] - draws.first
+        if len(self.grouping.weights):
+            labels, weights = self._labels(draws), self.grouping.rater_weights(draws)
+            weighted_departures(
+                part.offsets, part.raters, part.scores, self.values, labels, weights, units,
+                *(array[part.items] for array in (self.chosen, self.numbers, self.mass)), self.kinds, self.prior,
+                draws.kind == "permuted" and draws.first > 0, sums,
+            )  # fmt: skip
+            return Sums(groups=sums)
         given = (part.offsets, part.raters, part.scores, self.values, self._labels(draws), units)
         add_departures(*given, *(array[part.items] for array in (self.chosen, self.numbers, self.own)), sums)
         return Sums(groups=sums)
@@ -74,6 +91,8 @@ class Departing:
         """Return the group of each rater under each draw; whoever is left out is in none."""
         if draws.kind == "permuted":
             return self.grouping.labels(draws)
+        if len(self.grouping.weights):  # who is left out has the weight 0
+            return np.tile(self.grouping.codes, (draws.total, 1))
         keep = draws.rater_weights(self.grouping.codes)
         codes = np.tile(self.grouping.codes, (draws.total, 1))
         found = np.where(keep > 0, codes, np.int32(-1)) if keep.shape[1] else codes
@@ -103,6 +122,7 @@ class Measured:
     ratings: Ratings
     grouping: Grouping
     labels: Sequence[Labels]
+    prior: NDArray[np.float64]
 
     @cached_property
     def work(self) -> Departing:
@@ -112,7 +132,11 @@ class Measured:
         numbers = np.stack([one.numbers for one in self.labels], axis=1)
         own = np.stack([one.own for one in self.labels], axis=1)
         cost = self.ratings.n_entries * 4e-9 + self.ratings.n_items * self.grouping.n_groups * 2e-8
-        return Departing(self.grouping, values, chosen, numbers, own, cost)
+        kinds = np.array([KINDS.get(one.method, 0) for one in self.labels])
+        mass = np.zeros(0)
+        if len(self.grouping.weights):
+            mass = weighted_counts_of(self.ratings)[:, 0].sum(axis=1)
+        return Departing(self.grouping, values, chosen, numbers, own, cost, mass, kinds, self.prior)
 
     @cached_property
     def observed(self) -> Sums:

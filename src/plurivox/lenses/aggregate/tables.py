@@ -17,6 +17,10 @@ TITLES = {
     "label_shift": "how far a group's mean lies above the labels, in points",
 }
 """What the table of a statistic is called."""
+NOT_WEIGHTED = (
+    "Plurality, mean and posterior, and what groups say, are weighted. Dawid–Skene, MACE and the ordinal model count "
+    "all raters alike: their truth is no view of a population."
+)
 
 
 def tables(found: Aggregation) -> list[Shown]:
@@ -97,4 +101,5 @@ def _differing(found: Aggregation) -> list[Shown]:
 def notes(found: Aggregation) -> list[str]:
     """Return why values are undefined, and what to beware of; alike for all methods, they are said once."""
     first = found.settings["methods"][0]
-    return notes_of([row for row in found.rows if row.model == first], LABELS)
+    said = notes_of([row for row in found.rows if row.model == first], LABELS)
+    return [*said, NOT_WEIGHTED] if "weights" in found.settings else said

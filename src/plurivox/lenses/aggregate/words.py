@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from plurivox.lenses.aggregate.settings import SAID
 from plurivox.results.claims import Claimed, digits, group_statements
 from plurivox.results.result import Row, Statement, p_text
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import NO_GROUPS, counted, in_words, listed, named, resampled
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def statements(result: Aggregation) -> list[Statement]:
     said = group_statements(result, claimed, notable, _of_surest(result))
     without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
     told = [Statement(ONE_TRUTH, 1.6, statistic="assumption")]
-    return said + _differing(result) + told + _fits(result) + _tied(result) + without + result.withheld_statement()
+    beside = _fits(result) + _tied(result) + weighted_statements(result.settings, result.rows, "departure")
+    return said + _differing(result) + told + beside + without + result.withheld_statement()
 
 
 def _of_surest(result: Aggregation) -> list[Row]:
