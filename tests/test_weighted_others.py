@@ -169,3 +169,49 @@ def test_shuffles_move_weights_and_weighted_labels_in_aggregation() -> None:
     for at, method in enumerate(("plurality", "mean", "posterior")):
         null = found.null("g", "b", "departure", method=method)
         assert null == pytest.approx(np.sort([row[at] for row in each]), abs=1e-10)
+
+
+# Soft scores ----------------------------------------------------------------------------------------------------------
+
+
+def predicted() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.ones(4), size=(2, 14))
+    return pl.concat([
+        pl.DataFrame({"model": [name] * 14, "item": list(range(14)), **{str(c): own[:, c] for c in range(4)}})
+        for name, own in zip("ab", shares, strict=True)
+    ])  # fmt: skip
+
+
+SOFT: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "min_group_size": 1, "curve": False}
+
+
+@pytest.mark.filterwarnings("ignore::plurivox.errors.SoftScoresWarning")
+@pytest.mark.parametrize("prior", [1.0, [0.5, 1.0, 2.0, 1.0]])
+def test_whole_weights_against_repeated_raters_in_soft_scores(prior: Any) -> None:
+    """A rating counts as often as its rater's weight, in shares and beside the prior."""
+    given = {"prior": prior, "by": ["g"], **SOFT}
+    weighted = pv.soft_scores(study(rows(), weights=WHOLE), predicted(), **given).to_frame()
+    repeated = pv.soft_scores(study(rows(), WHOLE), predicted(), **given).to_frame()
+    keys = ["model", "axis", "group", "bin", "statistic"]
+    both = weighted.join(repeated, on=keys, how="inner").filter(pl.col("bin") == "all")
+    assert both.height > 60
+    np.testing.assert_allclose(both["value"], both["value_right"], rtol=1e-10, atol=1e-12)
+    alike = pv.soft_scores(study(rows()), predicted(), **given).to_frame()
+    beside = weighted.join(alike, on=keys, how="inner")
+    np.testing.assert_allclose(beside["unweighted"], beside["value_right"], rtol=1e-10, atol=1e-12)
+    assert beside["n_ratings"].equals(beside["n_ratings_right"].alias("n_ratings"))
+
+
+@pytest.mark.filterwarnings("ignore::plurivox.errors.SoftScoresWarning")
+def test_weights_of_1_change_nothing_in_soft_scores() -> None:
+    given = {"by": ["g"], **SOFT, "bootstrap": 20, "permutations": 30, "curve": True}
+    alike, ones = (
+        pv.soft_scores(study(rows(), weights=weights), predicted(), **given) for weights in (None, [1.0] * 12)
+    )
+    frames_alike(alike.to_frame(), ones.to_frame())
+    for table in ("comparisons", "interactions", "sensitivity", "prior_weight"):
+        first, second = getattr(alike, table)(), getattr(ones, table)()
+        for name, kind in first.schema.items():
+            if kind == pl.Float64:
+                np.testing.assert_allclose(first[name].fill_null(-9), second[name].fill_null(-9), atol=1e-9)

@@ -25,6 +25,15 @@ def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
     return {"weights": {name: value for name, value in found.items() if name != "cells"}}
 
 
+def beside_may_be_told(ratings: Ratings, least: int) -> bool:
+    """Tell whether unweighted values may stand beside weighted ones.
+
+    Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without would
+    be two equations for the mean of that group.
+    """
+    return ratings.weights is not None and (ratings.panel is None or not ratings.panel.summary(least).withholds)
+
+
 def weighted_statements(settings: Mapping[str, Any], rows: Sequence[Row], statistic: str) -> list[Statement]:
     """Return what the weights come to, and where they change a statistic most: facts, not claims."""
     if "weights" not in settings:

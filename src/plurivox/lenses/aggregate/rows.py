@@ -20,6 +20,7 @@ from plurivox.lenses.inference import Inference, Shuffled, Sizes
 from plurivox.lenses.spread import Spread
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
+from plurivox.results.weighting import beside_may_be_told
 from plurivox.statistics.registry import of_role
 
 ONE_EACH = "no item has two ratings of this group"
@@ -104,13 +105,8 @@ class Analysis:
         return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
 
     def _unweighted(self, own: OfMethod, places: list[int]) -> Values | None:
-        """Return the values where all raters count alike, None if they do, or if that would tell too much.
-
-        Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without
-        would be two equations for the mean of that group.
-        """
-        panel = self.ratings.panel
-        if self.alike is None or (panel is not None and panel.summary(self.settings.min_group_size).withholds):
+        """Return the values where all raters count alike, None if they do, or if that would tell too much."""
+        if self.alike is None or not beside_may_be_told(self.ratings, self.settings.min_group_size):
             return None
         measured = self.alike._measured(replace(own.measured.grouping, weights=np.zeros(0)))
         return np.asarray(measured.values[places][:, own.columns])
