@@ -215,3 +215,39 @@ def test_weights_of_1_change_nothing_in_soft_scores() -> None:
         for name, kind in first.schema.items():
             if kind == pl.Float64:
                 np.testing.assert_allclose(first[name].fill_null(-9), second[name].fill_null(-9), atol=1e-9)
+
+
+# One item, and items --------------------------------------------------------------------------------------------------
+
+ONE: dict[str, Any] = {"by": ["g", "h"], "permutations": 0, "min_group_size": 1}
+
+
+@pytest.mark.parametrize("item", [0, 3])
+def test_whole_weights_against_repeated_raters_of_one_item(item: int) -> None:
+    weighted, repeated = (
+        pv.item_view(study(rows(), weights=WHOLE), item, **ONE),
+        pv.item_view(study(rows(), WHOLE), item, **ONE),
+    )
+    for name in ("plurality", "mean", "difference", "value"):
+        first, second = weighted.table("groups")[name], repeated.table("groups")[name]
+        if first.dtype == pl.String:
+            assert first.equals(second)
+        else:
+            np.testing.assert_allclose(first.fill_null(-9), second.fill_null(-9), atol=1e-12)
+    np.testing.assert_allclose(weighted.table("distribution")["share"], repeated.table("distribution")["share"])
+    alike = pv.item_view(study(rows()), item, **ONE)
+    assert weighted.table("groups")["n_ratings"].equals(alike.table("groups")["n_ratings"])
+    np.testing.assert_allclose(weighted.table("groups")["unweighted_mean"], alike.table("groups")["mean"])
+    np.testing.assert_allclose(weighted.table("distribution")["unweighted"], alike.table("distribution")["share"])
+
+
+def test_weights_of_1_change_nothing_on_one_item() -> None:
+    given = {**ONE, "permutations": 50}
+    alike, ones = (pv.item_view(study(rows(), weights=weights), 2, **given) for weights in (None, [1.0] * 12))
+    for table in ("groups", "distribution", "use"):
+        first = alike.table(table)
+        for name, kind in first.schema.items():
+            if kind == pl.Float64:
+                np.testing.assert_allclose(first[name].fill_null(-9), ones.table(table)[name].fill_null(-9), atol=1e-9)
+            else:
+                assert first[name].equals(ones.table(table)[name])
