@@ -12,6 +12,7 @@ import plurivox as pv
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
+from plurivox.errors import UnweightedWarning
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from test_weighted_lenses import ASKED, GROUPS, REAL, WHOLE, rows, same, study, values
@@ -251,3 +252,53 @@ def test_weights_of_1_change_nothing_on_one_item() -> None:
                 np.testing.assert_allclose(first[name].fill_null(-9), ones.table(table)[name].fill_null(-9), atol=1e-9)
             else:
                 assert first[name].equals(ones.table(table)[name])
+
+
+def test_whole_weights_against_repeated_raters_in_the_list_of_items() -> None:
+    given: dict[str, Any] = {"by": "g", "permutations": 0, "min_group_size": 1, "prior": 1.0}
+    weighted, repeated = pv.items(study(rows(), weights=WHOLE), **given), pv.items(study(rows(), WHOLE), **given)
+    alike = pv.items(study(rows()), **given)
+    first, second, plain = (found.uncertain.sort("item") for found in (weighted, repeated, alike))
+    for name in ("mean", "expected_mean", "ci_low", "ci_high", "prior_share", "information_gain", "entropy"):
+        np.testing.assert_allclose(first[name], second[name], atol=1e-9)
+    more = [frame["ratings_needed"] - frame["n_ratings"] for frame in (first, second)]
+    assert more[0].to_list() == more[1].to_list()
+    assert first["n_ratings"].equals(plain["n_ratings"])
+    np.testing.assert_allclose(first["unweighted_mean"], plain["mean"])
+    shares = [found.distributions() for found in (weighted, repeated, alike)]
+    for name in ("probability", "ci_low", "ci_high"):
+        np.testing.assert_allclose(shares[0][name], shares[1][name], atol=1e-12)
+    np.testing.assert_allclose(shares[0]["unweighted"], shares[2]["probability"], atol=1e-12)
+    assert weighted.divided.equals(alike.divided)
+
+
+def test_real_weights_and_weights_of_1_in_the_list_of_items() -> None:
+    given: dict[str, Any] = {"permutations": 0, "prior": [0.5, 1.0, 1.5, 1.0]}
+    ones, alike = (pv.items(study(rows(), weights=own), **given).uncertain for own in ([1.0] * 12, None))
+    for name in alike.columns:
+        if alike[name].dtype == pl.Float64:
+            np.testing.assert_allclose(ones[name], alike[name], atol=1e-9)
+        else:
+            assert ones[name].equals(alike[name])
+    found = pv.items(study(rows(), weights=REAL), **given).uncertain
+    for row in found.iter_rows(named=True):
+        own = np.array([(s, REAL[r]) for i, r, s in rows() if i == int(row["item"])])
+        assert row["mean"] == pytest.approx((own[:, 0] * own[:, 1]).sum() / own[:, 1].sum(), abs=1e-12)
+        assert row["ci_low"] < row["expected_mean"] < row["ci_high"]
+
+
+def test_single_items_are_not_weighted_where_that_would_reveal_a_group() -> None:
+    plain = study(rows())
+    raters = plain.raters.with_columns(k=pl.Series(["few"] * 2 + ["many"] * 10))
+    ratings = plain.with_known(raters=raters).weighted({"k": {"few": 0.4, "many": 0.6}})
+    found = pv.items(ratings, permutations=0)
+    assert "unweighted_mean" not in found.uncertain.columns
+    assert any("would tell what a group that is withheld said" in text for text in found.findings())
+    view = pv.item_view(ratings, 0, permutations=0)
+    assert view.table("use").columns == pv.item_view(plain, 0, permutations=0).table("use").columns
+    assert any("would tell what a group that is withheld said" in text for text in view.findings())
+
+
+def test_who_does_not_use_weights_says_so() -> None:
+    with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights"):
+        pv.psychometrics(study(rows(), weights=REAL), "g", min_group_size=1)

@@ -15,6 +15,10 @@ from plurivox.results.wording import named
 from plurivox.statistics.registry import LABELS
 
 TITLE = "Weighted values, unweighted ones in brackets"
+COUNTED_ALIKE = (
+    "All raters count alike on single items: weights beside counts would tell what a group that is withheld said."
+)
+"""Said where weighted values of single items would reveal a group."""
 
 
 def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import polars as pl
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.results.result import Row, p_text
 from plurivox.results.tables import TableResult
-from plurivox.results.weighting import weighted_statements
+from plurivox.results.weighting import COUNTED_ALIKE, weighted_statements
 from plurivox.results.wording import counted, listed, withheld_groups
 
 FEW = 3
@@ -68,7 +68,9 @@ class ItemView(TableResult):
     def _weighted(self) -> Iterator[str]:
         """Tell what weights come to, and what does not use them."""
         for one in weighted_statements(self.settings, (), "distance"):
-            yield f"{one.text} Counts, and p-values over all items, count all raters alike."
+            used = "unweighted" in self.table("use").columns
+            rest = "Counts, and p-values over all items, count all raters alike." if used else COUNTED_ALIKE
+            yield f"{one.text} {rest}"
 
     def _scores(self) -> Iterator[str]:
         """Tell what the item got most often, and how often the study as a whole gives that."""

@@ -30,7 +30,7 @@ from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
-from plurivox.results.weighting import weights_in
+from plurivox.results.weighting import beside_may_be_told, weights_in
 from plurivox.results.wording import counted, listed
 from plurivox.settings import keywords
 
@@ -96,7 +96,9 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     >>> view.table("use")["n_ratings"].sum()
     40
     """
-    place = _place(ratings, item)
+    place, remembered = _place(ratings, item), weights_in(ratings, settings.min_group_size)
+    if not beside_may_be_told(ratings, settings.min_group_size):
+        ratings = ratings.unweighted()
     whole = counts_of(ratings, None, place, place + 1)[0, 0]
     weighed = whole if ratings.weights is None else weighted_counts_of(ratings, None, place, place + 1)[0, 0]
     if not whole.sum():
@@ -136,7 +138,7 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
         "values": list(ratings.scale.values), "permutations": settings.permutations, "seed": settings.seed,
         "within": None if settings.within is None else list(settings.within), "fixed": settings.fixed,
         "min_group_size": settings.min_group_size, **_uncounted(sorted_raters, hidden),
-        **weights_in(ratings, settings.min_group_size),
+        **remembered,
     }  # fmt: skip
     return ItemView(tables, asked)
 
