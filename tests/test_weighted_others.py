@@ -302,3 +302,86 @@ def test_single_items_are_not_weighted_where_that_would_reveal_a_group() -> None
 def test_who_does_not_use_weights_says_so() -> None:
     with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights"):
         pv.psychometrics(study(rows(), weights=REAL), "g", min_group_size=1)
+
+
+# Alignment ------------------------------------------------------------------------------------------------------------
+
+
+def answered() -> pl.DataFrame:
+    rng = np.random.default_rng(4)
+    made = [(name, i, int(rng.integers(4)) if rng.random() < 0.9 else None) for name in "ab" for i in range(14)]
+    frame = pl.DataFrame(made, schema=["model", "item", "point"], orient="row")
+    states = pl.when(pl.col("point").is_null()).then(pl.lit("refused")).otherwise(pl.lit("answered"))
+    return frame.with_columns(state=states)
+
+
+NO_DRAWS: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "min_group_size": 1}
+DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd", "xrr")
+
+
+def aligned_values(found: pv.Alignment) -> dict[tuple[str, ...], float]:
+    return {
+        (row.model, row.axis, row.group, row.statistic): row.value for row in found.rows if row.statistic in DISTANCES
+    }
+
+
+def test_whole_weights_against_repeated_raters_in_alignment() -> None:
+    weighted, repeated, alike = (
+        pv.alignment(one, answered(), ["g", "h"], **NO_DRAWS)
+        for one in (study(rows(), weights=WHOLE), study(rows(), WHOLE), study(rows()))
+    )
+    first, second = aligned_values(weighted), aligned_values(repeated)
+    both = [key for key in first if key[0] in "ab"]  # which constant is the reference may differ
+    assert len(both) > 50
+    np.testing.assert_allclose([first[key] for key in both], [second[key] for key in both], rtol=1e-8, atol=1e-9)
+    beside: dict[tuple[str, ...], float] = {
+        (r.model, r.axis, r.group, r.statistic): r.unweighted for r in weighted.rows if r.unweighted is not None
+    }
+    plain = aligned_values(alike)
+    np.testing.assert_allclose([beside[key] for key in both], [plain[key] for key in both], rtol=1e-9, atol=1e-9)
+    pairs = ["model", "axis", "group", "other"]
+    a, b = (found.contrasts() for found in (weighted, repeated))
+    numbers = [
+        name for name, kind in a.schema.items() if kind == pl.Float64 and name in ("farther", "difference", "value")
+    ]
+    joined = a.join(b, on=[name for name in pairs if name in a.columns], how="inner")
+    assert numbers
+    for name in numbers:
+        np.testing.assert_allclose(joined[name], joined[f"{name}_right"], atol=1e-8)
+
+
+def test_weights_of_1_change_nothing_in_alignment() -> None:
+    given: dict[str, Any] = {"bootstrap": 10, "permutations": 20, "subsamples": 10, "min_group_size": 1}
+    alike, ones = (pv.alignment(study(rows(), weights=own), answered(), ["g"], **given) for own in (None, [1.0] * 12))
+    for name, kind in alike.to_frame().schema.items():
+        first, second = alike.to_frame()[name], ones.to_frame()[name]
+        if kind == pl.Float64:
+            np.testing.assert_allclose(first.fill_null(-9), second.fill_null(-9), atol=1e-9)
+        else:
+            assert first.equals(second), name
+    known = ones.to_frame().filter(pl.col("unweighted").is_not_null())
+    np.testing.assert_allclose(known["value"], known["unweighted"], atol=1e-9)
+
+
+def test_shuffles_move_weights_with_groups_in_alignment() -> None:
+    ratings = study(rows(), weights=[round(w * 1024) / 1024 for w in REAL])
+    from plurivox.answers import Answers
+    from plurivox.engine.running import Running
+    from plurivox.lenses.alignment.matching import match
+    from plurivox.lenses.alignment.pairs import Pairs
+    from plurivox.lenses.alignment.sums import Aligner
+
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    grouping, draws = Grouping.of(ratings, axis.codes, len(axis)), Draws.permuted(3, 5)
+    given = Answers.from_frame(answered(), ratings.scale)
+    pairs = Pairs.of(axis)
+
+    def farther(one: pv.Ratings, own: Grouping, some: Draws) -> Any:
+        aligner = Aligner(match(one, given, None), np.ones(4), 0, Running())
+        return aligner.shuffled(own, pairs, some, Running(), to_voters=True)
+
+    null = farther(ratings, grouping, draws)
+    for d, (labels, weights) in enumerate(zip(grouping.labels(draws), grouping.rater_weights(draws), strict=True)):
+        moved = ratings.with_known(weights=np.array(weights))
+        alone = farther(moved, Grouping.of(moved, labels.copy(), len(axis)), Draws.observed())
+        assert null[d] == pytest.approx(alone[0], abs=1e-12)
