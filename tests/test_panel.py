@@ -232,11 +232,25 @@ def test_values_match_without_case_and_with_any_dash() -> None:
     np.testing.assert_allclose(weights_of(found), [0.8, 0.8, 1.2, 1.2])
 
 
+def test_two_spellings_of_one_value_among_raters_are_not_both_the_same_share() -> None:
+    ratings = study(g=["Woman", "woman", "Man", "Man"])
+    with pytest.raises(SelectionError, match="there is no share for g = 'woman'"):
+        ratings.weighted({"g": {"Woman": 0.5, "Man": 0.5}})
+    assert ratings.weighted({"g": {"Woman": 0.25, "woman": 0.25, "Man": 0.5}}).panel.design_effect == pytest.approx(1)
+
+
 def test_a_crossing_is_met_as_one_margin() -> None:
     ratings = study(g=list("aabb"), h=list("xyxy"))
     found = ratings.weighted({"g,h": {"a,x": 0.1, "a,y": 0.2, "b,x": 0.3, "b,y": 0.4}})
     np.testing.assert_allclose(weights_of(found), [0.4, 0.8, 1.2, 1.6])
     assert found.panel.to_frame()["value"].to_list() == ["a × x", "a × y", "b × x", "b × y"]
+
+
+def test_a_name_with_a_comma_may_be_an_attribute_of_its_own() -> None:
+    attributes: dict[str, Any] = {"a, b": ["x, y", "x, y", "z", "z"]}
+    ratings = study(**attributes)
+    found = ratings.weighted({"a, b": {"x, y": 0.6, "z": 0.4}})
+    np.testing.assert_allclose(weights_of(found), [1.2, 1.2, 0.8, 0.8])
 
 
 @pytest.mark.parametrize("given", [3, None, ["a"], {"g": 0.5}, {}])
@@ -274,6 +288,12 @@ def test_weights_stay_with_raters_and_come_back_to_a_mean_of_1() -> None:
     found = study(g=list("aaab"), h=list("xyxy")).weighted({"g": {"a": 0.5, "b": 0.5}})
     part = found.where(raters={"h": "y"})
     np.testing.assert_allclose(weights_of(part), [0.5, 1.5])
+    assert part.panel.to_frame().select("value", "n_raters", "weighted_share").rows() == [
+        ("a", 1, pytest.approx(0.25)), ("b", 1, pytest.approx(0.75)),
+    ]  # fmt: skip
+    assert part.panel.effective_raters == pytest.approx(4 / 2.5)
+    assert found.where(raters={"g": "a"}).panel.to_frame()["n_raters"].to_list() == [3, 0]
+    assert repr(part).endswith(", weighted>")
     assert weights_of(found.where(items={"item": "0"})) == weights_of(found)
     assert found.recode("0-1=no,2=yes").weights is not None
     assert found.with_poles(("low", "high")).panel is found.panel
@@ -303,6 +323,10 @@ def test_a_packed_study_is_weighted_when_it_is_opened(tmp_path: Path) -> None:
     shares = {"g": {"a": 0.5, "b": 0.5}}
     assert weights_of(packed.weighted(shares)) == weights_of(ratings.weighted(shares))
     assert packed.weighted(shares).in_memory().weights is not None
+    asked: dict[str, Any] = {"permutations": 9, "min_group_size": 1}
+    for lens in (pv.cohesion, pv.variation):
+        found = [lens(one.weighted(shares), "g", **asked).to_frame() for one in (packed, ratings)]
+        assert found[0].equals(found[1])
 
 
 def test_weighted_counts_of_whole_weights_are_those_of_repeated_raters() -> None:
@@ -362,6 +386,7 @@ def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
     [
         (("describe", "ratings.csv", "--trim", "3"), "--trim is about weights: give the population with --weights"),
         (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
+        (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
         (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights is about an analysis"),
     ],
 )  # fmt: skip

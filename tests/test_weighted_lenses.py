@@ -388,6 +388,25 @@ def test_what_is_shown_of_a_panel_with_few_raters_tells_little_of_them() -> None
     assert shown.effective_raters == round(40 / shown.design_effect)
 
 
+def test_the_report_begins_with_how_ratings_were_weighted() -> None:
+    from plurivox.report.build import brief_of
+    from plurivox.report.parts import DataTable
+    from plurivox.report.sections import methods, study
+    from plurivox.report.settings import ReportSettings
+    from plurivox.study import Study
+
+    brief = brief_of(Study(raked()), ReportSettings.from_dict({"by": "age"}))
+    assert brief.remarks[0].startswith("Raters are weighted by gender")
+    first = study.section(brief).blocks[0]
+    assert isinstance(first, DataTable)
+    assert first.title == "How the ratings were weighted"
+    assert first.frame["population"].to_list() == [0.3, 0.7]
+    assert first.frame["weighted"].to_list() == pytest.approx([0.3, 0.7])
+    assert "All raters count alike in what these lenses say: " in first.note
+    said = [block for block in methods.section(brief).more if isinstance(block, DataTable)]
+    assert "population, at most 5 times the mean" in said[0].frame["value"].to_list()
+
+
 def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld() -> None:
     from plurivox.lenses.variation.tables import NOT_BOTH, notes
 
@@ -440,31 +459,35 @@ def weighted_studies(n: int, true: dict[str, float], population: Any, n_items: i
 @pytest.mark.claims
 @pytest.mark.parametrize("by", ["gender", "age", "hand"])
 def test_shuffles_of_weighted_raters_keep_their_error_rate(by: str) -> None:
-    """Of 400 studies without any difference p ≤ .05 in 5 %; a rate of .10 or more would be noticed.
+    """Of 400 studies without any difference p ≤ .05 in 5 %; a rate of .10 or more, or of .01, would be noticed.
 
-    If weights stayed with raters while groups are shuffled, plurality sizes of a raked attribute would be significant
-    in far more: the groups of the panel have equal weights within, shuffled ones have not.
+    If weights stayed with raters while groups are shuffled, alpha of a raked attribute would hardly ever be significant:
+    the groups of the panel have like weights within, shuffled ones would not, and vary more.
     """
     small: dict[str, int] = {}
     n = 400
     for ratings in weighted_studies(n, NONE, MARGINS):
-        asked: dict[str, Any] = {"permutations": 59, "interval": "none", "min_group_size": 2, "correction": "none"}
-        asked |= {"max_permutations": 59}
+        asked: dict[str, Any] = {"permutations": 79, "interval": "none", "min_group_size": 2, "correction": "none"}
+        asked |= {"max_permutations": 79}
         for lens in (pv.cohesion, pv.variation):
             for row in lens(ratings, by, **asked).rows:
                 if row.kind == "group" and row.p_value is not None and row.group in ("m", "old", "left"):
                     small[row.statistic] = small.get(row.statistic, 0) + (row.p_value <= 0.05)
     rates = {name: Rate(times, n) for name, times in small.items()}
     assert {"irr", "xrr", "gai", "plurality_size", "leniency", "dominance"} <= rates.keys()
-    assert all(rate.low <= 0.05 for rate in rates.values()), {name: str(rate) for name, rate in rates.items()}
+    shown = {name: str(rate) for name, rate in rates.items()}
+    assert all(rate.low <= 0.05 for rate in rates.values()), shown
+    assert rates["irr"].high >= 0.05, shown
+    assert rates["leniency"].high >= 0.05, shown
 
 
 @pytest.mark.claims
 def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
-    """Of 200 studies at least 91 % of intervals hold the value of the population; of unweighted ones fewer do.
+    """Of 200 studies at least 91 % of intervals hold the value of the population, and weights take the bias away.
 
     The population's alpha and leniency come from very many raters in its own shares, without a line of the package.
-    A true rate of .95 falls below 91 % in 1 of 100 such tests, one of .87 in 95.
+    A true rate of .95 falls below 91 % in 1 of 100 such tests, one of .87 in 95. Leniency is over-covered: raking fixes
+    how many women there are, while an interval allows for other numbers.
     """
     rng = np.random.default_rng(11)
     truths = []
@@ -474,16 +497,16 @@ def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
         within, whole = scores.var(axis=1, ddof=1).mean(), scores.var()
         truths.append((1 - within / whole, scores[:, old].mean() - scores[:, ~old].mean()))
     alpha, leniency = np.mean(truths, axis=0)
-    n, held = 200, {"irr": 0, "leniency": 0, "leniency, unweighted": 0}
+    n, held, off = 200, {"irr": 0, "leniency": 0}, []
     asked: dict[str, Any] = {"permutations": 0, "min_group_size": 2}
     for ratings in weighted_studies(n, SOME, JOINT):
-        row = pv.cohesion(ratings, [], level="interval", **asked).row("all", "all", "irr")
-        held["irr"] += (row.ci_low or 0.0) <= alpha <= (row.ci_high or 0.0)
-        for name, own in (("leniency", ratings), ("leniency, unweighted", ratings.unweighted())):
-            row = pv.variation(own, "age", **asked).row("age", "old", "leniency")
-            held[name] += (row.ci_low or 0.0) <= leniency <= (row.ci_high or 0.0)
+        agreeing = pv.cohesion(ratings, [], level="interval", **asked).row("all", "all", "irr")
+        higher = pv.variation(ratings, "age", **asked).row("age", "old", "leniency")
+        for truth, row in ((alpha, agreeing), (leniency, higher)):
+            held[row.statistic] += (row.ci_low or 0.0) <= truth <= (row.ci_high or 0.0)
+        off.append((higher.value - leniency, (higher.unweighted or 0.0) - leniency))
     rates = {name: Rate(int(times), n) for name, times in held.items()}
-    shown = {name: str(rate) for name, rate in rates.items()}
-    assert rates["irr"].share >= 0.91, shown
-    assert rates["leniency"].share >= 0.91, shown
-    assert rates["leniency, unweighted"].share < rates["leniency"].share - 0.1, shown
+    assert all(rate.share >= 0.91 for rate in rates.values()), {name: str(rate) for name, rate in rates.items()}
+    bias, error = np.mean(off, axis=0), np.std(off, axis=0) / math.sqrt(n)
+    assert abs(bias[0]) < 3 * error[0] + 0.01  # which the truth may be off
+    assert abs(bias[1]) > 10 * error[1] + 0.01

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import CROSS, Axis, withholding
+from plurivox.axis import CROSS, MIN_GROUP_SIZE, Axis, withholding
+from plurivox.cards import card, plain_grid
 from plurivox.engine.withholding import too_small
 from plurivox.errors import NeedsRatersError, SelectionError, few
 from plurivox.quoting import short
@@ -173,9 +174,10 @@ class Panel:
                 own = whole & (margin.codes == at)
                 n, weight = int(np.count_nonzero(own)), float(self.raked.weights[own].sum())
                 row = {"attribute": margin.name, "value": value, "population_share": float(share)}
-                row |= {"weighted_share": weight / float(self.raked.weights[whole].sum())}
-                told = {"n_raters": n, "panel_share": n / int(np.count_nonzero(whole)), "mean_weight": weight / n}
-                rows.append({**row, **(dict.fromkeys(told) if axis.untold[at] else told)})
+                row |= {"weighted_share": weight / max(float(self.raked.weights[whole].sum()), 1e-300)}
+                told: dict[str, Any] = {"n_raters": n, "panel_share": n / max(int(np.count_nonzero(whole)), 1)}
+                told |= {"mean_weight": weight / n if n else None}
+                rows.append({**row, **(dict.fromkeys(told) if axis.untold[at] and min_group_size > 1 else told)})
         schema = {
             "attribute": pl.String, "value": pl.String, "n_raters": pl.Int64, "panel_share": pl.Float64,
             "population_share": pl.Float64, "weighted_share": pl.Float64, "mean_weight": pl.Float64,
@@ -193,6 +195,12 @@ class Panel:
                 axes.append(Axis(margin.name, split(margin.name), margin.values, codes, sizes, small, least, small))
             self._axes[least] = withholding(axes)
         return self._axes[least]
+
+    def of(self, raters: NDArray[np.bool_], weights: NDArray[np.float64]) -> Panel:
+        """Return what is left of it with some of the raters, whose weights have come back to a mean of 1."""
+        raked = Raked(weights, self.raked.known[raters], self.raked.trimmed[raters])
+        margins = tuple(replace(margin, codes=margin.codes[raters]) for margin in self.margins)
+        return replace(self, margins=margins, raked=raked, rated=self.rated[raters], _axes={})
 
     def summary(self, min_group_size: int = 1) -> PanelSummary:
         """Return what is shown of it; groups that are too small, and what would reveal them, are withheld."""
@@ -221,6 +229,24 @@ class Panel:
             found.append(f"Without trimming, {who} would weigh more than {self.trim:g} times the mean.")
         return found
 
+    def _repr_html_(self) -> str:
+        """Show panel against population in a notebook, small groups withheld."""
+        found = self.summary(MIN_GROUP_SIZE)
+        rows = [
+            [
+                cell.attribute, cell.value, "–" if cell.n_raters is None else f"{cell.n_raters:,}",
+                "–" if cell.panel_share is None else f"{cell.panel_share:.1%}", f"{cell.population_share:.1%}",
+                "–" if cell.mean_weight is None else f"{cell.mean_weight:.2f}",
+            ]
+            for cell in found.cells
+        ]  # fmt: skip
+        grid = plain_grid(["attribute", "value", "raters", "panel", "population", "weight of each"], rows)
+        said = (
+            f"{found.n_raters:,} raters · design effect {found.design_effect:.2f} · {found.effective_raters:,.1f} "
+            "effective raters"
+        )
+        return card(type(self).__name__, said, grids=[grid], more="to_frame()")
+
     def __repr__(self) -> str:
         return (
             f"<Panel of {self.n_raters:,} raters weighted to {self.population.source}: design effect "
@@ -229,7 +255,7 @@ class Panel:
 
 
 def split(name: str) -> tuple[str, ...]:
-    """Return the attributes of a crossing, written with × or a comma; of another name, itself.
+    """Return the attributes of a crossing, or the parts of its values, written with × or a comma; else itself.
 
     Examples
     --------
@@ -279,7 +305,8 @@ def _margin(ratings: Ratings, target: Target, rated: NDArray[np.bool_], source: 
     axis = Axis.of(ratings, attributes, min_group_size=1)
     codes = np.where(rated, axis.codes, -1)
     n = np.bincount(codes[codes >= 0], minlength=len(axis))
-    shares = _matched(target, [group for group, size in zip(axis.groups, n, strict=True) if size], source)
+    groups = [group for group, size in zip(axis.groups, n, strict=True) if size]
+    shares = _matched(target, groups, source, n_parts=len(attributes))
     places = np.full(len(axis) + 1, -1, np.int32)  # the last is that of raters without a value
     for at, group in enumerate(shares):
         places[axis.groups.index(group)] = at
@@ -298,16 +325,16 @@ def _raters(n: int) -> str:
     return "1 rater has" if n == 1 else f"{n:,} raters have"
 
 
-def _matched(target: Target, groups: Sequence[str], source: str) -> dict[str, float]:
+def _matched(target: Target, groups: Sequence[str], source: str, *, n_parts: int) -> dict[str, float]:
     """Return the share of each group that raters form, or raise if a group or a share has no counterpart."""
-    exact = {_crossed(value, target): value for value in target.shares}
+    exact = {_crossed(value, n_parts): value for value in target.shares}
     folded: dict[str, list[str]] = {}
     for text, value in exact.items():
         folded.setdefault(_folded(text), []).append(value)
     found, used = {}, set()
-    for group in groups:
+    for group in sorted(groups, key=lambda one: one not in exact):
         near = [exact[group]] if group in exact else folded.get(_folded(group), [])
-        if len(near) != 1:
+        if len(near) != 1 or near[0] in used:
             raise SelectionError(
                 f"there is no share for {target.name} = '{short(group)}', which raters have; there are shares for: "
                 f"{few(list(target.shares), 10)}",
@@ -324,14 +351,13 @@ def _matched(target: Target, groups: Sequence[str], source: str) -> dict[str, fl
                 source=source, column="value",
                 hint="Join it with another value in both tables, or leave this margin out.",
             )  # fmt: skip
-    return found
+    return {group: found[group] for group in groups}
 
 
-def _crossed(value: str, target: Target) -> str:
-    """Return a value of a crossing as axes write it."""
-    n = len(target.parts)
-    parts = [part.strip() for part in value.split("×" if "×" in value else ",")]
-    return CROSS.join(parts) if n > 1 and len(parts) == n else value
+def _crossed(value: str, n_parts: int) -> str:
+    """Return a value of a crossing of so many attributes as axes write it."""
+    parts = split(value)
+    return CROSS.join(parts) if n_parts > 1 and len(parts) == n_parts else value
 
 
 def _folded(value: str) -> str:

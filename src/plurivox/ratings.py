@@ -240,7 +240,8 @@ class Ratings:
 
     def __repr__(self) -> str:
         by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
-        return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}>"
+        weighted = "" if self.weights is None else ", weighted"
+        return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}{weighted}>"
 
     def _repr_html_(self) -> str:
         """Show sizes, design and attributes in a notebook; neither who rated nor what."""
@@ -687,7 +688,10 @@ def without_others(
     if raters is not None and not raters.all():
         rank = (np.cumsum(raters) - 1).astype(np.int32)
         changes |= {"raters": ratings.raters.filter(pl.Series(raters)), "rater_codes": rank[ratings.codes_of_raters]}
-        changes |= {} if ratings.weights is None else {"weights": _of_mean_1(ratings.weights[raters])}
+        if ratings.weights is not None:
+            weights = _of_mean_1(ratings.weights[raters])
+            panel = None if ratings.panel is None else ratings.panel.of(raters, weights)
+            changes |= {"weights": weights, "panel": panel}
         again = again and replace(again, rater_codes=rank[again.rater_codes])
     return replace(ratings, **changes, again=again)
 

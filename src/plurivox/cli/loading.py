@@ -272,6 +272,8 @@ def _population(reading: InputOptions, config: "Config") -> "Population | None":
         if reading.trim is not None:
             raise typer.BadParameter("--trim is about weights: give the population with --weights FILE")
         return None
+    if file == "-" == reading.file:
+        raise typer.BadParameter("only one of the tables can come from standard input")
     return read_population(file, encoding=reading.encoding or config.encoding or "utf-8")
 
 
