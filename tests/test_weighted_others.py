@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from plurivox.engine.grouping import Grouping
 from plurivox.errors import UnweightedWarning
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
+from support import run_cli
 from test_weighted_lenses import ASKED, GROUPS, REAL, WHOLE, rows, same, study, values
 
 MAIN = ("mpa", "mpa_raw", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
@@ -385,3 +387,26 @@ def test_shuffles_move_weights_with_groups_in_alignment() -> None:
         moved = ratings.with_known(weights=np.array(weights))
         alone = farther(moved, Grouping.of(moved, labels.copy(), len(axis)), Draws.observed())
         assert null[d] == pytest.approx(alone[0], abs=1e-12)
+
+
+# The command line -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["responsiveness", "items", "item 3", "aggregate", "soft", "align"])
+def test_every_weighted_command_says_what_weights_come_to(command: str, tmp_path: Path) -> None:
+    ratings = study(rows())
+    ratings.to_frame().write_csv(tmp_path / "ratings.csv")
+    ratings.raters.write_csv(tmp_path / "raters.csv")
+    predicted().write_csv(tmp_path / "predictions.csv")
+    answered().write_csv(tmp_path / "answers.csv")
+    (tmp_path / "population.csv").write_text("attribute,value,share\nh,x,0.7\nh,y,0.3\n")
+    name, *more = command.split()
+    beside = {"soft": [tmp_path / "predictions.csv"], "align": [tmp_path / "answers.csv"]}.get(name, more)
+    name = {"soft": "score"}.get(name, name)
+    done = run_cli(
+        name, tmp_path / "ratings.csv", *beside, "--raters", tmp_path / "raters.csv", "--scale", "0:3", "--by", "g",
+        "--weights", tmp_path / "population.csv", "--permutations", 9, "--min-group-size", 1,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "Raters are weighted by h" in done.words
+    assert "does not use the weights" not in done.words
