@@ -36,12 +36,14 @@ def _methods(brief: Brief) -> tuple[str, ...]:
     return METHODS
 
 
-def section(brief: Brief) -> Section:
-    """Show which groups labels lie far from, and how far methods differ among themselves.
+def section(brief: Brief) -> Section | None:
+    """Show which groups labels lie far from, if there are groups, and how far methods differ among themselves.
 
     Its claims stay out of the headlines, and so out of their correction: what they say of groups other sections ask
     more directly.
     """
+    if not brief.axes:
+        return None
     found = found_in(brief)
     findings = [
         replace(one, said=replace(one.said, p=None, standing="" if one.said.standing == "open" else one.said.standing))
