@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.engine.part import Part
 from plurivox.errors import InputError
 from plurivox.ratings import Ratings
 
@@ -273,8 +275,9 @@ def _mean_logs(weights: Floats) -> Floats:
 # Shared --------------------------------------------------------------------------------------------------------------
 
 
-def _given(part: object) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8]]:
-    return part.offsets, part.raters, part.scores  # type: ignore[attr-defined]
+def _given(part: Part) -> tuple[NDArray[Any], ...]:
+    """Return the ratings of a part as kernels want them."""
+    return part.offsets, part.raters, part.scores
 
 
 def _vote_shares(ratings: Ratings) -> Floats:
