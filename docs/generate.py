@@ -28,6 +28,7 @@ COMMANDS = (
     "align",
     "estimate",
     "judge",
+    "aggregate",
     "advise",
     "select",
     "curate",
