@@ -30,6 +30,7 @@ def test_a_term_is_explained_where_it_is_first_used_alone() -> None:
     first, second = explained("GAI, then GAI again, and MPA."), explained("GAI and MPA.")
     assert re.findall(r'href="#([\w-]+)"', first) == ["term-gai", "term-mpa"]
     assert html.escape(TERMS["GAI"][1]) in first
+    assert Explained(linked=True)("bias, where answers shift") == "bias, where answers shift"  # words of everybody
     assert second == "GAI and MPA."
     assert "term-gai" in Explained(linked=True)("GAI")  # each page has its own first use
 

@@ -12,7 +12,10 @@ TERMS = {LABELS[name]: (slug("term", name), one.meaning) for name, one in STATIS
 """By how sentences call it, the id and the meaning of each statistic."""
 TERMS["alpha"] = TERMS[LABELS["irr"]]
 TERMS["leniency"] = TERMS[LABELS["leniency"]]
-_WORDS = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(TERMS, key=len, reverse=True)))
+_PLAIN = {"answered", "bias", "departure", "estimate", "gap", "overruled", "refused", "shift", "unreadable", "ρ"}
+"""Labels that sentences also use in another sense, or that data may hold; they are explained in the glossary alone."""
+_FOUND = sorted(TERMS.keys() - _PLAIN, key=len, reverse=True)
+_WORDS = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in _FOUND))
 
 
 class Explained:
