@@ -57,7 +57,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_copyright = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "tutorial": [], "choosing": []}
 html_theme_options = {
     "logo": {"text": "plurivox"},
     "navbar_align": "left",
