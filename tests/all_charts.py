@@ -40,10 +40,13 @@ class Charts:
             ("item_groups", pv.item_view(ratings, item, ["team"], permutations=9)),
             ("reproduction", reproduce.run("soft")),
         )}  # fmt: skip
-        found = aligned(ratings, asked(ratings, models))
+        answers = asked(ratings, models)
+        found = aligned(ratings, answers)
+        alone["judge_card"] = (pv.judge(ratings, answers, by="team"),)
         of_models = ("alignment_dots", "alignment_heat", "alignment_items", "distance_histogram", "refusals")
         self.found: dict[str, tuple[Any, ...]] = {
             **alone, **dict.fromkeys(of_models, (found,)), "alignment_wins": (found, "team"),
+            "estimate_forest": (pv.estimate(ratings, asked(ratings, models), ["team"]),),
         }  # fmt: skip
 
     def __call__(self, name: str, **more: Any) -> tuple[Any, pl.DataFrame]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,12 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "printed.txt").write_text(done.out, encoding="utf-8")
 
     return made_once(tmp_path_factory, "demo", make)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield somebody who may ask a workbench, which all tests of a file share."""
+    from workbench_support import workbench
+
+    with workbench(tmp_path_factory.mktemp("bench")) as found:
+        yield found

@@ -82,6 +82,18 @@ def _report_claims(seed: int) -> bool:
 
 
 @CLAIMS
+@pytest.mark.parametrize("design", ["fives", "styles"])
+def test_no_headline_at_any_of_three_planned_looks(design: str) -> None:
+    """Uncorrected, three looks at 5 % would claim something in 11 of 100 such studies; 5 of 40 are noticed."""
+    at_most(rate(partial(rates.claimed_at_any_look, design, 3), 40, first=3000), 0.05)
+
+
+@CLAIMS
+def test_what_is_there_is_found_at_planned_looks() -> None:
+    assert rate(partial(rates.claimed_at_any_look, "planted", 3), 4, first=3000).times >= 3
+
+
+@CLAIMS
 def test_a_planted_view_is_found_and_named() -> None:
     found = rate(partial(_names_the_group, "a1"), 40)
     assert found.share >= 0.9, str(found)

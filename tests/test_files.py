@@ -666,7 +666,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "intake/workbooks.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
         "intake/spill.py", "packed/packing.py",  # files without a name
-        "workbench/store.py",  # a lock, and what replacing has made
+        "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
     }  # fmt: skip
     found = set()
     for path, module in sources().items():
@@ -697,8 +697,9 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "engine/resuming.py", "cli/work.py",  # what they wrote, and write over
         "packed/remote.py",  # opens addresses
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
-        "workbench/making.py", "workbench/jobs.py", "workbench/exploring.py", "workbench/api.py",  # what it wrote
-        "workbench/bench.py", "workbench/server.py", "workbench/store.py",
+        "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
+        "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
+        "workbench/linking.py",  # only looks; whoever computes reads it with the others
         "workbench/watcher.py",  # copies what grows, before anybody reads it
         "cli/serve.py",  # opens a browser
     }  # fmt: skip

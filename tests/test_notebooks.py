@@ -83,6 +83,11 @@ def ratings(*, hostile: bool = False) -> pv.Ratings:
     return pv.Ratings.from_frame(frame, scale=made.scale, raters=raters, items=items)
 
 
+def weighted(*, hostile: bool) -> pv.Ratings:
+    known = ratings(hostile=hostile).raters[by(hostile)].unique().drop_nulls().to_list()
+    return ratings(hostile=hostile).weighted({by(hostile): dict.fromkeys(known, 1 / len(known))})
+
+
 def by(hostile: bool) -> str:
     return f"age{HOSTILE}" if hostile else "age"
 
@@ -129,6 +134,7 @@ MAKERS: dict[str, Make] = {
     "Answers": answers,
     "Simulation": lambda h: simulated(),
     "Description": lambda h: pv.describe(ratings(hostile=h)),
+    "Panel": lambda h: weighted(hostile=h).panel,
     "Overview": lambda h: pv.overview(ratings(hostile=h), by=by(h)),
     "Cohesion": lambda h: pv.cohesion(ratings(hostile=h), by(h), **FEW),
     "Responsiveness": lambda h: pv.responsiveness(ratings(hostile=h), "crowd", by(h), **FEW),
@@ -136,6 +142,8 @@ MAKERS: dict[str, Make] = {
     "Psychometrics": lambda h: pv.psychometrics(ratings(hostile=h), by(h)),
     "SoftScores": lambda h: pv.soft_scores(ratings(hostile=h), predictions(h), by=by(h), bootstrap=20, **FEW),
     "Alignment": lambda h: pv.alignment(ratings(hostile=h), answers(h), by=by(h), bootstrap=20, **FEW),
+    "JudgeCard": lambda h: pv.judge(ratings(hostile=h), answers(h), by=by(h), require="omega>=0.5"),
+    "Estimate": lambda h: pv.estimate(ratings(hostile=h), answers(h), by=by(h)),
     "Items": lambda h: pv.items(ratings(hostile=h), by=by(h), **FEW),
     "ItemView": lambda h: pv.item_view(ratings(hostile=h), ratings(hostile=h).items["item"][0], by=by(h), **FEW),
     "Advice": lambda h: pv.advise(ratings(hostile=h), "crowd", by(h), **FEW),

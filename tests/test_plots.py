@@ -43,6 +43,8 @@ ELSEWHERE = (
         "alignment_items",
         "alignment_wins",
         "distance_histogram",
+        "judge_card",
+        "estimate_forest",
         "refusals",
         "item_groups",
     ),
@@ -56,7 +58,8 @@ ELSEWHERE = (
         "variance_shares",
     ),
 )
-"""Tested in test_plots_alignment.py, test_item_view.py, test_reproduce.py and test_plots_variation.py."""
+"""Tested in test_plots_alignment.py, test_estimate_shown.py, test_item_view.py, test_reproduce.py and
+test_plots_variation.py."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
 
 

@@ -50,13 +50,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def command(study: Study, name: str, by: str = "rater") -> list[Any]:
-    second = {"score": [study.predictions], "align": [study.answers]}.get(name, [])
-    few = [] if name in ("describe", "scale", "select") else ["--permutations", "20"]
+    second = {"score": [study.predictions], "align": [study.answers], "estimate": [study.answers]}.get(name, [])
+    few = [] if name in ("describe", "scale", "select", "estimate") else ["--permutations", "20"]
     more = ["--bootstrap", "20", "--min-ratings", "5", "--min-group-size", "2"] if name == "select" else few
     return [name, study.path, *second, "--scale", SCALE, "--rater-attributes", "team", "--by", by, *more]
 
 
-COMMANDS = ("describe", "cohesion", "responsiveness", "scale", "score", "align", "advise", "items")
+COMMANDS = ("describe", "cohesion", "responsiveness", "scale", "score", "align", "estimate", "advise", "items")
 FORMS = ("", "--markdown", "--latex", "--html")
 RUNS = [(name, form) for name in COMMANDS for form in FORMS if name == "cohesion" or not form]
 

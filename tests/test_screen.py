@@ -34,6 +34,8 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "scale": (*BY,),
     "score": ("predictions.csv", "--bootstrap", 50, "--permutations", 19),
     "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW),
+    "judge": ("answers.csv", "--by", "age", "--seed", 1),
+    "estimate": ("answers.csv", *BY[:6], "--width", 0.2),
     "items": ("--by", "age", *FEW),
 }
 Screen = Callable[..., list[str]]

@@ -275,13 +275,26 @@ def test_attributes_and_styles_follow_their_proportions() -> None:
         assert count / 10_000 == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 10_000))
 
 
+def test_items_that_people_do_not_rate_change_nothing_else() -> None:
+    whole, some = simulate(**SMALL, seed=2), simulate(**SMALL, seed=2, n_rated=5)
+    rated = whole.items["item"].head(5)
+    assert some.ratings_frame.equals(whole.ratings_frame.filter(pl.col("item").is_in(rated.implode())))
+    assert some.answers is not None
+    assert whole.answers is not None
+    assert some.answers.equals(whole.answers)
+    assert some.items.equals(whole.items)
+    with pytest.raises(InputError, match="n_rated"):
+        simulate(**SMALL, n_rated=SMALL["n_items"] + 1)
+
+
 def test_settings_are_json_and_name_every_argument() -> None:
     study = simulate(
         **{**SMALL, **DEMO}, seed=int(np.int64(4)), rater_sd=np.float64(0.25), style_options={"central": {}}
     )
     copy = json.loads(json.dumps(study.settings))
     assert copy == study.settings
-    assert set(copy) == set(inspect.signature(simulate).parameters)
+    assert {*copy, "n_rated"} == set(inspect.signature(simulate).parameters)
+    assert simulate(**SMALL, n_rated=3).settings["n_rated"] == 3
     assert copy["seed"] == 4
     assert copy["effects"][1] == {
         "condition": {"gender": "Woman"},

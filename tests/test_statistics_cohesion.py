@@ -23,10 +23,11 @@ from plurivox.engine.counting import counts_of as group_counts
 from plurivox.errors import InputError
 from plurivox.reproduce.grasp import RACES
 from plurivox.reproduce.record import published as published_table
-from plurivox.statistics import STATISTICS, Statistic, undefined, undefined_reason
+from plurivox.statistics import STATISTICS, Statistic, estimate_records, undefined, undefined_reason
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.levels import distances
 from plurivox.statistics.records import About
+from plurivox.statistics.registry import names_of
 from plurivox.statistics.ties import tie_priorities, votes
 
 Array = NDArray[Any]
@@ -463,6 +464,8 @@ def test_every_statistic_is_classified_and_tested() -> None:
     assert {name for name, record in STATISTICS.items() if record.function is None} == {
         *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck"),
         *("leniency", "dominance", "drift"),
+        *names_of("judged"),
+        *(record.name for record in estimate_records.RECORDS),
     }
     assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}
     assert set(TWO_SIDED) == {record.name for record in COUNTED if record.needs == "pair"}

@@ -181,6 +181,8 @@ ANALYSES = {
     "item": ([f"i1{UNSEEN}"], FEW),
     "score": (["predictions.csv"], FEW),
     "align": (["answers.csv"], FEW),
+    "judge": (["answers.csv"], ["--seed", "1"]),
+    "estimate": (["answers.csv"], ["--width", "0.1"]),
     "advise": ([], FEW),
     "select": ([], ["--bootstrap", "20", "--per-group", "2"]),
 }

@@ -115,6 +115,14 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         page.get_by_text("Write a note beside this").click()
         page.get_by_label("Note on this result").fill("We asked them.")
         page.get_by_role("button", name="Save the note").click()
+        page.locator("#cohesion-forest .on-wide").get_by_role("link", name="18-29").first.click()  # a name in a chart
+        page.wait_for_url("**/groups?run=*&axis=age&group=18-29")
+        page.goto(f"{home}/results?part=items")
+        with page.expect_download() as picture:
+            page.locator("#items-chart [data-save=svg]").click()
+        assert "/studies/" not in Path(picture.value.path()).read_text()  # a file leads to no page of this machine
+        page.locator("#items-chart .on-wide a.to path").first.click()
+        page.wait_for_url("**/item?run=*&item=*")
         page.goto(f"{home}/groups?axis=age&group=18-29")  # an address is a view
         page.locator("#view-title").wait_for(timeout=LONG)
         page.locator("table tbody tr").nth(5).wait_for()
@@ -133,7 +141,7 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
             tab.shot(f"phone{path.replace('/', '-').replace('?', '-')}")
         page.goto("/".join(home.split("/")[:3]))
         page.get_by_role("button", name="Delete A simulated rating study").click()
-        page.get_by_text("There are none yet.").wait_for()
+        page.get_by_text("No studies yet.").wait_for()
         tab.close()
         assert not list((tmp_path / "bench" / "studies").iterdir())
 
@@ -158,7 +166,7 @@ def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
 
         reach('it.name === "about:group"')
         page.keyboard.press("r")  # raters
-        reach('it.textContent === "Read again like this"')
+        reach('it.textContent === "Read the files again"')
         page.keyboard.press("Enter")
         page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
         page.keyboard.press("Tab")
@@ -170,6 +178,15 @@ def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
         page.keyboard.type("20")
         page.keyboard.press("Enter")
         page.get_by_role("link", name="In short").wait_for(timeout=LONG)
+        page.goto(page.url.split("/results")[0] + "/results?part=study")
+        reach('it.matches("a.to") && it.textContent === "x"')  # a name in a chart
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/groups?run=*&axis=group&group=x")
+        page.go_back()
+        reach('it.matches(".chart")')
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")  # the last mark, to which the arrow came
+        page.wait_for_url("**/groups?run=*&axis=group&group=*")
         tab.close()
 
 
@@ -182,7 +199,7 @@ def test_a_growing_study_is_watched(browser: Any, tmp_path: Path) -> None:
         page = tab.page
         page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
         page.locator('[name="about:group"]').select_option("raters")
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
         page.get_by_role("link", name="Watch").click()
         page.get_by_role("spinbutton", name="Ratings expected").fill("200")
@@ -264,15 +281,15 @@ def test_dices_from_three_files_to_a_report(browser: Any, tmp_path: Path, real_d
         page.get_by_role("alert").wait_for(timeout=LONG)  # nobody guesses in which order words are
         tab.shot("dices-question")
         assert page.locator("[data-order] li span").all_text_contents() == ["No", "Unsure", "Yes"]
-        page.get_by_role("button", name="Take over this order").click()
+        page.get_by_role("button", name="Use this order").click()
         page.get_by_label("Ends of the scale").fill("safe,unsafe")
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_label("removed (raters)").wait_for(timeout=LONG)
         page.get_by_label("removed (raters)").select_option("False")
         page.get_by_text("More about reading the files").click()
         page.get_by_label("Reference in a column").select_option("safety_gold")
         page.get_by_label("Points of the reference").fill("No,Yes")
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_text("36,400").first.wait_for(timeout=LONG)  # of 104 raters who were kept, 350 items each
         tab.shot("dices-data")
         page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
@@ -316,7 +333,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator
         tab = Tab(browser, address, bypass_csp=True, reduced_motion="reduce")  # axe-core is a script of our own
         page = tab.page
         page.locator('select[name="about:gender"]').select_option("raters", timeout=LONG)
-        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_role("button", name="Read the files again").click()
         page.get_by_text("woman (7)").wait_for(timeout=LONG)
         yield tab, answers_of(page)
         tab.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from plurivox.cli.app import program
 from plurivox.cli.lens import settings_given
 from plurivox.cli.options import CONTEXT
 from plurivox.errors import InputError
+from plurivox.intake.recoded import are_before
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
@@ -105,13 +107,16 @@ READINGS = [
 ]
 
 
-def hold_alike(lens: Lens, record: ReadingSettings, asked: Settings, files: dict[str, str], rows: list[Any]) -> None:
+def hold_alike(
+    lens: Lens, record: ReadingSettings, asked: Settings, files: dict[str, str], rows: list[Any],
+    before: Sequence[str] = (),
+) -> None:  # fmt: skip
     """Hold that the command and the lines of Python that a page shows give the rows that the page has."""
     done = run_cli(*shlex.split(lens_command(lens, record, asked, files, {}))[1:], "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["rows"] == rows
     told: dict[str, Any] = {}
-    exec(python_lines(record, asked, files, lens.name, {one.name: "" for one in lens.inputs}), told)
+    exec(python_lines(record, asked, files, lens.name, {one.name: "" for one in lens.inputs}, before), told)
     assert json.loads(told["found"].to_json(draws=False))["rows"] == rows
 
 
@@ -161,6 +166,51 @@ def test_what_scores_are_held_against_is_the_same_everywhere(
     hold_alike(lens, record, asked, files, own["rows"])
 
 
+OLD = "item,0,1,2,3\n" + "".join(f"i{at},0.1,0.2,0.3,0.4\n" for at in range(12))
+NEW = "item,low,high\n" + "".join(f"i{at},0.{1 + at % 8},0.{9 - at % 8}\n" for at in range(12))
+
+
+@pytest.mark.parametrize("reading", [{}, {"recode": "0-1=low,2-3=high"}])
+def test_several_predictions_of_points_before_and_after(
+    reading: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    (tmp_path / "old.csv").write_text(OLD)
+    (tmp_path / "other.csv").write_text(NEW if reading else OLD.replace("0.1,0.2", "0.2,0.1"))
+    monkeypatch.chdir(tmp_path)
+    record = ReadingSettings.from_dict({"scale": "0:3", **reading})
+    files = {"ratings": "ratings.csv", "predictions": "old.csv", "predictions-2": "other.csv"}
+    lens = next(lens for lens in lenses() if lens.name == "soft_scores")
+    ratings, recoding = read(record, files)
+    found = beside("predictions", record, files, ratings, recoding)
+    assert found.models == ("old", "other")
+    before = [] if recoding is None else ["predictions"]
+    assert recoding is None or [are_before("predictions", files[f"predictions{n}"], ratings, recoding)
+                                for n in ("", "-2")] == [True, False]  # fmt: skip
+    asked = lens.settings.from_dict({"prior": 1.0})
+    own = json.loads(pv.soft_scores(ratings, found, **asked.as_dict()).to_json(draws=False))
+    hold_alike(lens, record, asked, files, own["rows"], before)
+
+
+@pytest.mark.parametrize("labels", [("0", "1", "2", "3"), ("low", "low", "high", "high")])
+def test_answers_of_points_before_and_after(
+    labels: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    lines = "".join(f"m,i{at},{labels[at % 4]}\n" for at in range(12))
+    (tmp_path / "answers.csv").write_text(f"model,item,answer\n{lines}")
+    monkeypatch.chdir(tmp_path)
+    record = ReadingSettings.from_dict({"scale": "0:3", "recode": "0-1=low,2-3=high", "rater_attributes": ["gender"]})
+    files = {"ratings": "ratings.csv", "answers": "answers.csv"}
+    lens = next(lens for lens in lenses() if lens.name == "alignment")
+    ratings, recoding = read(record, files)
+    found = beside("answers", record, files, ratings, recoding)
+    assert sorted(found.point) == [0] * 6 + [1] * 6
+    asked = lens.settings.from_dict({"by": [["gender"]], "permutations": 9})
+    own = json.loads(pv.alignment(ratings, found, **asked.as_dict()).to_json(draws=False))
+    hold_alike(lens, record, asked, files, own["rows"], ["answers"] if labels[0] == "0" else [])
+
+
 def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     points = ("1,0,0", "0,1,0", "0,0,1")
     lines = [
@@ -182,13 +232,14 @@ def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, mo
 
 def test_a_report_is_asked_with_all_that_stands_beside() -> None:
     record = ReadingSettings(table="Sheet 1", reference_scale="safe,unsafe", layout="wide")
-    files = {"ratings": "a b.xlsx", "reference": "t.csv", "predictions": "p.csv", "answers": "a.csv", "raters": "r.csv"}
+    files = {"ratings": "a b.xlsx", "reference": "t.csv", "predictions": "p.csv", "predictions-2": "q.csv",
+             "answers": "a.csv", "raters": "r.csv"}  # fmt: skip
     asked = ReportSettings(by=(("age",), ("age", "race")), permutations=99, min_group_size=7)
     line = shlex.split(report_command(record, asked, files))
     assert line[:3] == ["plurivox", "report", "a b.xlsx::Sheet 1"]
     text = " ".join(line)
     for part in ("--raters r.csv", "--wide", "--by age --by age,race", "--min-group-size 7", "--reference t.csv",
-                 "--reference-scale safe,unsafe", "--predictions p.csv", "--answers a.csv",
+                 "--reference-scale safe,unsafe", "--predictions p.csv --predictions q.csv", "--answers a.csv",
                  "--permutations 99"):  # fmt: skip
         assert part in text
     assert source_of(record, files) == "a b.xlsx::Sheet 1"

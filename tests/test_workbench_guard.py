@@ -22,12 +22,6 @@ from workbench_support import HOME, OWN, PORT, RATINGS, add_study, workbench
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with workbench(tmp_path_factory.mktemp("bench")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def study(client: Any) -> str:
     return add_study(client).rpartition("/")[2]
 

@@ -13,10 +13,12 @@ import pytest
 
 pytest.importorskip("altair")
 
+from plurivox.workbench import keeping
 from plurivox.workbench.jobs import Jobs, Progress
 from plurivox.workbench.making import Desk, Source, make
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, Store
+from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED
+from plurivox.workbench.store import Store
 from workbench_support import RATINGS
 
 READING = {"rater_attributes": ["gender"], "scale": "0:3"}
@@ -198,6 +200,39 @@ def test_a_damaged_result_is_worked_out_anew(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     desk.close()
     other.close()
+
+
+def test_what_nobody_looked_at_for_longest_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(store: Store, jobs: Jobs, study: str) -> None:
+        record = store.study(study)
+
+        async def done(kind: str, asked: dict[str, Any]) -> str:
+            run = await jobs.until_ended(jobs.ask(record, kind, asked).id)
+            assert run.state == DONE, run.problem
+            return run.key
+
+        look = await done("look", {})
+        keys = [
+            await done("question", {"lens": "variation", "settings": {"by": [["gender"]], "seed": seed}, "given": {}})
+            for seed in range(3)
+        ]
+        for age, key in enumerate((look, *keys)):
+            os.utime(store.made(study) / key / "done.json", (age, age))
+        for result in (store.made(study) / "results").iterdir():
+            os.utime(result, (9, 9))
+        jobs.ask(record, "question", {"lens": "variation", "settings": {"by": [["gender"]], "seed": 0}, "given": {}})
+        monkeypatch.setattr(keeping, "MOST_ENTRIES", 6)  # there are 4, 3 results, and one that comes
+        last = await done("items", {})
+        kept = {path.name for path in store.made(study).iterdir()}
+        assert kept == {look, keys[0], last, "results"}  # the first was looked at again; the look stays in any case
+        assert {run.key for run in store.runs(study)} == {look, keys[0], last}
+        monkeypatch.setattr(keeping, "MOST_BYTES", 0)
+        await done("config", {})
+        assert len(list((store.made(study) / "results").iterdir())) == 0
+        assert (store.made(study) / look).exists()
+        assert await done("question", {"lens": "variation", "settings": {"by": [["gender"]], "seed": 1}, "given": {}})
+
+    working(tmp_path, work)
 
 
 def test_how_far_a_run_is() -> None:

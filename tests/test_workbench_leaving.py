@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,6 +98,39 @@ def test_a_browser_that_leaves_lets_go_of_everything(tmp_path: Path) -> None:
         assert 'id="stream"' in found.client.get(results.raw_path.decode()).text  # the work goes on
         found.client.post(f"{home}/runs/{run}/cancel", data={"back": home})
         assert "This was cancelled" in found.client.get(results.raw_path.decode()).text
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process started."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(one) for one in found]
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_server_ends_while_pages_listen_to_running_work(number: signal.Signals, tmp_path: Path) -> None:
+    errors = tmp_path / "errors.txt"
+    with errors.open("w") as file, contextlib.ExitStack() as stack:
+        found = Server(tmp_path / "bench", errors=file)
+        home = begun(found)
+        run = found.client.post(f"{home}/ask", data=LONG).url.params["run"]
+        for _ in range(3):
+            pieces = stack.enter_context(found.client.stream("GET", f"{home}/runs/{run}/events")).iter_bytes()
+            assert next(pieces)
+        workers = children(found.process.pid)
+        assert workers
+        found.process.send_signal(number)
+        found.process.communicate(timeout=30)
+        said = b"".join(pieces).decode()
+    assert "event: ended" in said  # the page was told, and not cut off
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    with contextlib.closing(sqlite3.connect(tmp_path / "bench" / "workbench.sqlite3")) as base:
+        assert base.execute("select state from runs where id = ?", (run,)).fetchall() == [("interrupted",)]
+    assert "Traceback" not in errors.read_text(), errors.read_text()
+    assert "rror" not in errors.read_text(), errors.read_text()
+    assert not list((tmp_path / "bench" / "studies").glob("*/made/*/parts.json"))  # nothing half-made is left
+    with server(tmp_path) as found:
+        assert "This was interrupted" in found.client.get(f"{home}/results?run={run}").text
 
 
 def test_a_disk_that_is_full_for_the_work_is_said(tmp_path: Path) -> None:

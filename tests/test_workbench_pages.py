@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +14,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 from exports.label_studio import severity
-from plurivox.errors import FileError
-from plurivox.workbench.store import Store, Upload
-from support import run_cli
-from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with workbench(tmp_path_factory.mktemp("bench")) as found:
-        yield found
+from plurivox.workbench.store import Upload
+from workbench_support import OWN, RATINGS, add_study, send, settled
 
 
 @pytest.fixture(scope="module")
@@ -290,12 +280,26 @@ def test_a_column_of_the_items_is_the_reference(client: Any) -> None:
     assert "The reference cannot be read yet" in page  # in which order its words are, nobody said
     send(client, f"{home}/reading", **given, reference_scale="good,bad")
     assert "12 ratings of 12 items; scale good &lt; bad" in settled(client, home)
-    assert '<option value="column" selected>verdict, a column of the items' in client.get(f"{home}/ask").text
+    assert '<option value="column:verdict" selected>verdict<' in client.get(f"{home}/ask").text
     asked = {"by": "gender", "permutations": "20", "max_permutations": "20"}
-    done = send(client, f"{home}/ask", **asked, reference="column")
+    done = send(client, f"{home}/ask", **asked, reference="column:verdict")
     assert "--reference-column verdict --reference-scale good,bad" in settled(client, str(done.headers["location"]))
     done = send(client, f"{home}/ask", **asked, reference="crowd")
     assert "--reference-column" not in client.get(str(done.headers["location"])).text
+
+
+def test_a_column_is_offered_as_the_reference_before_anybody_chose_one(client: Any) -> None:
+    items = "item,verdict\n" + "".join(f"i{item},{'bad' if item % 3 else 'good'}\n" for item in range(12))
+    home = add_study(client, RATINGS, items=items)
+    settled(client, home)
+    send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"})
+    settled(client, home)
+    assert '<option value="column:verdict">verdict<' in client.get(f"{home}/ask").text
+    asked = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference_scale": "good,bad"}
+    done = send(client, f"{home}/ask", **asked, reference="column:verdict")
+    page = settled(client, str(done.headers["location"]))
+    assert "In short" in page
+    assert "--reference-column verdict --reference-scale good,bad" in page
 
 
 def test_a_file_that_plurivox_wrote_is_taken_as_it_is(client: Any, tmp_path: Path) -> None:
@@ -308,22 +312,8 @@ def test_a_file_that_plurivox_wrote_is_taken_as_it_is(client: Any, tmp_path: Pat
     done = client.post("/studies/files", files=files, headers=OWN, follow_redirects=False)
     home = str(done.headers["location"])
     page = settled(client, home)
-    assert "plurivox wrote this file itself" in page
+    assert "plurivox stored this itself" in page
     assert "6</strong> <span>points, 0 to 5" in page  # also those that nobody used
     assert "man (7), woman (7)" in page
     where = f"{home}/lenses/cohesion?go=1&by=gender&permutations=9&max_permutations=9"
     assert "plurivox cohesion own.parquet --by gender" in settled(client, where)
-
-
-def test_a_folder_on_the_command_line_is_said_not_to_be_a_file(tmp_path: Path) -> None:
-    from plurivox.workbench.starting import begin
-
-    with contextlib.closing(Store(tmp_path / "bench")) as store:
-        for name, what in (("plain", "a folder"), ("study.pvx", "a packed study")):
-            (tmp_path / name).mkdir()
-            if what == "a packed study":
-                (tmp_path / "ratings.csv").write_text(RATINGS)
-                assert run_cli("pack", str(tmp_path / "ratings.csv"), "-o", str(tmp_path / name)).code == 0
-            with pytest.raises(FileError, match=f"it is {what}, and the workbench takes files"):
-                begin(store, [str(tmp_path / name)])
-        assert store.studies() == []

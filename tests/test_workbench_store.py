@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from plurivox.errors import FileError, SelectionError
-from plurivox.workbench.store import DONE, INTERRUPTED, RUNNING, ChangedError, Store
+from plurivox.workbench.records import DONE, INTERRUPTED, RUNNING, ChangedError
+from plurivox.workbench.store import Store
 
 
 @pytest.fixture

@@ -111,6 +111,12 @@ def test_looks_are_counted_and_corrected_for(client: Any, home: str, file: Path)
     first = settled(client, f"{home}/results")
     assert "Look 1 of 2 planned" in first
     assert "corrected for all 2 looks" in first
+    part = settled(client, f"{home}/results?part=cohesion")
+    assert "nothing here is marked as certain" in part
+    assert 'class="claim"' not in part
+    assert "nothing here is marked as certain" in settled(client, f"{home}/groups?axis=gender&group=woman")
+    assert "nothing here is marked as certain" in settled(client, f"{home}/lenses/cohesion?go=1&by=gender")
+    assert "nothing here is marked as certain" not in settled(client, f"{home}/results?part=study")
     assert "--looks 2" in first  # the command does the same
     grow(file)
     page = until(client, home, "ratings 168 → 180")

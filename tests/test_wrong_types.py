@@ -23,7 +23,7 @@ from plurivox.errors import InputError, PlurivoxError, SelectionError
 from plurivox.study import Study
 from support import run_cli
 
-SLOW = ("advise", "alignment", "cohesion", "curate", "plan", "psychometrics", "soft_scores", "write_report")
+SLOW = ("advise", "alignment", "cohesion", "curate", "judge", "plan", "psychometrics", "soft_scores", "write_report")
 """Of these only what no argument may be is tried here; the fuzzer tries the rest."""
 
 
@@ -67,7 +67,7 @@ def test_a_wrong_argument_is_named(name: str) -> None:
 def test_all_that_is_public_is_looked_at() -> None:
     known = {name for name in pv.__all__ if inspect.isclass(getattr(pv, name))} | set(functions())
     assert known == set(pv.__all__)
-    assert len(functions()) == 24
+    assert len(functions()) == 26
 
 
 @pytest.mark.parametrize("cls", [pv.Scale, pv.Thresholds])

@@ -46,10 +46,14 @@ if TYPE_CHECKING:
     from plurivox.lenses.alignment.run import alignment as alignment
     from plurivox.lenses.cohesion.result import Cohesion as Cohesion
     from plurivox.lenses.cohesion.run import cohesion as cohesion
+    from plurivox.lenses.estimate.result import Estimate as Estimate
+    from plurivox.lenses.estimate.run import estimate as estimate
     from plurivox.lenses.item.result import ItemView as ItemView
     from plurivox.lenses.item.run import item_view as item_view
     from plurivox.lenses.items.result import Items as Items
     from plurivox.lenses.items.run import items as items
+    from plurivox.lenses.judge.result import JudgeCard as JudgeCard
+    from plurivox.lenses.judge.run import judge as judge
     from plurivox.lenses.overview.description import Description as Description
     from plurivox.lenses.overview.description import describe as describe
     from plurivox.lenses.overview.run import Overview as Overview
@@ -85,8 +89,10 @@ _ANSWERED = {
     "actions.select": ("select_raters", "Selection"),
     "lenses.alignment": ("alignment", "Alignment"),
     "lenses.cohesion": ("cohesion", "Cohesion"),
+    "lenses.estimate": ("estimate", "Estimate"),
     "lenses.item": ("item_view", "ItemView"),
     "lenses.items": ("items", "Items"),
+    "lenses.judge": ("judge", "JudgeCard"),
     "lenses.psychometrics": ("psychometrics", "Psychometrics"),
     "lenses.responsiveness": ("responsiveness", "Responsiveness"),
     "lenses.soft": ("soft_scores", "SoftScores"),

@@ -14,7 +14,7 @@ from plurivox.arguments import Frame, checked
 from plurivox.cards import card, heading_of, plain_grid
 from plurivox.intake.answer_columns import ANSWERED, UNREADABLE, AnswerColumns
 from plurivox.intake.answer_texts import NO_POINT, NOT_ON_SCALE, READINGS
-from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
+from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Conflicts, Locate, match, places_of
 from plurivox.ratings import to_polars
 from plurivox.reader import STATES
 from plurivox.recoding import GivenRecoding, Recoding
@@ -182,9 +182,9 @@ class Answers:
         )  # fmt: skip
         return found if items is None else found.with_items(AttributeTable(to_polars(items), item, "items frame"))
 
-    def with_items(self, table: AttributeTable) -> Answers:
+    def with_items(self, table: AttributeTable, conflicts: Conflicts = "error") -> Answers:
         """Return the answers with what a table of items tells about each."""
-        return replace(self, attributes=match(table, self.items, "item", "answers").frame)
+        return replace(self, attributes=match(table, self.items, "item", "answers", conflicts=conflicts).frame)
 
     @checked
     def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Answers:

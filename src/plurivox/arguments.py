@@ -63,7 +63,7 @@ class Kind(NamedTuple):
     """What is raised."""
 
 
-def _is_frame(value: Any) -> bool:
+def is_frame(value: Any) -> bool:
     """Tell whether narwhals takes a value for a frame."""
     import narwhals as nw
 
@@ -74,7 +74,7 @@ def _is_frame(value: Any) -> bool:
     return True
 
 
-def _is_path(value: Any) -> bool:
+def is_path(value: Any) -> bool:
     """Tell whether the system could have a file of this name."""
     try:
         return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
@@ -83,7 +83,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _are_paths(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_path, value))
+    return isinstance(value, list | tuple) and len(value) > 0 and all(map(is_path, value))
 
 
 def is_text(value: Any) -> bool:
@@ -94,14 +94,14 @@ def is_text(value: Any) -> bool:
         return False
 
 
-FilePath = Annotated[str | os.PathLike[str], Kind("the path of a file", _is_path)]
+FilePath = Annotated[str | os.PathLike[str], Kind("the path of a file", is_path)]
 """Where a file is."""
 FilePaths = Annotated[
     str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    Kind("the path of a file, or a list of paths", lambda given: _is_path(given) or _are_paths(given)),
+    Kind("the path of a file, or a list of paths", lambda given: is_path(given) or _are_paths(given)),
 ]
 """Where one or several files are."""
-Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", _is_frame, ColumnError)]
+Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", is_frame, ColumnError)]
 """A table of any library that narwhals knows."""
 
 

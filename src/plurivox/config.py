@@ -52,6 +52,7 @@ _KNOWN: dict[str, Kinds] = {
     "scale": {**KEYS, "recode": str, "unsafe_from": (str, int, float)},
     "raters": {
         "file": str, "columns": list, "by": list, "bins": dict, "several": dict, "conflicts": str, "unknown": list,
+        "weights": str, "trim": (int, float),
     },
     "items": {"file": str, "columns": list},
 }  # fmt: skip
@@ -98,6 +99,8 @@ class Config:
     several: Mapping[str, str] = field(default_factory=dict)
     conflicts: str | None = None
     unknown: tuple[str, ...] | None = None
+    weights: str | None = None
+    trim: float | None = None
     min_group_size: int | None = None
     path: str | None = None
     lenses: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -156,6 +159,8 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         several=_several(raters.get("several", {}), name),
         conflicts=_rule(raters.get("conflicts"), name),
         unknown=tuple(raters["unknown"]) if "unknown" in raters else None,
+        weights=str(folder / raters["weights"]) if "weights" in raters else None,
+        trim=_trim(raters.get("trim"), name),
         min_group_size=data.get("min_group_size"),
         path=name,
         lenses=found,
@@ -173,6 +178,8 @@ class Groups:
     unknown: Sequence[str] = UNKNOWN
     columns: Sequence[str] = ()
     min_group_size: int = MIN_GROUP_SIZE
+    weights: str | None = None
+    trim: float | None = None
 
     def lines(self, attributes: Sequence[str], file: str | None) -> list[str]:
         """Return the section of raters."""
@@ -189,6 +196,8 @@ class Groups:
             f'by = {json.dumps(by, ensure_ascii=False)}  # what to analyse; a crossing is a list: ["race", "gender"]',
             f"conflicts = {_quoted(self.conflicts)}  # or first, error: what counts of several values of one rater",
             unknown if tuple(self.unknown) != UNKNOWN else f"# {unknown}",
+            *([f"weights = {_quoted(self.weights)}  # shares of the population"] if self.weights else []),
+            *([f"trim = {self.trim:g}  # the largest weight, times the mean"] if self.trim else []),
             "",
             "[raters.bins]",
             *(bins or ["# age = [18, 30, 50]  # sorts numbers into 18–29, 30–49 and 50+"]),
@@ -364,6 +373,13 @@ def _rule(given: str | None, name: str) -> str | None:
     raise ConfigError(
         f"'[raters] conflicts' is {shown(given)}", source=name, hint=f"It is one of {', '.join(CONFLICTS)}."
     )
+
+
+def _trim(given: float | None, name: str) -> float | None:
+    """Return the largest weight."""
+    if given is None or given >= 1:
+        return given
+    raise ConfigError(f"'[raters] trim' is {shown(given)}", source=name, hint="Give a number of at least 1.")
 
 
 def _several(given: Mapping[str, object], name: str) -> dict[str, str]:

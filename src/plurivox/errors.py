@@ -27,6 +27,7 @@
     ├── SharedRatersWarning          raters of the reference are also among those it judges
     ├── ModelWarning                 a model was trained on ratings that cannot teach it the whole scale
     ├── DamageWarning                a part of a damaged file could not be read
+    ├── UnweightedWarning            raters have weights, and the question counts all of them alike
     └── SoftScoresWarning            a prediction says less than none, or the prior says more than the ratings
 
 Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
@@ -229,6 +230,10 @@ class ModelWarning(PlurivoxWarning):
 
 class DamageWarning(PlurivoxWarning):
     """A file is damaged, and a part of it could not be read."""
+
+
+class UnweightedWarning(PlurivoxWarning):
+    """Raters have weights, and what was asked counts all of them alike."""
 
 
 class SoftScoresWarning(PlurivoxWarning):

@@ -35,7 +35,7 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
     -------
     Ratings
         A rating for each rater and item with at least one answer. ``intake.missing_scores`` counts the answers that
-        were missing in any question.
+        were missing in any question. If the first question is weighted, raters are weighted to the same population.
 
     Examples
     --------
@@ -77,7 +77,8 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
         recoded_missing=sum(ratings.intake.recoded_missing for ratings in questions.values()),
         **_NO_TIMES,
     )
-    return with_parts(combined, intake=intake)
+    found = with_parts(combined, intake=intake)
+    return found if first.panel is None else found.weighted(first.panel.population, trim=first.panel.trim)
 
 
 def _priorities(ratings: Ratings, rule: str | Sequence[Label]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import Frame, Kind, checked, fits
+from plurivox.arguments import Frame, Kind, checked, fits, is_frame, is_path
 from plurivox.cards import card, heading_of, plain_grid
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
@@ -39,6 +40,13 @@ from plurivox.scale import MISSING, GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
+GivenPopulation = Annotated[
+    Any,
+    Kind(
+        "a file or a frame with the columns attribute, value and share, or a mapping of attributes to shares of values",
+        lambda given: isinstance(given, Mapping) or hasattr(given, "targets") or is_path(given) or is_frame(given),
+    ),
+]
 Edges = Annotated[
     Sequence[float],
     Kind("a list of numbers", lambda given: fits(given, Sequence[float]) and all(map(math.isfinite, given))),
@@ -75,6 +83,11 @@ class Ratings:
     again
         Later ratings of pairs of item and rater that were rated more than once, if they were kept; the first one is
         among the ratings themselves.
+    weights
+        The weight of each rater, with a mean of 1, if :meth:`weighted` gave them any; None if all count alike.
+    panel
+        How they were weighted, a :class:`plurivox.panel.Panel`: ``to_frame()`` has panel against population,
+        ``design_effect`` and ``effective_raters`` what it costs. None if all count alike.
     """
 
     scale: Scale
@@ -90,12 +103,22 @@ class Ratings:
     _found: dict[str, Any] = field(init=False, default_factory=dict)
     times: NDArray[np.float64] | None = None
     again: Again | None = None
+    weights: NDArray[np.float64] | None = None
+    panel: Any = None
 
     def __post_init__(self) -> None:
         bounds = np.arange(self.items.height + 1, dtype=np.int32)
         offsets = np.searchsorted(self.item_codes, bounds).astype(np.int64)
         object.__setattr__(self, "offsets", offsets)
-        for array in (self.item_codes, self.rater_codes, self.scores, self.multiplicity, offsets, self.times):
+        for array in (
+            self.item_codes,
+            self.rater_codes,
+            self.scores,
+            self.multiplicity,
+            offsets,
+            self.times,
+            self.weights,
+        ):
             if array is not None:
                 array.flags.writeable = False
 
@@ -217,7 +240,8 @@ class Ratings:
 
     def __repr__(self) -> str:
         by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
-        return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}>"
+        weighted = "" if self.weights is None else ", weighted"
+        return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}{weighted}>"
 
     def _repr_html_(self) -> str:
         """Show sizes, design and attributes in a notebook; neither who rated nor what."""
@@ -243,6 +267,7 @@ class Ratings:
             (self.rater_codes, other.rater_codes),
             (self.scores, other.scores),
             (self.multiplicity, other.multiplicity),
+            (self.weights, other.weights),
         )
         return (
             self.scale == other.scale
@@ -457,6 +482,46 @@ class Ratings:
         """Return the ratings of some items by some raters; see :func:`ratings_of`."""
         return _chosen(self, items, raters)
 
+    @checked
+    def weighted(self, population: GivenPopulation, *, trim: float = 5.0) -> Ratings:
+        """Return the ratings with weights of their raters, by which the panel has the shares of a population.
+
+        The weights are raked: they meet the shares of one attribute or of several together, and their mean is 1. Raters
+        without a known value of a raked attribute have weight 1. Lenses that know weights use them and give unweighted
+        values beside; others say that they do not. :meth:`where` keeps the weights of who is left, brought back to a
+        mean of 1, so that what is said of a part is about that part of the population.
+
+        Parameters
+        ----------
+        population
+            A table with the columns ``attribute``, ``value`` and ``share``: a file, a frame, or a mapping such as
+            ``{"gender": {"Woman": 0.51, "Man": 0.49}}``. Shares add up to 1 or 100, or are counts. A crossing is
+            called ``"gender × age"``, with values such as ``"Woman × 18-34"``.
+        trim
+            The largest weight, as a multiple of the mean; ``math.inf`` for none.
+
+        Raises
+        ------
+        SelectionError
+            If a value has a share but no rater, or raters but no share, or no weights meet all shares; the message
+            names the value.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"item": [1] * 4, "rater": list("abcd"), "score": [0, 1, 1, 1], "sex": list("MFFF")})
+        >>> ratings = Ratings.from_frame(frame, rater_attributes=["sex"]).weighted({"sex": {"F": 50, "M": 50}})
+        >>> ratings.weights.round(3).tolist(), round(ratings.panel.effective_raters, 3)
+        ([2.0, 0.667, 0.667, 0.667], 3.0)
+        """
+        # Reading a population builds on ratings, so that it is imported from here by name.
+        given = importlib.import_module("plurivox.intake.population").given_population(population)
+        found: Ratings = importlib.import_module("plurivox.panel").weighted(self, given, trim)
+        return found
+
+    def unweighted(self) -> Ratings:
+        """Return the same ratings with raters that count alike."""
+        return self if self.weights is None else self.with_known(weights=None, panel=None)
+
     def with_known(self, **known: Any) -> Ratings:
         """Return the ratings with something else in place of what is known of them; see :func:`with_parts`."""
         return replace(self, **known)
@@ -623,8 +688,17 @@ def without_others(
     if raters is not None and not raters.all():
         rank = (np.cumsum(raters) - 1).astype(np.int32)
         changes |= {"raters": ratings.raters.filter(pl.Series(raters)), "rater_codes": rank[ratings.codes_of_raters]}
+        if ratings.weights is not None:
+            weights = _of_mean_1(ratings.weights[raters])
+            panel = None if ratings.panel is None else ratings.panel.of(raters, weights)
+            changes |= {"weights": weights, "panel": panel}
         again = again and replace(again, rater_codes=rank[again.rater_codes])
     return replace(ratings, **changes, again=again)
+
+
+def _of_mean_1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights of some raters with a mean of 1, to which additions to counts, such as smoothing, refer."""
+    return weights / weights.mean() if len(weights) else weights
 
 
 def with_parts(

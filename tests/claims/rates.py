@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -87,16 +88,32 @@ def items(made: Made, **asked: Any) -> list[Statement]:
     return pv.items(made.ratings, by=made.by, **{**ASKED, **asked}).statements()
 
 
-def headlines(made: Made) -> list[Statement]:
-    """Return the claims at the top of a report of a study, without its charts."""
-    asked = {"n_lenses": 4}
+def headlines(made: Made, looks: int = 1) -> list[Statement]:
+    """Return the claims at the top of a report of a study, without its charts; of one that grows, at one look."""
+    asked = {"n_lenses": 4 * looks}
     lenses = {"variation": variation(made, **asked), "cohesion": cohesion(made, **asked), "crowd": crowd(made, **asked),
               "items": items(made, **asked)}  # fmt: skip
     sections = [
         Section(name, name, "", findings=[Finding(one, "") for one in said if one.weight > 0])
         for name, said in lenses.items()
     ]
-    return [one.said for one in top_findings(sections)]
+    return [one.said for one in top_findings(sections, looks)]
+
+
+def at_looks(made: Made, looks: int, corrected: int) -> list[bool]:
+    """Tell at which looks at a study that grows anything is claimed: raters come in equal shares."""
+    ratings = made.ratings
+    found = []
+    for look in range(1, looks + 1):
+        there = np.arange(ratings.n_raters) < round(ratings.n_raters * look / looks)
+        found.append(any_claim(headlines(replace(made, ratings=ratings.chosen(None, there)), corrected)))
+    return found
+
+
+def claimed_at_any_look(design: str, looks: int, seed: int) -> bool:
+    """Tell whether a headline claims anything at any of the looks that were planned at a growing study."""
+    made = DESIGNS[design](np.random.default_rng([seed, sum(map(ord, design))]))
+    return any(at_looks(made, looks, looks))
 
 
 LENSES: dict[str, Callable[[Made], list[Statement]]] = {

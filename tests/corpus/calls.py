@@ -76,6 +76,13 @@ def _alignment(world: World) -> pv.Alignment:
     )  # fmt: skip
 
 
+def _judge(world: World) -> pv.JudgeCard:
+    return pv.judge(
+        world.ratings("dense"), _answers("dense"), AXES, subset="violation", require=["omega>=0.5", "consistency>0.5"],
+        seed=24, threads=world.threads,
+    )  # fmt: skip
+
+
 def _overview(world: World) -> pv.Overview:
     return pv.overview(world.ratings("sparse"), AXES)
 
@@ -263,7 +270,7 @@ def _scores(world: World) -> dict[str, Any]:
 
 MAKERS: dict[str, Callable[[World], Any]] = {
     "cohesion": _cohesion, "responsiveness": _responsiveness, "psychometrics": _psychometrics, "soft": _soft,
-    "alignment": _alignment, "overview": _overview, "items": _items, "item view": _item_view,
+    "alignment": _alignment, "judge": _judge, "overview": _overview, "items": _items, "item view": _item_view,
 }  # fmt: skip
 CHARTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "cohesion": {"gai_forest": (), "dsi_ranking": (), "xrr_matrix": ("age",), "null_histograms": ("gai", "age")},
@@ -279,6 +286,7 @@ CHARTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "alignment_dots": (), "alignment_heat": (), "alignment_items": (), "alignment_wins": ("age",),
         "distance_histogram": (), "refusals": (),
     },
+    "judge": {"judge_card": ()},
     "overview": dict.fromkeys(("design", "group_sizes", "ratings_per_item", "response_styles", "scale_use"), ()),
     "items": {"items_divided": (), "items_uncertain": ()},
     "item view": {"item_groups": ()},
@@ -391,6 +399,7 @@ CASES: tuple[Case, ...] = (
     Case("python/psychometrics", call=lambda world: _json(_psychometrics(world)), data=("dense",)),
     Case("python/soft-scores", call=lambda world: _json(_soft(world)), data=("sparse",)),
     Case("python/alignment", call=lambda world: _json(_alignment(world)), data=("dense",)),
+    Case("python/judge", call=lambda world: _json(_judge(world)), data=("dense",)),
     Case("python/item-view", call=lambda world: _json(_item_view(world)), data=("dense",)),
     Case("python/overview", call=lambda world: _told(_overview(world)), data=("sparse",)),
     Case("python/items", call=lambda world: _listed(_items(world)), data=("sparse",)),
@@ -429,7 +438,7 @@ CASES: tuple[Case, ...] = (
     ),
     *(
         Case(f"notebook/{kind.replace(' ', '-')}", call=_page(kind), data=("dense", "sparse"))
-        for kind in ("cohesion", "responsiveness", "psychometrics", "soft", "alignment", "item view")
+        for kind in ("cohesion", "responsiveness", "psychometrics", "soft", "alignment", "judge", "item view")
     ),
     Case("ask/asked", call=_asked, data=("stored",)),
     Case("answers/audited", call=_audited, data=("stored",)),

@@ -11,8 +11,8 @@ from corpus.running import Case
 
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
-    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "advise", "select",
-    "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
+    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "estimate", "advise",
+    "select", "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
     "reproduce",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"
@@ -263,6 +263,38 @@ def _score() -> list[Case]:
     ]  # fmt: skip
 
 
+def _judge() -> list[Case]:
+    tables = ("card", "values", "biases", "places", "requirements", "verdicts")
+    return [
+        *_forms("judge/dense", "judge dense/ratings.csv dense/answers.csv --by age --subset violation --seed 7",
+                (JSON, TEXT, MARKDOWN, *tables)),
+        *_jsons("judge", "dense/ratings.csv dense/answers.csv", "--by age --seed 7", {
+            "nominal": "--level nominal --resample items",
+            "one": "--judge model-a --tolerance 0.2",
+            "failed": "--require omega>=2 --require agreement.low>0 --judge model-b",
+        }),
+        *_forms("judge/prompted", "judge dense/ratings.csv prompted/answers.csv --by gender --seed 7", (JSON, TEXT)),
+        _case("judge/totals", "judge shapes/totals.csv sparse/answers.csv --totals --scale 0:4 --json"),
+        _case("judge/refused", "judge dense/ratings.csv dense/answers.csv --require omga>=0.5"),
+    ]  # fmt: skip
+
+
+def _estimate() -> list[Case]:
+    tables = ("values", "accounts", "judges", "errors", "population")
+    return [
+        *_forms("estimate/sparse", "estimate sparse/ratings.csv sparse/answers.csv --by gender --by age --width 0.2",
+                (JSON, TEXT, MARKDOWN, *tables)),
+        *_jsons("estimate", "dense/ratings.csv dense/answers.csv", "--by age", {
+            "dense-shares": "--what shares,at-least",
+            "dense-threshold": "--threshold 3 --subset violation --resample items",
+            "dense-out": "--unanswered out --min-group-size 14",
+        }),
+        _case("estimate/distributions", "estimate dense/ratings.csv prompted/distributions.csv --json"),
+        _case("estimate/totals", "estimate shapes/totals.csv sparse/answers.csv --totals --scale 0:4 --json"),
+        _case("estimate/refused", "estimate dense/ratings.csv dense/answers.csv --threshold 0"),
+    ]  # fmt: skip
+
+
 def _align() -> list[Case]:
     usual = "--bootstrap 50 --permutations 60 --subsamples 30 --seed 7"
     tables = (
@@ -409,7 +441,7 @@ def _report() -> list[Case]:
 
 
 CASES: tuple[Case, ...] = (
-    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(),
+    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(), *_estimate(),
     *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
     *_published(),
 )  # fmt: skip

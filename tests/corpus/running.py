@@ -30,7 +30,7 @@ PACKAGES = (
     "numpy", "scipy", "numba", "polars", "narwhals", "typer", "rich", "altair", "vl-convert-python", "jinja2", "torch",
     "openai",
 )  # fmt: skip
-THREADED = ("cohesion", "responsiveness", "score", "align", "advise", "select", "curate")
+THREADED = ("cohesion", "responsiveness", "score", "align", "judge", "advise", "select", "curate")
 """Commands with an option for the number of threads."""
 OUT = "{out}"
 

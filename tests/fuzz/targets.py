@@ -58,6 +58,8 @@ target = 0.9
 reference = { gender = "Woman" }
 [alignment]
 families = { a = ["b"] }
+[judge]
+require = ["omega>=0.5"]
 """
 _TOML = [
     "-5", "nan", "inf", "true", "1" * 5000, '"x"', "[]", "[[]]", "{}", "{ a = 1 }", "1979-05-27", '["a", 1]', "[1, 1]",
@@ -212,6 +214,7 @@ def results() -> dict[str, tuple[Any, str]]:
             pv.responsiveness(ratings, "crowd", "gender", psychometrics=True, **quick),
             pv.psychometrics(ratings, "age"),
             pv.alignment(ratings, made.answers, "gender", bootstrap=9, subsamples=5, **quick),
+            pv.judge(ratings, made.answers, "gender", require="omega>=0.5"),
             pv.soft_scores(ratings, made.predictions, by="age", bootstrap=0, curve=False, **quick),
             pv.advise(ratings, "crowd", "gender", **quick), pv.plan(ratings, "gender", simulations=0),
             pv.select_raters(ratings, by="gender", bootstrap=20, min_ratings=5),

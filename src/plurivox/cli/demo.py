@@ -20,6 +20,7 @@ ASKED = {
     "responsiveness": "Whose scores convey severity?",
     "soft_scores": "Who predicts ratings well?",
     "alignment": "Whose view do models reflect?",
+    "judge": "Can a model judge?",
 }
 """Lenses whose tables are shown where no report can be made."""
 
@@ -31,6 +32,7 @@ HINTS = (
     "items {folder}/ratings.csv --by age",
     "score {folder}/ratings.csv {folder}/predictions.csv",
     "align {folder}/ratings.csv {folder}/answers.csv --by age",
+    "judge {folder}/ratings.csv {folder}/answers.csv --by age --require 'omega>=0.5'",
     "advise {folder}/ratings.csv --by rater",
     "report {folder}/ratings.csv --by gender -o {folder}/gender.html",
 )

@@ -64,13 +64,22 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
 
     rules, config = loaded.rules or Rules(), loaded.config
     columns = names_in(reading.rater_attributes) or config.rater_attributes
+    weights = beside(reading.weights or config.weights)
     text = config_text(
         loaded.ratings,
         raters=beside(loaded.raters_file),
         items=beside(loaded.items_file),
         recoding=loaded.recoding,
         groups=Groups(
-            loaded.by, loaded.bins, loaded.several, rules.conflicts, rules.unknown, columns, loaded.min_group_size
+            loaded.by,
+            loaded.bins,
+            loaded.several,
+            rules.conflicts,
+            rules.unknown,
+            columns,
+            loaded.min_group_size,
+            weights,
+            reading.trim or config.trim,
         ),
         item_columns=names_in(reading.item_attributes) or config.item_attributes,
         encoding=reading.encoding or config.encoding,

@@ -6,6 +6,7 @@ from typing import Any
 from plurivox.cli.loading import (
     Loaded,
     answers_beside,
+    described_answers,
     load_reference,
     predictions_beside,
     read_alike,
@@ -79,6 +80,11 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     )  # fmt: skip
     tell_answers(known)
     return known
+
+
+def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read what language models answered, and what is known of the items, also of those that nobody rated."""
+    return described_answers(answers(given, reading, loaded), loaded)
 
 
 def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:

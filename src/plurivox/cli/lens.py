@@ -20,7 +20,7 @@ from plurivox.cli.options import (
 )
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
 from plurivox.cli.printing import looked_at, say
-from plurivox.lenses.record import imported
+from plurivox.lenses.record import NOT_MET, imported
 
 if TYPE_CHECKING:
     from plurivox.cli.loading import Loaded
@@ -217,6 +217,17 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     if lens.brief and looked_at() and not given.get("all"):
         said = {name: value for name, value in showing.items() if is_said(given[CONTEXT], name)}
     _deliver(lens, found, table, showing, outputs, said)
+    if lens.gate:
+        _end_unless_met(lens, found)
+
+
+def _end_unless_met(lens: "Lens", found: Mapping[str, Any]) -> None:
+    """Say what does not hold of what was required, and end with a code of its own."""
+    failed = [sentence for result in found.values() for sentence in lens.load("gate")(result)]
+    for sentence in failed:
+        say(f"not met: {sentence}")
+    if failed:
+        raise typer.Exit(NOT_MET)
 
 
 def _refuse_once(lens: "Lens", given: Given) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from plurivox.config import Bins, Config
     from plurivox.intake.describing import Rules
     from plurivox.intake.raw import RawTable
+    from plurivox.panel import Population
     from plurivox.predictions import Predictions
     from plurivox.ratings import Ratings
     from plurivox.recoding import Recoding
@@ -63,7 +64,8 @@ def load(reading: InputOptions) -> Loaded:
 
     path = reading.config or find_config(reading.file)
     config = Config() if path is None else load_config(path)
-    ratings = _read(reading, config)
+    population = _population(reading, config)
+    ratings = _read(reading, config, () if population is None else population.attributes)
     ratings = ratings.in_memory() if reading.in_memory else ratings
     recoding = _recoding(reading, config, ratings)
     if recoding is not None:
@@ -76,6 +78,8 @@ def load(reading: InputOptions) -> Loaded:
     tell_read(ratings, config)
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
+    if population is not None:
+        ratings = _weighted(ratings, population, reading.trim or config.trim, size)
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
     return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config,
                   ratings.scale, recoding, bins, _rules(reading, config))  # fmt: skip
@@ -91,7 +95,10 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    about = ("raters", "rater", "score", "point_columns", "time", "where", "by", "bin", "recode", "unsafe_from")
+    about = (
+        "raters", "rater", "score", "point_columns", "time", "where", "by", "bin", "recode", "unsafe_from", "weights",
+        "trim",
+    )  # fmt: skip
     given = [name.replace("_", "-") for name in about if getattr(reading, name)]
     if given:
         raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
@@ -191,34 +198,26 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
 
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
-    """Read predictions on the scale of the ratings; where it is recoded each may be of the points before or after."""
-    from plurivox.errors import ColumnError
-    from plurivox.intake.read import read_predictions
-    from plurivox.predictions import Predictions
+    """Read predictions on the scale of the ratings, or on the one before they were recoded."""
+    from plurivox.intake.recoded import predictions_of
 
-    if loaded.recoding is None:
-        return read_predictions(files, loaded.scale, like=loaded.ratings)
-    found = []
-    for file in files:
-        try:
-            found.append(read_predictions(file, loaded.scale, like=loaded.ratings))
-        except ColumnError:
-            if file == "-":  # it cannot be read twice
-                raise
-            before = read_predictions(file, loaded.scale_of_files, like=loaded.ratings)
-            found.append(before.recode(loaded.recoding))
-    return Predictions.together(found)
+    return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
-    """Read answers on the scale of the ratings, recoded like them; or, if none is on it, on the scale after that."""
-    from plurivox.intake.read_answers import read_answers
+    """Read answers on the scale of the ratings, recoded like them."""
+    from plurivox.intake.recoded import answers_of
 
-    found = read_answers(file, loaded.scale_of_files, like=loaded.ratings, **more)
-    if loaded.recoding is None:
-        return found
-    answered = (found.point >= 0).any()
-    return found.recode(loaded.recoding) if answered else read_answers(file, loaded.scale, like=loaded.ratings, **more)
+    return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
+
+
+def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
+    """Return answers with what the table of items tells of each item, as it is read for the ratings."""
+    from plurivox.intake.beside import attribute_table
+
+    table = attribute_table(loaded.items_file, "item", loaded.ratings.intake.columns.get("item", "item"), "utf-8")
+    rule = "missing" if loaded.rules is None else loaded.rules.conflicts
+    return found if table is None else found.with_items(table, rule)
 
 
 def tell_answers(found: "Answers", more: str = "") -> None:
@@ -249,10 +248,41 @@ def read_items(
     return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
-def _read(reading: InputOptions, config: "Config") -> "Ratings":
+def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) -> "Ratings":
     from plurivox.intake.read import read_ratings
 
-    return read_ratings(reading.file, **asked_of_reading(reading, config))
+    asked = asked_of_reading(reading, config)
+    return read_ratings(reading.file, **{**asked, "by": [*asked["by"], *raked]})
+
+
+def _population(reading: InputOptions, config: "Config") -> "Population | None":
+    """Read the shares of the population, if the command line or, behind it, the config names them."""
+    from plurivox.intake.population import read_population
+
+    file = reading.weights or config.weights
+    if file is None:
+        if reading.trim is not None:
+            raise typer.BadParameter("--trim is about weights: give the population with --weights FILE")
+        return None
+    if file == "-" == reading.file:
+        raise typer.BadParameter("only one of the tables can come from standard input")
+    return read_population(file, encoding=reading.encoding or config.encoding or "utf-8")
+
+
+def _weighted(ratings: "Ratings", population: "Population", trim: float | None, size: int) -> "Ratings":
+    """Weight raters, those left by --where, to the population, and say what that comes to."""
+    from plurivox.statistics.raking import TRIM
+
+    found = ratings.weighted(population, trim=trim or TRIM)
+    panel = found.panel.summary(size)
+    names = ", ".join(panel.attributes)
+    say(
+        f"{population.source}: {panel.n_raters:,} raters weighted by {names}; design effect {panel.design_effect:.2f}, "
+        f"as sure as {panel.effective_raters:,.1f} raters of equal weight"
+    )
+    for note in panel.notes:
+        say(f"{population.source}: {note}")
+    return found
 
 
 def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:

@@ -134,6 +134,15 @@ class InputOptions:
             "ATTRIBUTE=SEPARATOR",
         ),
     ] = None
+    weights: Annotated[
+        Text,
+        option(
+            "Weight raters to a population: a table of attribute, value and share, such as gender,Woman,0.51.", "FILE"
+        ),
+    ] = None
+    trim: Annotated[
+        float | None, option("No rater's weight above this many times the mean (default 5).", "TIMES", min=1)
+    ] = None
     wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item, one column per rater.")] = False
     totals: Annotated[
         bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")

@@ -11,7 +11,9 @@ from plurivox.cli.loading import asked_of_reading, tell_read
 from plurivox.cli.options import InputOptions, taking
 from plurivox.cli.printing import put
 
-_LATER = ("bin", "where", "several", "recode", "unsafe_from", "time", "min_group_size", "in_memory")
+_LATER = (
+    "bin", "where", "several", "recode", "unsafe_from", "time", "min_group_size", "in_memory", "weights", "trim",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

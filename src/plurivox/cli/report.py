@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.cli.lens import parameter, parameters_of, settings_given
-from plurivox.cli.loading import answers_beside, load, load_reference, predictions_beside
+from plurivox.cli.loading import answers_beside, described_answers, load, load_reference, predictions_beside
 from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
 from plurivox.cli.printing import put
 from plurivox.lenses.inputs import REFERENCE
@@ -65,6 +65,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
         reading.file,
         loaded.raters_file,
         loaded.items_file,
+        reading.weights or loaded.config.weights,
         *(given[one] for one in inputs if one != "predictions"),
     ]
     named += given["predictions"] or []
@@ -114,7 +115,7 @@ def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> d
     if given["predictions"]:
         found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:
-        found["answers"] = answers_beside(given["answers"], loaded)
+        found["answers"] = described_answers(answers_beside(given["answers"], loaded), loaded)
     return found
 
 

@@ -15,8 +15,8 @@ def serve(
         list[str] | None,
         typer.Argument(
             metavar="FILES", show_default=False,
-            help="Files to begin a study with: ratings, and beside them raters, items, a reference, predictions or "
-            "answers, told by their names.",
+            help="Files to begin a study with: ratings, or a packed study, and beside them raters, items, a reference, "
+            "predictions or answers, told by their names.",
         ),
     ] = None,
     folder: Annotated[Path | None, option("Where studies lie (default: a folder of your own).", "FOLDER")] = None,

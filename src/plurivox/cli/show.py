@@ -15,7 +15,7 @@ from plurivox.axis import names_raters
 from plurivox.cli.console import console as console
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
 from plurivox.quoting import harmless
-from plurivox.results.text import BARS
+from plurivox.results.text import BARS, number_cell
 from plurivox.results.wording import counted, protected, withheld_note
 
 ACCENT = "cyan"
@@ -35,6 +35,7 @@ def show_description(found: Description, out: Console, *, ids: bool = False, siz
         (f"Scale, {len(found.points)} points from low to high", _scale(found)),
         ("Raters", _axes(found, ids=ids)),
         *(_crossings(found) if sizes else ()),
+        ("Panel against population", _panel(found)),
     ):
         if block is not None:
             out.print()
@@ -43,6 +44,23 @@ def show_description(found: Description, out: Console, *, ids: bool = False, siz
     out.print()
     for line in _remarks(found):
         out.print(Text(f"• {line}"))
+
+
+def _panel(found: Description) -> Table | None:
+    """Return the shares of panel and population, and what a rater of each group weighs."""
+    if found.panel is None:
+        return None
+    table = plain_table("attribute", "value", "raters", "panel", "population", "weighted", "weight of each")
+    for cell in found.panel.cells:
+        shares = (number_cell(one and 100 * one, ".1f") for one in (
+            cell.panel_share, cell.population_share, cell.weighted_share
+        ))  # fmt: skip
+        table.add_row(
+            Text(cell.attribute), Text(cell.value), number_cell(cell.n_raters, ",.0f"),
+            *(share if share == "–" else f"{share} %" for share in shares), number_cell(cell.mean_weight, ".2f"),
+        )  # fmt: skip
+    table.columns[1].justify = "left"
+    return table
 
 
 def _headline(found: Description) -> Text:

@@ -28,6 +28,9 @@ def simulate(
     ratings_per_item: Annotated[
         Text, option("Instead: so many raters drawn for each item; with 2:20, from 2 to 20.", "N|LOW:HIGH")
     ] = None,
+    rated: Annotated[
+        int | None, option("How many of the items people rate; models answer the others alone.", min=1)
+    ] = None,
     attribute: Annotated[Texts, option("Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable.", "SPEC")] = None,
     missing_attributes: Annotated[float, option("Fraction of attribute values left blank.")] = 0.0,
     repeated: Annotated[
@@ -115,8 +118,8 @@ def simulate(
         given["predictors"] = tuple(map(_predictor, predictor or ()))
     made = make(
         n_items=items, n_raters=raters, scale=scale, missing=missing,
-        ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, repeated=repeated,
-        rater_sd=rater_sd, noise_sd=noise_sd, trained=trained, seed=seed, **given,
+        ratings_per_item=_per_item(ratings_per_item), n_rated=rated, missing_attributes=missing_attributes,
+        repeated=repeated, rater_sd=rater_sd, noise_sd=noise_sd, trained=trained, seed=seed, **given,
     )  # fmt: skip
     for path in write_study(made, folder, force=force):
         put(path)

@@ -63,6 +63,26 @@ def counts_of(ratings: Ratings, axis: Axis | None = None, start: int = 0, stop: 
     return np.concatenate(found) if found else np.zeros((0, n_groups, n_points), dtype=np.int64)
 
 
+def weighted_counts_of(
+    ratings: Ratings, axis: Axis | None = None, start: int = 0, stop: int | None = None
+) -> NDArray[np.float64]:
+    """Return what :func:`counts_of` does, each rater counted as often as their weight: Σw by item, group and point."""
+    if ratings.weights is None:
+        return counts_of(ratings, axis, start, stop).astype(float)
+    n_points, n_groups = len(ratings.scale), 1 if axis is None else len(axis)
+    codes = np.zeros(ratings.n_raters, np.int32) if axis is None else axis.codes
+    stop = ratings.n_items if stop is None else stop
+    found = [
+        weighted_counts(
+            part, codes, n_groups, n_points, ratings.weights, max(start - part.first, 0),
+            min(stop - part.first, part.n_items),
+        )[0]
+        for part in ratings.parts()
+        if part.first < stop and part.first + part.n_items > start
+    ]  # fmt: skip
+    return np.concatenate(found) if found else np.zeros((0, n_groups, n_points))
+
+
 def blocks(n_items: int) -> Iterator[tuple[int, int]]:
     """Yield where blocks of items begin and end; one, if there is no item."""
     for start in range(0, max(n_items, 1), BLOCK):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,15 @@ class Grouping:
     everyone, bounds
         All raters, stratum by stratum, -1 − r for those that a permutation does not shuffle, and where each stratum
         starts. A draw puts all of them into one random order, so that all axes of a call share their shuffles.
+    weights
+        The weight of each rater; empty if all count alike.
     """
 
     codes: NDArray[np.int32]
     n_groups: int
     everyone: NDArray[np.int64]
     bounds: NDArray[np.int64]
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def of(
@@ -61,7 +64,8 @@ class Grouping:
         order = np.argsort(own, kind="stable")
         starts = np.flatnonzero(np.diff(own[order])) + 1
         bounds = np.concatenate(([0], starts, [len(order)])).astype(np.int64)
-        return cls(codes, n_groups, np.where(chosen[order], order, -1 - order).astype(np.int64), bounds)
+        everyone = np.where(chosen[order], order, -1 - order).astype(np.int64)
+        return cls(codes, n_groups, everyone, bounds, np.zeros(0) if ratings.weights is None else ratings.weights)
 
     @classmethod
     def together(cls, ratings: Ratings) -> Grouping:
@@ -142,6 +146,27 @@ class Grouping:
         made = np.tile(self.codes, (draws.total, 1))
         for row, number in zip(made, range(draws.first, draws.last), strict=True):
             permute(self.codes, self.everyone, self.bounds, np.uint64(draws.seed), number, row)
+        return made
+
+    def rater_weights(self, draws: Draws) -> NDArray[Any]:
+        """Return the weight of each rater under each draw, draws × raters; draws × 0 where each counts once.
+
+        A shuffle gives a rater another's group and with it their weight, which is a function of what they are. Raters
+        who are drawn or left out keep theirs, as often as they are drawn.
+        """
+        drawn = draws.rater_weights(self.codes)
+        if not len(self.weights):
+            return drawn
+        if draws.kind == "permuted":
+            return _kept(self, draws, "weights", lambda: self._moved(draws))
+        return self.weights * drawn if drawn.shape[1] else np.tile(self.weights, (draws.total, 1))
+
+    def _moved(self, draws: Draws) -> NDArray[np.float64]:
+        from plurivox.kernels.shuffling import permute
+
+        made = np.tile(self.weights, (draws.total, 1))
+        for row, number in zip(made, range(draws.first, draws.last), strict=True):
+            permute(self.weights, self.everyone, self.bounds, np.uint64(draws.seed), number, row)
         return made
 
     def _subsampled(self, draws: Draws) -> NDArray[np.int32]:

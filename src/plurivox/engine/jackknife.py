@@ -38,6 +38,7 @@ SCALES = ("plain", "fisher", "inverse", "complement", "logit")
 """On which scale an interval is symmetric: the value's own, artanh x, 1/x, 1/(1 − x), or log(x/(1 − x))."""
 
 
+_NONE = 1e-12  # differences up to this are rounding
 _AT_ONCE = 1 << 16
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
 
@@ -159,6 +160,27 @@ class LeftOut(NamedTuple):
     def interval(self, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
         """Return the interval of each value; see :func:`interval`."""
         return interval(self, scales, ranges, level)
+
+    def p_value(self) -> Values:
+        """Return p of each value, two-sided, that it is 0; by the t of :func:`interval` on its plain scale.
+
+        Values that no unit changes are certain: p is 0, or 1 if the value is 0.
+
+        Examples
+        --------
+        The mean of 1, 2 and 6 is 3/√(7/3) = 1.964 standard errors from 0.
+
+        >>> left = LeftOut(np.array([[3.0]]), (np.array([4.0, 3.5, 1.5]).reshape(3, 1, 1),))
+        >>> left.p_value().round(4).tolist()
+        [[0.1885]]
+        """
+        from scipy.special import stdtr
+
+        variance, freedom, _ = _variance(self)
+        size = np.abs(self.observed)
+        certain = variance <= _NONE**2
+        p = 2 * stdtr(freedom, -size / np.sqrt(np.where(certain, 1.0, variance)))
+        return np.where(certain, np.where(size > _NONE, 0.0, 1.0), p) + 0.0 * self.observed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

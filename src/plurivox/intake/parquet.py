@@ -11,6 +11,7 @@ import base64
 import hashlib
 import io
 import json
+import warnings
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import FilePath, check_fields, checked, shown
-from plurivox.errors import FileError
+from plurivox.errors import FileError, UnweightedWarning
 from plurivox.files import writing
 from plurivox.intake.again import Again, first_and_again
 from plurivox.intake.check import Intake
@@ -51,8 +52,10 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
         What to write.
     path
         The file; it is replaced only once the new one is complete. The file that the ratings were read from is
-        refused.
+        refused. Weights are not written: weight the ratings again when they are read.
     """
+    if ratings.weights is not None:
+        warnings.warn(UnweightedWarning("weights are not written: give the population again"), stacklevel=3)
     intake = ratings.intake
     described = {
         "version": VERSION if intake.time_unit or intake.recoded or ratings.again is not None else 1,

@@ -250,11 +250,11 @@ def _add_items(  # noqa: C901
             vectors[g, OWN, c] += given[g, c] - unshared[g, c]
             vectors[g, REST, c] += opposite[g, c]
     for g in range(len(matrices)):
-        _mirror(matrices[g, COINCIDENCES], vectors[g, MARGINALS])
+        mirror(matrices[g, COINCIDENCES], vectors[g, MARGINALS])
 
 
 @compiled
-def _mirror(coincidences, marginals):
+def mirror(coincidences, marginals):
     """Fill in the half below the diagonal, and the diagonal, which makes rows add up to the counts.
 
     No distance weighs the diagonal.
@@ -437,7 +437,7 @@ def _fill_matrices(pairs, vectors, matrices):
             matrices[CROSSINGS, c, k] += pairs[1, pair].sum() / 2
             matrices[CROSSINGS, k, c] = matrices[CROSSINGS, c, k]
             pair += 1
-    _mirror(matrices[COINCIDENCES], vectors[MARGINALS])
+    mirror(matrices[COINCIDENCES], vectors[MARGINALS])
 
 
 @compiled

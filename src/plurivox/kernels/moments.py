@@ -186,6 +186,14 @@ def weighted_moments(offsets, raters, y, group_of, rater_weights, item_weights, 
 
 
 @compiled
+def shuffled_moments(offsets, raters, y, labels, rater_weights, sums):
+    """Fill ``sums[p]`` where raters have weights, with the groups and weights of permutation ``p``."""
+    none = np.zeros(0, np.int32)
+    for p in range(len(sums)):
+        _add_weighted(offsets, raters, y, labels[p], rater_weights[p], none, sums[p])
+
+
+@compiled
 def _add_weighted(offsets, raters, y, group_of, rater_weights, item_weights, sums):
     """Add all items, each as often as its weight; empty weights mean 1.
 

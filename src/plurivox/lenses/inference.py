@@ -357,13 +357,15 @@ class Inference:
         notes: Sequence[Mapping[str, str]],
         interval: Interval | None = None,
         tested: Shuffled | None = None,
+        unweighted: Values | None = None,
     ) -> list[Row]:
         """Return a row for each group and statistic, with all that belongs to it.
 
         Parameters
         ----------
         columns
-            Which statistics, and where each stands in values and interval, which are groups × statistics.
+            Which statistics, and where each stands in values, interval and unweighted values, which are groups ×
+            statistics.
         sizes, notes
             Of each group, notes by statistic.
         """
@@ -375,6 +377,7 @@ class Inference:
                     ci_high=None if interval is None else float(interval.high[g, at]),
                     n_raters=sizes[g][0], n_items=sizes[g][1], n_ratings=sizes[g][2],
                     note=notes[g].get(name, ""), subset=self.subset,
+                    unweighted=None if unweighted is None else float(unweighted[g, at]),
                 ).with_undefined(
                     0.0 if interval is None else float(interval.n_undefined[g, at]),
                     "values without an item or rater" if self.asked.interval == "jackknife" else "bootstrap draws",
@@ -387,12 +390,14 @@ class Inference:
 
     def contrast(
         self, pair: Pair, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
-        tested: Shuffled, kind: str = "contrast",
+        tested: Shuffled, kind: str = "contrast", unweighted: Values | None = None,
     ) -> list[Row]:  # fmt: skip
         """Return the difference of two groups, which was tested."""
         values = tested.observed
         undefined = {name: "undefined in one of the two" for at, name in columns if np.isnan(values[0, at])}
-        return self.rows(kind, pair.axis.name, (pair.label,), columns, values, [sizes], [undefined], interval, tested)
+        return self.rows(
+            kind, pair.axis.name, (pair.label,), columns, values, [sizes], [undefined], interval, tested, unweighted
+        )
 
     def _row(self, row: Row, g: int, tested: Shuffled | None) -> Row:
         """Return a row with its test."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from plurivox.lenses.record import Input, Option
 
 REFERENCE = Input(
@@ -50,6 +52,8 @@ ANSWERS = Input(
         Option(name="answer", help="Column with the answer.", metavar="COLUMN"),
     ),
 )  # fmt: skip
+ITEM_ANSWERS = replace(ANSWERS, load="plurivox.cli.inputs:item_answers")
+"""The same with what the table of items tells of items that nobody rated."""
 TRAIN = Input(
     name="train",
     load="plurivox.cli.inputs:train",

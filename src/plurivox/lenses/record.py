@@ -13,6 +13,9 @@ from typing import Any
 
 from plurivox.settings import Settings
 
+NOT_MET = 4
+"""How a command ends whose result does not hold what was required of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
@@ -145,6 +148,9 @@ class Lens:
         Prints a result on a console, where tables, notes and findings are not enough.
     chart
         From a result to the chart that ``--chart FILE`` draws; without it there is no such option.
+    gate
+        From a result to a sentence for everything that was required and does not hold; then the command says so, and
+        ends with :data:`NOT_MET`.
     written
         What the command writes besides, where ``-o`` names a file.
     instead
@@ -181,6 +187,7 @@ class Lens:
     legend: str | None = None
     show: str = ""
     chart: str = ""
+    gate: str = ""
     written: Written | None = None
     instead: Instead | None = None
     section: str = ""

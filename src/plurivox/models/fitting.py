@@ -21,6 +21,7 @@ from plurivox.models.records import Settings, Training, plain
 from plurivox.models.training import SMOOTHING, Part, Progress, Run, constant_loss, repeatable, train
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
+from plurivox.settings import counting_alike
 
 NO_BETTER = (
     "its loss of items held out is no lower than that of the same prediction for all, so the texts helped nothing"
@@ -93,6 +94,7 @@ sample_items, sample_ratings
     settings = Settings(*numbers, device=str(device), **more)  # type: ignore[misc]
     settings.check()
     kind = kind_named(model, settings.sigma)
+    ratings = counting_alike(ratings, "fit")
     refuse_names(ratings.scale)
     where = _device(settings.device)
     columns = (context,) if isinstance(context, str) else tuple(context or ())

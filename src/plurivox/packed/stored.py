@@ -171,6 +171,8 @@ class PackedRatings(Ratings):
 
     def __init__(self, stored: PackedParts, **known: Any) -> None:
         values = {
+            "weights": None,
+            "panel": None,
             **known,
             "multiplicity": None,
             "times": None,
@@ -240,7 +242,9 @@ class PackedRatings(Ratings):
 
     def with_known(self, **known: Any) -> Ratings:
         """Return the same ratings with another scale of as many points, other attributes or another intake."""
-        same = {name: getattr(self, name) for name in ("scale", "items", "raters", "intake", "offsets")}
+        same = {
+            name: getattr(self, name) for name in ("scale", "items", "raters", "intake", "offsets", "weights", "panel")
+        }
         return PackedRatings(self._stored, **{**same, **known})
 
     def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
@@ -256,7 +260,7 @@ class PackedRatings(Ratings):
             scores.append(part.scores[keep])
         return Ratings(
             self.scale, self.items, self.raters, np.concatenate(item_codes), np.concatenate(rater_codes),
-            np.concatenate(scores), None, self.intake,
+            np.concatenate(scores), None, self.intake, weights=self.weights, panel=self.panel,
         )  # fmt: skip
 
     def _no_scores(self) -> Any:

@@ -74,19 +74,28 @@ def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
 
 def twice(placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any]) -> Any:
     """Draw two values of each row, one above the other, upon layers; names tell the columns and their words."""
+    return each_value(placed, rows, names, x, layers, color=COLOURS[1::-1], shape=("square", "circle"))
+
+
+def each_value(
+    placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any],
+    **ranges: Sequence[Any],
+) -> Any:  # fmt: skip
+    """Draw several values of each row beneath each other, upon layers; ranges are of colours and shapes."""
     alt = load_altair()
     words = list(names.values())
     legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(words))
-    scales = looks("when", words, legend, color=COLOURS[1::-1], shape=("square", "circle"))
+    scales = looks("when", words, legend, **ranges)
     for at, (name, meaning) in enumerate(names.items()):
-        layers = layers + _dots(placed, rows, name, meaning, x, scales, 4 * (2 * at - 1))
-    return alt.layer(*layers).properties(width=rows.plot_width(), height=alt.Step(STEP + 6), name="twice")
+        layers = layers + _dots(placed, rows, name, meaning, x, scales, 4 * (2 * at + 1 - len(names)))
+    height = alt.Step(STEP + 8 * len(names) - 10)
+    return alt.layer(*layers).properties(width=rows.plot_width(), height=height, name="twice")
 
 
 def _dots(
     placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Callable[[str], Any], scales: dict[str, Any], down: int
 ) -> list[Any]:
-    """Return one of two dots of each row with its interval, so many pixels below the middle."""
+    """Return one of the dots of each row with its interval, so many pixels below the middle."""
     alt = load_altair()
     base = alt.Chart(inline(placed.with_columns(when=pl.lit(words)))).encode(y=rows.y(), color=scales["color"])
     told = tips("group", "axis", name, f"{name} low", f"{name} high", "raters", names={name: words})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from plurivox.arguments import FilePath, checked
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.pool import processors
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
+from plurivox.errors import InputError, UnweightedWarning
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.plots.converting import ahead
@@ -113,6 +114,8 @@ def make_report(
     return report_of(brief_of(Study(ratings, inputs, how), asked, command, _digests(ratings, files or {})))
 
 
+LENSES_OF = {"answers": 2, "predictions": 1}
+"""How many lenses make claims about each input: alignment and the judge card; soft scores."""
 MOST_WITH_INTERVALS = 300
 """Groups up to which a report has their intervals without being told to."""
 
@@ -121,11 +124,13 @@ def brief_of(
     found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
 ) -> Brief:  # fmt: skip
     """Return what a report of a study is to show; raise at once, not after minutes, if there can be none."""
-    n_lenses = asked.n_lenses + len({"answers", "predictions"} & found.inputs.keys())
+    n_lenses = asked.n_lenses + sum(n for name, n in LENSES_OF.items() if name in found.inputs)
     asked = asked.replace(n_lenses=n_lenses * asked.looks)
     axes = tuple(one for one in asked.by if "rater" not in one)
     few_points(found.ratings.scale, "a report")  # some of its lenses and charts take no more
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
+    if found.ratings.panel is not None:
+        remarks.append(found.ratings.panel.summary(asked.min_group_size).sentence)
     if asked.looks > 1:
         remarks.append(
             f"This is one of {asked.looks} planned looks at a study that grows: headlines are corrected for all of "
@@ -156,7 +161,8 @@ def ahead_of(study: Study) -> AbstractContextManager[None]:
 def report_of(brief: Brief, shown: Sequence[Section] | None = None) -> Report:
     """Show what a study says, in these sections or in all."""
     if shown is None:
-        with ahead_of(brief.study):
+        with ahead_of(brief.study), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnweightedWarning)  # the study's section says what is not weighted
             shown = [section for show in sections() if (section := show(brief)) is not None]
     findings = top_findings(shown, brief.asked.looks)
     groups = {(axis.name, group.name) for axis in brief.ask("overview").description.axes for group in axis.groups}
@@ -216,7 +222,9 @@ def _digests(ratings: Ratings, files: Mapping[str, str | os.PathLike[str]]) -> d
     if found:
         return found
     whole = hashlib.sha256()
-    arrays: list[Any] = [ratings.item_codes, ratings.rater_codes, ratings.scores, ratings.multiplicity]
+    arrays: list[Any] = [
+        ratings.item_codes, ratings.rater_codes, ratings.scores, ratings.multiplicity, ratings.weights,
+    ]  # fmt: skip
     for array in arrays:
         if array is not None:
             whole.update(np.ascontiguousarray(array).tobytes())

@@ -18,7 +18,7 @@ from plurivox.statistics.registry import LABELS
 WIDE, HALF, NARROW = 950, 450, 340
 """How wide charts are in pixels: on a page as wide as it gets, two beside each other there, and on a phone."""
 MOST_UNDEFINED = 5
-OF_MODELS = ("alignment", "soft scores")
+OF_MODELS = ("alignment", "estimate", "judge", "soft scores")
 """Results whose claims are about models, not about differences between groups of raters."""
 
 
@@ -64,6 +64,7 @@ def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
     columns = frame.select(
         "axis", "group", *more, pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
+        **({"unweighted": "unweighted"} if "unweighted" in frame.columns else {}),
     )  # fmt: skip
     return columns.rename({"p_corrected": "p corrected"})
 

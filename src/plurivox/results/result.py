@@ -38,7 +38,8 @@ class Row:
 
     ``other`` is the second group of a pair, ``model`` who predicted or answered, ``prompt`` what it was asked with.
     ``n_permutations`` counts the shuffles behind a p-value; ``claim`` says that a difference stands: it is tested
-    against the right null, survives correction, and more shuffles would not change that.
+    against the right null, survives correction, and more shuffles would not change that. ``unweighted`` is the value
+    where all raters count alike, None unless they have weights.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Row:
     prompt: str = ""
     n_permutations: int | None = None
     claim: bool | None = None
+    unweighted: float | None = None
 
     def with_interval(self, low: float, high: float, undefined: float = 0.0) -> Row:
         """Return the row with a 95 % interval; many undefined draws are noted."""
@@ -105,14 +107,16 @@ class Row:
         return replace(self, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
+        """Return the fields by name; the unweighted value only where raters have weights."""
+        found = asdict(self)
+        return {name: value for name, value in found.items() if name != "unweighted" or value is not None}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Row:
         """Undo :meth:`as_dict` after JSON."""
         numbers = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "null_median")
-        return cls(**{**data, **{name: loose(data[name]) for name in numbers}})
+        beside = {"unweighted": loose(data["unweighted"])} if "unweighted" in data else {}
+        return cls(**{**data, **{name: loose(data[name]) for name in numbers}, **beside})
 
     @property
     def survives(self) -> bool:
@@ -384,9 +388,13 @@ def told(texts: Iterable[str], weight: float = 1.5) -> list[Statement]:
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
-    """Return rows as a frame."""
-    cells = [tuple(getattr(row, name) for name in _SCHEMA) for row in rows]
-    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+    """Return rows as a frame, with a column of unweighted values behind the others if raters have weights."""
+    known = list(rows)
+    schema: dict[str, Any] = dict(_SCHEMA)
+    if any(row.unweighted is not None for row in known):
+        schema["unweighted"] = pl.Float64
+    cells = [tuple(getattr(row, name) for name in schema) for row in known]
+    return pl.DataFrame(cells, schema=schema, orient="row")
 
 
 def p_text(p: float) -> str:

@@ -16,7 +16,7 @@ It uses the standard library, :mod:`plurivox.errors` and, when a question is ask
 
 from plurivox.settings import shared
 from plurivox.settings.record import Settings, Spec, setting
-from plurivox.settings.signature import Asked, keywords
+from plurivox.settings.signature import Asked, counting_alike, keywords
 from plurivox.settings.values import Axes, Frozen
 
-__all__ = ["Asked", "Axes", "Frozen", "Settings", "Spec", "keywords", "setting", "shared"]
+__all__ = ["Asked", "Axes", "Frozen", "Settings", "Spec", "counting_alike", "keywords", "setting", "shared"]

@@ -215,6 +215,20 @@ level = _shared(
 )  # fmt: skip
 """How far apart points are: ``level: Any``, a name or a matrix, which is checked with the scale."""
 
+
+def _tolerance(value: float) -> None:
+    if not 0 <= value < 0.5:
+        raise ValueError("Give a number from 0 to below 0.5, such as 0.1.")
+
+
+tolerance = _shared(
+    0.1, "How much more often a human may win and a model still stand in: .1 crowd, .15 skilled, .2 experts.",
+    check=_tolerance,
+    doc="How much more often than a model a human may be the closer one to the others, and the model still stand "
+    "in (ε): .1 where humans are crowd workers, .15 where they are skilled, .2 where they are experts.",
+)  # fmt: skip
+"""How much more often a human may win: ``tolerance: float``."""
+
 group_score = _shared(
     "plurality", "A group's score of an item: plurality, median or mean.", metavar="WHAT", choices=GROUP_SCORES,
     doc='What a group\'s score of an item is: its most frequent point (``"plurality"``), its ``"median"``, or the '

@@ -6,12 +6,14 @@ import functools
 import inspect
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from inspect import Parameter, Signature
 from typing import Any, Protocol, TypeVar
 
 from plurivox.arguments import check_given, kinds_of
+from plurivox.errors import UnweightedWarning
 from plurivox.settings.record import Settings
 
 R = TypeVar("R")
@@ -33,12 +35,16 @@ class Asked(Protocol[R]):
     """The class of the record that its keywords make."""
     run: Callable[..., R]
     """The function behind it, which takes the record as ``settings`` and how to work as ``how``."""
+    weights: bool
+    """Whether it counts raters by their weights."""
 
     def __call__(self, *args: Any, **given: Any) -> R:
         """Ask with keywords."""
 
 
-def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> Callable[[Callable[..., R]], Asked[R]]:
+def keywords(
+    settings: type[Settings], positional: Sequence[str] = ("by",), *, weights: bool = False
+) -> Callable[[Callable[..., R]], Asked[R]]:
     """Make a public function with one keyword per setting of a function that takes them as one record.
 
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
@@ -46,6 +52,9 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
     ``positional``, and keyword-only all other settings, keyword-only inputs, ``threads``, ``executor`` and
     ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
     inputs other than ratings must be described by hand.
+
+    ``weights`` says that the function counts raters by ``ratings.weights``. One that does not is given ratings without
+    any, and a warning says so: nobody ignores weights in silence.
 
     Examples
     --------
@@ -80,6 +89,8 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
             check_given(values, kinds_of(run))
             record = settings(**asked)
             _of_enough_raters(values.get("ratings"), record)
+            if not weights and "ratings" in values:
+                values["ratings"] = counting_alike(values["ratings"], run.__name__)
             with answering(values.get("ratings")):
                 return run(**values, settings=record, how=Running.given(**how))
 
@@ -88,13 +99,14 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
         public.__annotations__["return"] = signature.return_annotation
         public.__doc__ = _documentation(run, signature, settings)
         public.settings = settings  # type: ignore[attr-defined]
-        public.run = _checked(run)  # type: ignore[attr-defined]
+        public.run = _checked(run, weights=weights)  # type: ignore[attr-defined]
+        public.weights = weights  # type: ignore[attr-defined]
         return public  # type: ignore[return-value]
 
     return decorate
 
 
-def _checked(run: Callable[..., R]) -> Callable[..., R]:
+def _checked(run: Callable[..., R], *, weights: bool) -> Callable[..., R]:
     """Return the function behind a public one, which refuses what that refuses."""
 
     @functools.wraps(run)
@@ -102,10 +114,19 @@ def _checked(run: Callable[..., R]) -> Callable[..., R]:
         from plurivox.engine.resuming import answering
 
         _of_enough_raters(ratings, settings)
+        ratings = ratings if weights else counting_alike(ratings, run.__name__)
         with answering(ratings):
             return run(ratings, *args, settings=settings, **given)
 
     return checked
+
+
+def counting_alike(ratings: Any, what: str) -> Any:
+    """Return ratings whose raters count alike for a question that does not know weights, and say so if they did not."""
+    if getattr(ratings, "weights", None) is None:
+        return ratings
+    warnings.warn(UnweightedWarning(f"{what} does not use the weights: every rater counts alike"), stacklevel=3)
+    return ratings.unweighted()
 
 
 def _of_enough_raters(ratings: Any, settings: Settings) -> None:

@@ -191,6 +191,7 @@ def simulate(
     cut_reach: float = 1.5,
     missing: float = 0.0,
     ratings_per_item: int | tuple[int, int] | None = None,
+    n_rated: int | None = None,
     missing_attributes: float = 0.0,
     repeated: float = 0.0,
     trained: int = 30,
@@ -224,6 +225,9 @@ def simulate(
     missing, ratings_per_item
         The fraction of (item, rater) pairs left out at random, or the number of raters drawn for each item;
         with ``(2, 20)`` that number is itself drawn for each item, evenly from 2 to 20.
+    n_rated
+        How many of the items people rate, the first of them; the others are answered by models and trained raters
+        alone. All by default.
     missing_attributes
         The fraction of attribute values that are null. They still act on the ratings.
     repeated
@@ -252,6 +256,8 @@ def simulate(
     scale = as_scale(scale)
     scale = scale if scale.poles else scale.with_poles(POLES)  # what was simulated is how unsafe items are
     settings: dict[str, Any] = _plain(locals())  # first, so that no argument can be forgotten
+    if n_rated is None:
+        del settings["n_rated"]  # studies without it are described as they were before there was any
     check_numbers(settings)
     check_trained(trained_mean, trained_sd, trained_range)
     check_population(attributes, violations, styles, style_options or {}, effects, models)
@@ -284,6 +290,9 @@ def simulate(
         rater, item = np.append(rater, rater[chosen]), np.append(item, item[chosen])
         positions = np.append(positions, more.astype(scale.dtype))
 
+    if n_rated is not None:
+        kept = item < n_rated
+        rater, item, positions, times = rater[kept], item[kept], positions[kept], None if times is None else times[kept]
     rater_ids = _ids("rater", n_raters)
     everywhere = np.array([effect.bias if effect.violation is None else 0.0 for effect in effects])
     truth_raters = {"rater": rater_ids, "bias": bias, "style": habits, "group_bias": everywhere @ members}

@@ -256,6 +256,8 @@ def check_numbers(given: Mapping[str, Any]) -> None:
         _require_spread(name, given[name])
     if given["ratings_per_item"] is not None:
         _check_per_item(given["ratings_per_item"], given["n_raters"], given["missing"])
+    if "n_rated" in given:
+        _require_count("n_rated", given["n_rated"], 1, given["n_items"])
     _check_sizes(given)
 
 

@@ -79,7 +79,8 @@ class Statistic:
         In cohesion: ``"tested"`` with raters shuffled and resampled, or so only if ``"asked"`` for, ``"beside"`` alpha,
         resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
         without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
-        ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``.
+        ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``,
+        in estimates ``"estimated"``, on a judge card ``"judged"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -125,6 +126,8 @@ class Statistic:
     column: str = ""
     role: Literal[
         "tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", "scored", "distance",
+        "estimated",
+        "judged",
         "",
     ] = ""  # fmt: skip
     order: int = 1000

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from plurivox.statistics import (
     alignment_records,
     cohesion,
+    estimate_records,
+    judge_records,
     psychometrics_records,
     responsiveness_records,
     soft_records,
@@ -54,6 +56,8 @@ def refresh() -> None:
         *psychometrics_records.RECORDS,
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
+        *estimate_records.RECORDS,
+        *judge_records.RECORDS,
         *variation_records.RECORDS,
     )
     STATISTICS.clear()

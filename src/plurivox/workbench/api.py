@@ -14,13 +14,13 @@ from starlette.routing import Route
 
 from plurivox.errors import InputError, SelectionError
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import lens_of
-from plurivox.workbench.exploring import run_of
-from plurivox.workbench.making import problem_in_words
+from plurivox.workbench.linking import open_packed
+from plurivox.workbench.making import lens_named, problem_in_words
 from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import DONE, ROLES, Run, StudyRecord
+from plurivox.workbench.records import DONE, PLACES, Run, StudyRecord
+from plurivox.workbench.runs import run_of
 
 PATIENCE = 2.0
 """Seconds that a question waits for its answer, before it is told to ask again."""
@@ -90,13 +90,23 @@ async def studies(request: Request) -> Response:
 
 async def add_study(request: Request) -> Response:
     """Add a study."""
-    bench, given = bench_of(request), await body_of(request, "name", "simulated")
-    name, simulated = given.get("name", "A study"), given.get("simulated", False)
+    bench, given = bench_of(request), await body_of(request, "name", "simulated", "packed")
+    name, simulated, packed = given.get("name", "A study"), given.get("simulated", False), given.get("packed")
     _check_name(name)
+    if packed is not None:
+        _check_packed(packed, simulated)
+        bench.check_local()
+        found = await asyncio.to_thread(open_packed, bench.store, packed)
+        return JSONResponse(shown_study(bench.store.study(found)), 201)
     if not isinstance(simulated, bool):
         raise InputError("simulated is neither true nor false", hint="Send true for the simulated study.")
     found = await bench.simulated() if simulated else bench.store.add_study(name)
     return JSONResponse(shown_study(bench.store.study(found)), 201)
+
+
+def _check_packed(packed: Any, simulated: Any) -> None:
+    if not isinstance(packed, str) or not packed.strip() or not packed.isprintable() or simulated is not False:
+        raise InputError("this is not a packed study", hint="Send the path of the folder that plurivox pack made.")
 
 
 def _check_name(name: Any) -> None:
@@ -148,8 +158,8 @@ async def put_file(request: Request) -> Response:
 
 def _role(request: Request) -> str:
     role: str = request.path_params["role"]
-    if role not in ROLES:
-        raise SelectionError(f"a study has no file {role!r}", hint=f"It has: {', '.join(ROLES)}.")
+    if role not in PLACES:
+        raise SelectionError(f"a study has no file {role!r}", hint=f"It has: {', '.join(PLACES)}.")
     return role
 
 
@@ -189,7 +199,7 @@ async def cancel_run(request: Request) -> Response:
 
 async def question(request: Request) -> Response:
     """Ask one lens."""
-    lens, study_of_it = lens_of(request.path_params["lens"]), study_of(request)
+    lens, study_of_it = lens_named(request.path_params["lens"]), study_of(request)
     takes_item = any(one.name == "item" for one in lens.inputs)
     given = await body_of(request, "settings", *(("item",) if takes_item else ()))
     settings = given.get("settings", {})
@@ -202,7 +212,7 @@ async def question(request: Request) -> Response:
     if lacking:
         raise InputError(f"this needs {' and '.join(lacking)}", hint="Add the file first.")
     record = lens.settings.from_dict(settings)
-    question = {"lens": lens.name, "settings": record.as_dict(), "given": {"item": given["item"]} if takes_item else {}}
+    question = bench_of(request).question(study_of_it, lens, record, given["item"] if takes_item else "")
     return await asked(request, "question", question)
 
 

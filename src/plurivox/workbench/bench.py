@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from plurivox import __version__
-from plurivox.errors import SelectionError
+from plurivox.errors import InputError, SelectionError
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
+from plurivox.settings import Settings
 from plurivox.workbench.commands import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
-from plurivox.workbench.store import Run, Store, StudyRecord
+from plurivox.workbench.records import Run, StudyRecord
+from plurivox.workbench.store import Store
 from plurivox.workbench.watcher import Watcher
 
 REPORT = ("reference", "predictions", "answers")
@@ -36,6 +38,13 @@ class Bench:
     watcher: Watcher
     key: str
     max_upload: int
+    local: bool = True
+
+    def check_local(self) -> None:
+        """Raise if others than who sits at this machine may be asking: they name no folders of it."""
+        if not self.local:
+            hint = "Name the folder when you start the server: plurivox serve study.pvx."
+            raise InputError("folders are not opened from another machine", hint=hint)
 
     def commands(self, study: StudyRecord, asked: Mapping[str, Any], lens: Lens | None = None,
                  given: Mapping[str, str] | None = None) -> dict[str, str]:  # fmt: skip
@@ -43,17 +52,19 @@ class Bench:
         files, reading = shown_names(study.files), ReadingSettings.from_dict(study.reading)
         if "ratings" not in files:
             return {"command": "", "python": ""}
+        beside = ((self.look(study) or {}).get("beside") or {}).values()
+        before = [place for one in beside if one for place in one.get("before", ())]
         if lens is None:
             settings = asked_of(ReportSettings, asked, reading)
             return {
                 "command": report_command(reading, settings, files),
-                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, "")),
+                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), before),
             }
         record = asked_of(lens.settings, asked, reading)
         inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
         return {
             "command": lens_command(lens, reading, record, files, inputs),
-            "python": python_lines(reading, record, files, lens.name, inputs),
+            "python": python_lines(reading, record, files, lens.name, inputs, before),
         }
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:
@@ -65,6 +76,12 @@ class Bench:
         """Have every analysis run; of a study that is watched this is a look, and corrected for those planned."""
         looks = self.watcher.watches.look(study.id)
         return self.jobs.ask(study, "run", {**asked, "looks": looks} if looks > 1 else asked, again=True)
+
+    def question(self, study: StudyRecord, lens: Lens, settings: Settings, item: str = "") -> dict[str, Any]:
+        """Return a question to one lens; of a study that is watched, nothing in its answer is certain by itself."""
+        watch = self.watcher.watches.of(study.id)
+        looks = {"looks": watch.planned} if watch is not None and watch.counted and watch.planned > 1 else {}
+        return {"lens": lens.name, "settings": settings.as_dict(), "given": {"item": item} if item else {}, **looks}
 
     async def forget(self, study: str) -> None:
         """Delete a study, its files and all that is going on about it."""
@@ -99,25 +116,17 @@ class Bench:
             await asyncio.to_thread(lambda: write_study(simulate(seed=0, **DEMO), folder, force=True))
             reading = {"scale": "0:4", "poles": "safe,unsafe", "reference_scale": "safe,unsafe"}
             asked = {"by": [["gender"], ["age"], ["ethnicity"]], "items_by": "violation"}
-            found = self.store.add_study("A simulated rating study", reading, asked)
-            for name, role in roles.items():
-                with self.store.adding(found, role, f"{name}.csv") as upload:
-                    upload.write((Path(folder) / f"{name}.csv").read_bytes())
-        return found
+            with self.store.beginning("A simulated rating study", reading, asked) as found:
+                for name, role in roles.items():
+                    with found.adding(role, f"{name}.csv") as upload:
+                        upload.write((Path(folder) / f"{name}.csv").read_bytes())
+        return found.id
 
 
 @functools.cache
 def single() -> tuple[Lens, ...]:
     """Return the lenses that can be asked on their own."""
     return tuple(lenses())
-
-
-def lens_of(name: str) -> Lens:
-    """Return a lens by its name."""
-    found = next((lens for lens in single() if lens.name == name), None)
-    if found is None:
-        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in single())}.")
-    return found
 
 
 def day(moment: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from plurivox.lenses.record import Lens
@@ -13,6 +13,7 @@ from plurivox.settings.record import Spec
 from plurivox.settings.shared import MIN_GROUP_SIZE
 from plurivox.settings.values import plain
 from plurivox.workbench.reading import COLUMN, CROWD, FILE, ReadingSettings, held_against, kept, keywords_of, source_of
+from plurivox.workbench.records import of_role, role_in
 
 _PLACED = ("predictions", "answers")
 """What lenses take as their second argument."""
@@ -104,7 +105,8 @@ def report_command(reading: ReadingSettings, asked: ReportSettings, files: Mappi
     line = ["plurivox", "report", source_of(reading, files), *reading_options(_unsaid(reading, asked), files)]
     line += [*_asking(asked), *reference_options(reading, files)]
     for role in _PLACED:
-        line += [f"--{role}", files[role]] if role in files else []
+        for file in of_role(role, files):
+            line += [f"--{role}", file]
     leave = ("n_lenses",)
     return shlex.join([*line, *options_of(asked, leave), "-o", "report.html"])
 
@@ -117,7 +119,8 @@ def lens_command(
     for source in lens.inputs:
         first = source.options[0]
         if first.argument:
-            line.append(given.get(source.name) or files.get(source.name, f"{source.name}.csv"))
+            known = [given[source.name]] if given.get(source.name) else of_role(source.name, files)
+            line += known or [f"{source.name}.csv"]
     line += [*reading_options(_unsaid(reading, asked), files), *_asking(asked)]
     if any(source.name == "reference" for source in lens.inputs):
         line += reference_options(reading, files)
@@ -130,11 +133,13 @@ def _unsaid(reading: ReadingSettings, asked: Settings) -> ReadingSettings:
 
 
 def python_lines(
-    reading: ReadingSettings, asked: Settings, files: Mapping[str, str], function: str, given: Mapping[str, str]
-) -> str:
-    """Return lines of Python that do the same."""
+    reading: ReadingSettings, asked: Settings, files: Mapping[str, str], function: str, given: Mapping[str, str],
+    before: Collection[str] = (),
+) -> str:  # fmt: skip
+    """Return lines of Python that do the same; ``before`` has what stands beside and is of the points before."""
     lines = ["import plurivox as pv", ""]
     lines.append(_call("ratings = pv.read_ratings", [repr(source_of(reading, files))], keywords_of(reading, files)))
+    lines[-1] += ".in_memory()" if reading.in_memory else ""
     recoded = _recoded(reading)
     if recoded:
         poles = f".with_poles({reading.poles!r})" if reading.poles else ""
@@ -146,7 +151,7 @@ def python_lines(
            if getattr(asked, name) != usual(spec) and name != "n_lenses"}  # fmt: skip
     if "by" in own:
         own["by"] = [one[0] if len(one) == 1 else tuple(one) for one in own["by"]]
-    lines += _inputs(reading, files, given, own)
+    lines += _inputs(reading, files, given, own, before)
     if function == "write_report":
         lines.append(_call("pv.write_report", ["'report.html'", "ratings"], own))
     else:
@@ -160,8 +165,9 @@ def given_arguments(given: Mapping[str, str]) -> list[str]:
 
 
 def _inputs(
-    reading: ReadingSettings, files: Mapping[str, str], given: Mapping[str, str], own: dict[str, Any]
-) -> list[str]:
+    reading: ReadingSettings, files: Mapping[str, str], given: Mapping[str, str], own: dict[str, Any],
+    before: Collection[str],
+) -> list[str]:  # fmt: skip
     """Return lines that read what stands beside the ratings, and name it in the call."""
     lines = []
     wanted = held_against(reading, files)
@@ -172,9 +178,22 @@ def _inputs(
         own["reference"] = wanted
     for role in _PLACED:
         if role in given and role in files:
-            lines.append(f"{role} = pv.read_{role}({files[role]!r}, ratings.scale)")
+            lines.append(f"{role} = {_read_beside(role, reading, files, before)}")
             own[role] = _Name(role)
     return lines
+
+
+def _read_beside(role: str, reading: ReadingSettings, files: Mapping[str, str], before: Collection[str]) -> str:
+    """Return what reads predictions or answers; those of the points before are recoded like the ratings."""
+    places = [place for place in files if role_in(place) == role]
+    if not any(place in before for place in places):
+        named = [files[place] for place in places]
+        return f"pv.read_{role}({(named if len(named) > 1 else named[0])!r}, ratings.scale)"
+    each = [
+        f"pv.read_{role}({files[place]!r}, points){_recoded(reading)}" if place in before
+        else f"pv.read_{role}({files[place]!r}, ratings.scale)" for place in places
+    ]  # fmt: skip
+    return each[0] if len(each) == 1 else f"pv.Predictions.together([{', '.join(each)}])"
 
 
 def _reference_lines(reading: ReadingSettings, file: str | None) -> list[str]:

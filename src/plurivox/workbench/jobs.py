@@ -14,22 +14,23 @@ import shutil
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from plurivox.errors import FileError
+from plurivox.workbench.keeping import DONE_FILE, prune, touch
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, Store, StudyRecord
+from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, StudyRecord
+from plurivox.workbench.store import Store
 
 AT_ONCE = 2
 """Processes that compute at the same time."""
 IDLE = 300.0
 """Seconds that a process waits for the next question about its study."""
 LONGEST_LINE = 1 << 20
-DONE_FILE = "done.json"
 ENDED = "ended"
 
 
@@ -108,6 +109,34 @@ class Listener:
                 return
 
 
+class Listeners:
+    """Everybody who waits, by what they wait for."""
+
+    def __init__(self) -> None:
+        self._every: dict[str, set[Listener]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._every))
+
+    @contextlib.contextmanager
+    def to(self, what: str) -> Iterator[Listener]:
+        """Yield somebody who hears what is told of something."""
+        listener = Listener()
+        every = self._every.setdefault(what, set())
+        every.add(listener)
+        try:
+            yield listener
+        finally:
+            every.discard(listener)
+            if not every:
+                self._every.pop(what, None)
+
+    def tell(self, what: str, name: str) -> None:
+        """Tell all who listen to something what changed."""
+        for listener in self._every.get(what, ()):
+            listener.tell(name)
+
+
 class Jobs:
     """Everything that is being worked out, or waits for its turn."""
 
@@ -117,7 +146,7 @@ class Jobs:
         self._waiting: deque[_Job] = deque()
         self._going: dict[str, _Job] = {}
         self._workers: list[_Worker] = []
-        self._listeners: dict[str, set[Listener]] = {}
+        self._listeners = Listeners()
         self._closed = False
 
     # Asking -----------------------------------------------------------------------------------------------------------
@@ -150,7 +179,8 @@ class Jobs:
         """Have something worked out, unless it was, or is; what failed or was cancelled only if asked ``again``."""
         key = self.key(study, kind, asked)
         before = self.last(study, kind, asked)
-        if self.made(study.id, key) is not None:
+        if (folder := self.made(study.id, key)) is not None:
+            touch(folder / DONE_FILE)
             return before if before is not None and before.state == DONE else self._store.add_run(
                 study.id, kind, key, asked, DONE
             )  # fmt: skip
@@ -175,21 +205,11 @@ class Jobs:
         return job.progress if job is not None else Progress()
 
     @contextlib.contextmanager
-    def listening(self, run: str) -> Any:
+    def listening(self, run: str) -> Iterator[Listener]:
         """Yield what hears of the changes of a run; of one that has ended, that it has."""
-        listener = Listener()
-        every = self._listeners.setdefault(run, set())
-        every.add(listener)
-        if run in self._going:
-            listener.tell("progress")
-        else:
-            listener.tell(ENDED)
-        try:
+        with self._listeners.to(run) as listener:
+            listener.tell("progress" if run in self._going else ENDED)
             yield listener
-        finally:
-            every.discard(listener)
-            if not every:
-                self._listeners.pop(run, None)
 
     async def until_ended(self, run: str) -> Run:
         """Wait for the end of a run."""
@@ -341,14 +361,21 @@ class Jobs:
         self._going.pop(job.run.id, None)
         if state != DONE:
             shutil.rmtree(job.out, ignore_errors=True)
-        with contextlib.suppress(FileError):  # a full disk; after a restart it is said to be interrupted
-            self._store.end_run(job.run.id, state, problem)
+        self._store.end_run(job.run.id, state, problem)
+        if state == DONE:
+            self._prune(job)
         self._tell(job, ENDED)
+
+    def _prune(self, job: _Job) -> None:
+        """Let go of what nobody looked at for long; what is being made, and what pages begin with, stays."""
+        study = job.run.study
+        newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
+        with contextlib.suppress(FileError):  # a disk that is full; next time
+            prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
 
     def _tell(self, job: _Job, name: str | None) -> None:
         if name is not None:
-            for listener in self._listeners.get(job.run.id, ()):
-                listener.tell(name)
+            self._listeners.tell(job.run.id, name)
 
 
 _TASKS: set[asyncio.Task[Any]] = set()

@@ -18,6 +18,7 @@ from plurivox.quoting import one_line, short
 from plurivox.ratings import Ratings
 from plurivox.workbench.making import BESIDE, Desk, problem_of
 from plurivox.workbench.reading import source_of
+from plurivox.workbench.records import role_in
 
 ROWS = 6
 LONGEST = 60
@@ -37,6 +38,9 @@ def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         found["problem"] = problem_of(error)
     named = found.get("columns") or {"score": found["problem"]["column"]}  # an error of a scale names the column
     found["files"] = {role: _head(desk, role, named) for role in desk.names}
+    found["decided"] = bool(found["files"].get("ratings", {}).get("stored"))
+    if found["decided"] and found["problem"] is None:
+        found["why"] = dict.fromkeys(found["columns"], "decided when plurivox stored it")
     if found["problem"] is None:
         for role in BESIDE:
             found["beside"][role] = _beside(desk, role)
@@ -102,8 +106,8 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
         kind: Any = reading.format if own else None
         with open_table(source, kind_of(kind), reading.encoding or "utf-8") as table:
             if isinstance(table, Ratings):
-                told = "plurivox wrote this file itself; there is nothing to recognise."
-                return {"columns": [], "rows": [], "told": told, "points": []}
+                told = "plurivox stored this itself, so that nothing is left to recognise."
+                return {"columns": [], "rows": [], "told": told, "points": [], "stored": True}
             names, frame = list(table.columns), table.first().head(ROWS)
             rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
             found = {
@@ -152,4 +156,14 @@ def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
         told = f"{len(found):,} ratings of {found.n_items:,} items; scale {found.scale}"
     else:
         told = found if isinstance(found, str) else f"of {', '.join(found.models)}"
-    return {"problem": None, "told": told, "warnings": said}
+    return {"problem": None, "told": told, "warnings": said, "before": _before(desk, role)}
+
+
+def _before(desk: Desk, role: str) -> list[str]:
+    """Return which files of predictions or answers are of the points before the ratings were recoded."""
+    from plurivox.intake.recoded import are_before
+
+    if desk.recoding is None or role == "reference":
+        return []
+    places = [place for place in desk.names if role_in(place) == role]
+    return [place for place in places if are_before(role, desk.names[place], desk.ratings, desk.recoding)]

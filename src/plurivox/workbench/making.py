@@ -5,21 +5,25 @@ Everything is written under a folder that the server names, whole or not at all,
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from plurivox import __version__
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
+from plurivox.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
@@ -32,11 +36,19 @@ from plurivox.report.render import environment, with_unique_ids
 from plurivox.report.settings import ReportSettings
 from plurivox.report.terms import Explained
 from plurivox.study import Study
+from plurivox.workbench.charts import Places, with_links
 from plurivox.workbench.commands import report_command
+from plurivox.workbench.keeping import DONE_FILE, RESULTS, touch
+from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
 
 Tell = Callable[[dict[str, Any]], None]
+WHOLE = "Choose “Read it whole into memory” on the page Data, or keep only some raters or items there."
 BESIDE = ("reference", "predictions", "answers")
+UNCORRECTED = (
+    "Several looks are planned at this growing study. What is certain after all of them stands under “In short” alone: "
+    "tests on this page are not corrected for looks, and nothing here is marked as certain."
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,14 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+def lens_named(name: str) -> Lens:
+    """Return the record of a lens."""
+    found = next((lens for lens in lenses() if lens.name == name), None)
+    if found is None:
+        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
+    return found
+
+
 class Desk:
     """One study at work: its files are read once, and every question is answered once."""
 
@@ -74,6 +94,12 @@ class Desk:
     def close(self) -> None:
         """Remove what was laid out."""
         self._folder.cleanup()
+
+    def check(self) -> None:
+        """Raise if a packed study, which lies elsewhere, is not what it was when it was opened."""
+        for stored, _, digest in self.source.files.values():
+            if os.path.isabs(stored):
+                check_link(stored, digest)
 
     @property
     def folder(self) -> Path:
@@ -111,6 +137,14 @@ class Desk:
         how = Running.given(None, None, self.progress)
         return Study(self.ratings, self.inputs, how, Results(self.source))
 
+    @cached_property
+    def _item_ids(self) -> frozenset[str]:
+        return frozenset(self.ratings.items["item"].cast(pl.String))
+
+    def places(self, groups: Mapping[str, Collection[str]]) -> Places:
+        """Return what has a page of its own: these groups, and all items."""
+        return Places(groups, lambda name: name in self._item_ids)
+
     def progress(self, what: str, done: int, total: int) -> None:
         """Tell how far something is."""
         self.tell({"event": "progress", "what": what, "done": done, "total": total})
@@ -134,7 +168,7 @@ class Results:
         # What was read from files stands in the key of the source; what is said in words, such as an item, does not.
         given = {one: value if isinstance(value, str) else None for one, value in inputs.items()}
         key = digest_of([self.source.key, name, settings.key(), given])
-        return self.source.made / "results" / f"{key}.json"
+        return self.source.made / RESULTS / f"{key}.json"
 
     def _class(self, name: str) -> Any:
         found = self._lenses[name].load("result") if name in self._lenses else None
@@ -145,6 +179,7 @@ class Results:
         kind, path = self._class(name), self._path(name, settings, inputs)
         if kind is None or not path.exists():
             return None
+        touch(path)
         try:
             return kind.from_json(path.read_text(encoding="utf-8"))
         except (PlurivoxError, OSError, UnicodeDecodeError):
@@ -154,8 +189,9 @@ class Results:
         """Keep a result that can be read back."""
         if self._class(name) is not None:
             path = self._path(name, settings, inputs)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, result.to_json())
+            with contextlib.suppress(FileError, OSError):  # what cannot be kept is worked out anew
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_text(path, result.to_json())
 
 
 # What is made ---------------------------------------------------------------------------------------------------------
@@ -164,12 +200,13 @@ class Results:
 def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
     """Work out one thing and write it into a folder; ``done.json`` comes last, and tells that it is all there."""
     kinds()
+    desk.check()
     out.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlurivoxWarning)
         told = KINDS[kind](desk, asked, out)
     said = [str(one.message) for one in caught if isinstance(one.message, PlurivoxWarning)]
-    write_json(out / "done.json", {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
+    write_json(out / DONE_FILE, {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -183,6 +220,8 @@ def problem_of(error: BaseException) -> dict[str, Any]:
     if isinstance(error, InputError):
         found |= {name: getattr(error, name) for name in ("source", "column", "n_places", "hint")}
         found |= {"places": list(error.places[: error.SHOWN]), "problem": error.problem}
+    elif isinstance(error, NeedsMemoryError):
+        found |= {"problem": "this needs all ratings of the packed study in memory", "hint": WHOLE}
     elif isinstance(error, PlurivoxError):
         found["problem"] = str(error)
     elif isinstance(error, MemoryError):
@@ -203,6 +242,7 @@ def problem_in_words(text: str, hint: str | None = None) -> dict[str, Any]:
 def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Ask every lens that the inputs allow, a part for each section of the report; then the first screen."""
     brief = desk.brief(asked)
+    places = desk.places(groups_in(brief))
     shown: list[Section] = []
     parts: list[dict[str, Any]] = []
     every = list(sections())
@@ -214,11 +254,12 @@ def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             continue
         section = with_unique_ids([section])[0]
         shown.append(section)
-        write_text(out / f"{section.id}.html", fragment(section))
+        tested = any(one.said.p is not None for one in section.findings)
+        write_text(out / f"{section.id}.html", fragment(section, places, brief.asked.looks if tested else 1))
         parts.append({"id": section.id, "title": section.title})
         write_json(out / "parts.json", parts)
         desk.tell({"event": "part", "id": section.id, "title": section.title})
-    write_text(out / "answer.html", first_screen(report_of(brief, shown)))
+    write_text(out / "answer.html", first_screen(report_of(brief, shown), places))
     models = [name for role in ("answers", "predictions") if role in desk.inputs for name in desk.inputs[role].models]
     return {"parts": parts, "groups": groups_in(brief), "models": list(dict.fromkeys(models))}
 
@@ -245,25 +286,33 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     return {"files": list(write)}
 
 
-def fragment(section: Section) -> str:
-    """Return a section as a piece of a page."""
+def fragment(section: Section, places: Places, looks: int = 1) -> str:
+    """Return a section as a piece of a page, whose charts lead to groups and items.
+
+    Where several looks at a growing study are planned, only the first screen is corrected for them, and claims: here
+    nothing is marked as certain.
+    """
+    if looks > 1:
+        said = [replace(one, said=replace(one.said, claim=False)) for one in section.findings]
+        section = replace(section, findings=said, remarks=[UNCORRECTED, *section.remarks])
     text: str = templates().get_template("fragment.html.j2").render(section=section, explained=Explained(linked=False))
-    return harmless(text)
+    return with_links(harmless(text), places)
 
 
-def first_screen(made: Report) -> str:
+def first_screen(made: Report, places: Places) -> str:
     """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
     text: str = (
         templates()
         .get_template("answer.html.j2")
         .render(answer=made.answer, sections=made.sections, explained=Explained(linked=False))
     )
+    text = text.replace("in the sections below", "in the other parts")
     home = {name: section.id for section in made.sections for name in _ids(section)}
 
     def lead(found: re.Match[str]) -> str:
         return f'href="?part={home[found[1]]}#{found[1]}"' if found[1] in home else found[0]
 
-    return harmless(re.sub(r'href="#([^"]*)"', lead, text))
+    return with_links(harmless(re.sub(r'href="#([^"]*)"', lead, text)), places)
 
 
 def _ids(section: Section) -> Iterator[str]:

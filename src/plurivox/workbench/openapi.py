@@ -13,7 +13,7 @@ from plurivox.settings.record import Spec
 from plurivox.settings.values import plain
 from plurivox.workbench.bench import single
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.store import ROLES
+from plurivox.workbench.records import PLACES
 
 _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _STRING: dict[str, Any] = {"type": "string"}
@@ -67,7 +67,7 @@ def _answers(*statuses: int) -> dict[str, Any]:
 
 _STUDY = {"name": "study", "in": "path", "required": True, "schema": {"type": "string"}, "description": "Its id."}
 _RUN = {"name": "run", "in": "path", "required": True, "schema": {"type": "string"}, "description": "Its id."}
-_ROLE = {"name": "role", "in": "path", "required": True, "schema": {"type": "string", "enum": list(ROLES)}}
+_ROLE = {"name": "role", "in": "path", "required": True, "schema": {"type": "string", "enum": list(PLACES)}}
 _NAME = {"name": "name", "in": "query", "required": True, "schema": {"type": "string", "minLength": 1},
          "description": "What its owner calls it; its end tells the kind of file."}  # fmt: skip
 
@@ -79,9 +79,10 @@ def description() -> dict[str, Any]:
         "/studies": {
             "get": {"operationId": "studies", "summary": "List all studies.", "responses": _answers(200)},
             "post": {
-                "operationId": "add_study", "summary": "Add a study without files, or the simulated one.",
+                "operationId": "add_study",
+                "summary": "Add a study without files, the simulated one, or a packed one of this machine.",
                 "requestBody": _body(_object({"name": {"type": "string", "minLength": 1, "maxLength": 200},
-                                              "simulated": {"type": "boolean"}})),
+                                              "simulated": {"type": "boolean"}, "packed": {"type": "string"}})),
                 "responses": _answers(201, 400),
             },
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,16 +11,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from plurivox.errors import InputError
+from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
 from plurivox.report.settings import ReportSettings
 from plurivox.settings import Settings
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
-from plurivox.workbench.reading import COLUMN, ReadingSettings, held_against
-from plurivox.workbench.store import ROLES, StudyRecord
-from plurivox.workbench.uploads import MOST_FILES, roles_of, take
+from plurivox.workbench.linking import link_of, open_packed, packed_nearby, state_of
+from plurivox.workbench.reading import OPTIONS_OF_FILES, ReadingSettings, held_against
+from plurivox.workbench.records import ROLES, StudyRecord, role_in
+from plurivox.workbench.uploads import MOST_FILES, places_of, roles_of, take
 
 NAMES = {
     "ratings": "Ratings", "raters": "Raters", "items": "Items", "reference": "Reference",
@@ -30,6 +32,11 @@ LATER = (
     "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
     "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
+IN_COLUMN = "column:"
+"""How a form says that scores are held against a column of the items."""
+DECIDED_FIRST = ("poles", "in_memory")
+DECIDED_LATER = ("recode", "unsafe_from", "reference_column", "reference_scale")
+"""What is left to say of ratings that plurivox stored itself."""
 Form = Mapping[str, Sequence[str]]
 
 
@@ -93,7 +100,9 @@ def go(address: str) -> RedirectResponse:
 
 async def studies(request: Request) -> Response:
     """Show all studies, and how to add one."""
-    return page(request, "list.html.j2", studies=bench_of(request).store.studies())
+    bench = bench_of(request)
+    nearby = packed_nearby() if bench.local else []
+    return page(request, "list.html.j2", studies=bench.store.studies(), local=bench.local, nearby=nearby)
 
 
 async def add_study(request: Request) -> Response:
@@ -102,19 +111,38 @@ async def add_study(request: Request) -> Response:
     async with request.form(max_files=MOST_FILES) as form:
         files = roles_of(form.getlist("files"))
         name = str(files["ratings"].filename).replace("\\", "/").rsplit("/", 1)[-1]
-        found = bench.store.add_study(name.rsplit(".", 1)[0][:200] or "A study")
-        try:
-            for role, file in files.items():
-                await take(bench.store, found, role, file)
-        except BaseException:
-            bench.store.delete_study(found)
-            raise
-    return go(f"/studies/{found}")
+        with bench.store.beginning(name.rsplit(".", 1)[0][:200] or "A study") as found:
+            for place, file in files.items():
+                await take(found.adding(place, str(file.filename)), file)
+    return go(f"/studies/{found.id}")
 
 
 async def add_simulated(request: Request) -> Response:
     """Add the simulated study."""
     return go(f"/studies/{await bench_of(request).simulated()}")
+
+
+async def add_packed(request: Request) -> Response:
+    """Open a packed study where it lies."""
+    bench, form = bench_of(request), await form_of(request)
+    bench.check_local()
+    return go(f"/studies/{await asyncio.to_thread(open_packed, bench.store, _path(form))}")
+
+
+def _path(form: Form) -> str:
+    path = one(form, "path").strip()
+    if not path or "\0" in path:
+        raise InputError("no folder is named", hint="Name the folder that plurivox pack made, such as study.pvx.")
+    return path
+
+
+async def renew_packed(request: Request) -> Response:
+    """Take a packed study over as it is now."""
+    bench, study = bench_of(request), study_of(request)
+    if study.packed is None:
+        raise SelectionError("this study is not of a packed one", hint="Replace its files instead.")
+    bench.store.link(study.id, await asyncio.to_thread(link_of, study.packed.stored))
+    return go(f"/studies/{study.id}")
 
 
 async def delete_study(request: Request) -> Response:
@@ -140,10 +168,9 @@ async def rename_study(request: Request) -> Response:
 async def add_file(request: Request) -> Response:
     """Add a file to a study, or put it in the place of another."""
     bench, study = bench_of(request), study_of(request)
-    async with request.form(max_files=1) as form:
-        files, role = form.getlist("files"), form.get("role")
-        given = roles_of(files)["ratings"]
-        await take(bench.store, study.id, str(role), given)
+    async with request.form(max_files=MOST_FILES) as form:
+        for place, file in places_of(study, str(form.get("role")), form.getlist("files")).items():
+            await take(bench.store.adding(study.id, place, str(file.filename)), file)
     return go(f"/studies/{study.id}")
 
 
@@ -162,14 +189,23 @@ async def data(request: Request) -> Response:
     look = bench.look(study)
     known = look if look is not None and not look["problem"] else None
     columns = look["files"].get("ratings", {}).get("columns", []) if look else []
+    decided = study.packed is not None or bool(look and look.get("decided"))
     return study_page(
-        request, "data.html.j2", study, "data", run=run, look=look, roles=NAMES,
-        progress=bench.jobs.progress(run.id) if run else None, reading=reading, first=FIRST, later=LATER,
+        request, "data.html.j2", study, "data", run=run, look=look, roles=_roles(decided),
+        progress=bench.jobs.progress(run.id) if run else None, reading=reading, decided=decided,
+        first=DECIDED_FIRST if decided else FIRST, later=DECIDED_LATER if decided else LATER,
+        packed=state_of(study.packed), unused=next((role for role in _roles(decided) if role not in study.files), ""),
+        name_of=lambda place: NAMES[role_in(place)],
         fields=fields_of(reading, Known(columns=columns, items=_item_columns(known))), points=_points(look, reading),
-        numbers=_numbers(known, reading), several=_several(known, reading),
-        free=_free(columns, known), choices=_choices(known, reading),
+        numbers=_numbers(known, reading), separated=_several(known, reading),
+        free=[] if decided else _free(columns, known), choices=_choices(known, reading),
         command=bench.commands(study, bench.usual(study, look))["command"],
     )  # fmt: skip
+
+
+def _roles(decided: bool) -> dict[str, str]:
+    """Return what can be added; a study that plurivox stored carries what is known of raters and items with it."""
+    return {role: name for role, name in NAMES.items() if not decided or role not in OPTIONS_OF_FILES}
 
 
 def _free(columns: Sequence[str], look: Mapping[str, Any] | None) -> list[str]:
@@ -222,7 +258,7 @@ def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[t
 async def change_reading(request: Request) -> Response:
     """Keep how the files are to be read."""
     study, form = study_of(request), await form_of(request)
-    given: dict[str, Any] = {name: form[name] for name in (*FIRST, *LATER) if name in form}
+    given: dict[str, Any] = {name: form[name] for name in (*FIRST, *LATER, *DECIDED_FIRST) if name in form}
     found = read_form(ReadingSettings, given)
     about = {name.removeprefix("about:"): texts[-1] for name, texts in form.items() if name.startswith("about:")}
     changes = {
@@ -276,10 +312,18 @@ async def questions(request: Request) -> Response:
     known = known_of(look)
     return study_page(
         request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=single(),
-        reference=held_against(reading, study.files), column=reading.reference_column,
+        reference=held_against(reading, study.files), column=reading.reference_column, in_column=IN_COLUMN,
+        columns=_gold_columns(look, reading), points=reading.reference_scale or "",
         groups=[(one["name"], group) for one in look["raters"] for group, _ in one["groups"]][:200],
         **bench.commands(study, record.as_dict()),
     )  # fmt: skip
+
+
+def _gold_columns(look: Mapping[str, Any], reading: ReadingSettings) -> list[str]:
+    """Return the columns of the items that may say what each is."""
+    known = [one["name"] for one in look["items"] if one["values"]]
+    chosen = reading.reference_column
+    return known if chosen is None or chosen in known else [*known, chosen]
 
 
 def known_of(look: Mapping[str, Any]) -> Known:
@@ -294,15 +338,24 @@ async def ask(request: Request) -> Response:
     """Keep what is asked, and have it worked out."""
     bench, study, form = bench_of(request), study_of(request), await form_of(request)
     asked = read_form(ReportSettings, form)
-    wanted, reading = one(form, "reference"), dict(study.reading)
-    if wanted != COLUMN:  # which one it is, the page about the files says
-        reading = {name: value for name, value in reading.items() if name not in ("reference", "reference_column")}
-        if wanted and wanted != held_against(ReadingSettings.from_dict(reading), study.files):
-            reading["reference"] = wanted
-    ReadingSettings.from_dict(reading)
+    reading = _held_against(form, study)
     bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
     run = bench.run(bench.store.study(study.id), asked)
     return go(f"/studies/{study.id}/results?run={run.id}")
+
+
+def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
+    """Return how the files are read, with what scores are held against as a form says."""
+    wanted, column = one(form, "reference"), one(form, "reference").removeprefix(IN_COLUMN)
+    reading = {name: value for name, value in study.reading.items() if name not in ("reference", "reference_column")}
+    if wanted != column:
+        reading["reference_column"] = column
+    elif wanted and wanted != held_against(ReadingSettings.from_dict(reading), study.files):
+        reading["reference"] = wanted
+    if "reference_scale" in form:
+        reading.pop("reference_scale", None)
+        reading |= {"reference_scale": points} if (points := one(form, "reference_scale").strip()) else {}
+    return said_of(ReadingSettings.from_dict(reading))
 
 
 async def help_page(request: Request) -> Response:
@@ -315,10 +368,12 @@ ROUTES = [
     Route("/help", help_page),
     Route("/studies/files", add_study, methods=["POST"]),
     Route("/studies/simulated", add_simulated, methods=["POST"]),
+    Route("/studies/packed", add_packed, methods=["POST"]),
     Route("/studies/{study}", data),
     Route("/studies/{study}/delete", delete_study, methods=["POST"]),
     Route("/studies/{study}/name", rename_study, methods=["POST"]),
     Route("/studies/{study}/files", add_file, methods=["POST"]),
+    Route("/studies/{study}/packed", renew_packed, methods=["POST"]),
     Route("/studies/{study}/files/{role}/delete", remove_file, methods=["POST"]),
     Route("/studies/{study}/reading", change_reading, methods=["POST"]),
     Route("/studies/{study}/ask", questions),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from plurivox.intake.order import RULES
 from plurivox.ratings import Ratings
 from plurivox.recoding import Recoding
 from plurivox.settings import Frozen, Settings, setting, values
+from plurivox.workbench.records import of_role
 
 LAYOUTS = ("long", "wide", "totals")
 CROWD, FILE, COLUMN = "crowd", "file", "column"
@@ -92,6 +94,9 @@ class ReadingSettings(Settings):
     unfinished: str | None = _optional("What to do with answers of people who did not finish.", choices=CHOICES)
     format: str | None = _optional("What the file is, if it is taken for something else.", choices=FORMATS)
     encoding: str | None = _optional("Encoding of the text, if not UTF-8.")
+    in_memory: bool = setting(
+        False, "Read a packed study whole, for questions that need all ratings at once.", cli=True
+    )
     reference: str | None = _optional(
         "What scores are held against: the other raters (crowd), the file, or a group: gender=Woman."
     )
@@ -144,6 +149,7 @@ def read(reading: ReadingSettings, files: Mapping[str, str]) -> tuple[Ratings, R
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file that holds them.")
     ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files))
+    ratings = ratings.in_memory() if reading.in_memory else ratings
     recoding = None
     if reading.recode or reading.unsafe_from:
         recoding = Recoding.of(ratings.scale, reading.recode, reading.unsafe_from)
@@ -169,13 +175,11 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.intake.read import read_predictions
-    from plurivox.intake.read_answers import read_answers
+    from plurivox.intake.recoded import answers_of, predictions_of
 
-    scale = ratings.scale
     if role == "predictions":
-        return read_predictions(files[role], scale, like=ratings)
-    return read_answers(files[role], scale, like=ratings)
+        return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)
+    return answers_of(files[role], ratings.scale, recoding, ratings)
 
 
 def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings, recoding: Recoding | None) -> Any:
@@ -222,13 +226,14 @@ def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, st
     for role, (stored, shown) in files.items():
         plain = shown if _is_plain(shown) and shown not in found.values() else f"{role}{''.join(Path(stored).suffixes)}"
         target = folder / plain
+        found[role] = plain
         try:
             os.symlink(stored, target)
         except (OSError, NotImplementedError):  # Windows asks for a right to do so
-            import shutil
-
-            shutil.copyfile(stored, target)
-        found[role] = plain
+            if os.path.isdir(stored):
+                found[role] = stored
+            else:
+                shutil.copyfile(stored, target)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import socket
 import sys
@@ -22,13 +23,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plurivox.errors import FileError, InputError, PlurivoxError, SelectionError
-from plurivox.workbench import api, exploring, following, pages
+from plurivox.workbench import api, exploring, following, leaving, pages, runs
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.pages import page
-from plurivox.workbench.store import ChangedError, Store
+from plurivox.workbench.records import ChangedError
+from plurivox.workbench.store import Store
 from plurivox.workbench.watcher import Watcher
 
 ASSETS = {
@@ -42,6 +44,8 @@ ASSETS = {
     "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
 }
 MAX_UPLOAD = 1 << 30
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the machine says where there is no room."""
 
 
 async def asset(request: Request) -> Response:
@@ -66,11 +70,13 @@ def status_of(error: Exception) -> int:
         return 404
     if isinstance(error, FileError):
         return 507 if "cannot be written" in error.problem else 400
+    if isinstance(error, OSError) and error.errno in FULL:
+        return 507
     return 400 if isinstance(error, PlurivoxError) else 500
 
 
-HEADINGS = {404: "This is not there", 405: "This is not there", 409: "Changed meanwhile", 413: "This is too large",
-            507: "There is no room", 500: "Something went wrong"}  # fmt: skip
+HEADINGS = {404: "Not found", 405: "Not found", 409: "Changed in the meantime", 413: "Too large",
+            507: "The disk is full", 500: "Something went wrong"}  # fmt: skip
 
 
 async def failed(request: Request, error: Exception) -> Response:
@@ -85,22 +91,27 @@ async def failed(request: Request, error: Exception) -> Response:
         told = problem_in_words(text)
     else:
         told = problem_in_words(str(error)) if status == 413 else problem_of(error)
+        if status == 507 and told["hint"] is None:
+            told["hint"] = "Free some space, and try again; nothing was changed."
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": {"status": status, **told}}, status)
     study = request.path_params.get("study")
-    back = f"/studies/{study}" if study and status != 404 else "/"
+    known = isinstance(study, str) and any(one.id == study for one in request.app.state.bench.store.studies())
+    back = f"/studies/{study}" if known else "/"
     heading = HEADINGS.get(status, "This does not work")
     return page(request, "error.html.j2", status=status, told=told, heading=heading, back=back)
 
 
-def application(store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD) -> Starlette:
+def application(
+    store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
+) -> Starlette:
     """Return what answers requests, without who may ask: :class:`~plurivox.workbench.guard.Guard` is around it."""
     jobs = Jobs(store)
 
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
         watcher = Watcher(store, jobs)
-        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload)
+        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload, local)
         watching = asyncio.create_task(watcher.run())
         try:
             yield
@@ -109,7 +120,8 @@ def application(store: Store, guard: Callable[[], Guard], max_upload: int = MAX_
             await asyncio.gather(watching, return_exceptions=True)
             await jobs.close()
 
-    routes = [Route("/assets/{name}", asset), *pages.ROUTES, *exploring.ROUTES, *following.ROUTES, *api.ROUTES]
+    parts = (pages, runs, exploring, leaving, following, api)
+    routes = [Route("/assets/{name}", asset), *(route for part in parts for route in part.ROUTES)]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
     return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
@@ -120,10 +132,12 @@ async def gone(request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
-def guarded(store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD) -> Guard:
+def guarded(
+    store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
+) -> Guard:
     """Return the application with its guard around it."""
     found: list[Guard] = []
-    app: Any = application(store, lambda: found[0], max_upload)
+    app: Any = application(store, lambda: found[0], max_upload, local)
     found.append(Guard(app, port, hosts, most=max_upload))
     return found[0]
 
@@ -166,7 +180,7 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
     """Serve studies until somebody ends it; ``ready`` is called with the first address."""
     import uvicorn
 
-    guard = guarded(store, address.port, address.hosts, max_upload)
+    guard = guarded(store, address.port, address.hosts, max_upload, address.local)
     incoming = store.folder / "incoming"
     incoming.mkdir(exist_ok=True)
     tempfile.tempdir = str(incoming)  # uploads lie where there is room for studies, not where memory is the disk
@@ -178,7 +192,8 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            app.state.bench.watcher.end()  # else its streams are waited for
+            app.state.bench.watcher.end()  # else streams are waited for, and cut off
+            await app.state.bench.jobs.close()
             await super().shutdown(sockets)
 
     server = Server(config)

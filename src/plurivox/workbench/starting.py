@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plurivox.errors import FileError, InputError
 from plurivox.files import note_input
 from plurivox.packed.folder import is_packed
-from plurivox.workbench.store import Store
+from plurivox.workbench.linking import link_of, name_of, reading_of
+from plurivox.workbench.records import free_place
+from plurivox.workbench.store import Beginning, Store
 from plurivox.workbench.uploads import role_of
 from plurivox.workbench.watcher import mark_of
 from plurivox.workbench.watches import Watches
@@ -19,36 +21,59 @@ _PIECE = 1 << 20
 
 def begin(store: Store, files: Sequence[str]) -> str:
     """Add a study of some files, and return the address of its page; of files that are watched, of that study."""
-    roles: dict[str, Path] = {}
-    for name in files:
-        role = "ratings" if len(files) == 1 else role_of(name)
-        if role in roles:
-            hint = "Give one of them; add the other on the page of the study."
-            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
-        if Path(name).is_dir():
-            what = "a packed study" if is_packed(name) else "a folder"
-            hint = "Give the files that it was made of, or ask it with commands: plurivox cohesion FOLDER."
-            raise FileError(f"it is {what}, and the workbench takes files", source=name, hint=hint)
-        if not Path(name).is_file():
-            raise FileError("there is no such file", source=name, hint="Check the name.")
-        roles[role] = Path(os.path.abspath(name))
-    if "ratings" not in roles:
-        raise InputError("none of the files looks like ratings", hint="Give the file of ratings, too.")
+    packed = [name for name in files if is_packed(name)]
+    roles = _places(files, packed)
     watches = Watches(store)
+    if packed:
+        return _with_packed(store, packed[0], roles)
     watched = watches.same_sources(map(str, roles.values()))
     if watched is not None:  # looks are counted there; a study of its own would begin to count anew
         return f"/studies/{watched}/watch"
-    study = store.add_study(roles["ratings"].stem[:200] or "A study")
+    with store.beginning(name_of(roles["ratings"].name)) as found:
+        sources = _fill(found, roles)
+    watches.add_sources(found.id, sources)
+    return f"/studies/{found.id}"
+
+
+def _places(files: Sequence[str], packed: Sequence[str]) -> dict[str, Path]:
+    """Return where files stand in a study, told by their names."""
+    roles: dict[str, Path] = {}
+    for name in files:
+        role = "ratings" if len(files) == 1 or name in packed else role_of(name)
+        place = free_place(role, roles)
+        if place is None:
+            hint = "Give one of them; add the other on the page of the study."
+            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
+        if Path(name).is_dir() and name not in packed:
+            hint = "Give files, or a folder that plurivox pack made."
+            raise FileError("it is a folder, and the workbench takes files", source=name, hint=hint)
+        if not Path(name).is_file() and name not in packed:
+            raise FileError("there is no such file", source=name, hint="Check the name.")
+        roles[place] = Path(os.path.abspath(name))
+    if "ratings" not in roles:
+        raise InputError("none of the files looks like ratings", hint="Give the file of ratings, too.")
+    return roles
+
+
+def _with_packed(store: Store, folder: str, roles: Mapping[str, Path]) -> str:
+    """Begin a study of a packed one, or go to the one that was begun with it, if nothing else is given."""
+    file = link_of(folder)
+    same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
+    if same and len(roles) == 1:
+        return f"/studies/{same[0].id}"
+    with store.beginning(name_of(file.shown), reading_of(file)) as found:
+        found.files.append(file)
+        _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
+    return f"/studies/{found.id}"
+
+
+def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+    """Put files into a study that is being made; return where they lie, and by what their versions are known."""
     sources: dict[str, tuple[str, str]] = {}
-    try:
-        for role, path in roles.items():
-            note_input(path)
-            sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes meanwhile is read anew
-            with path.open("rb") as file, store.adding(study, role, path.name) as upload:
-                while piece := file.read(_PIECE):
-                    upload.write(piece)
-        watches.add_sources(study, sources)
-    except BaseException:
-        store.delete_study(study)
-        raise
-    return f"/studies/{study}"
+    for role, path in roles.items():
+        note_input(path)
+        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes meanwhile is read anew
+        with path.open("rb") as file, study.adding(role, path.name) as upload:
+            while piece := file.read(_PIECE):
+                upload.write(piece)
+    return sources

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from starlette.datastructures import UploadFile
 
 from plurivox.errors import InputError
 from plurivox.intake.roles import plain
-from plurivox.workbench.store import ROLES, Store
+from plurivox.workbench.records import PLACES, SEVERAL, StudyRecord, free_place, role_in
+from plurivox.workbench.store import Upload
 
-MOST_FILES = len(ROLES)
+MOST_FILES = len(PLACES)
 _PIECE = 1 << 20
 GUESSED = {
     "raters": ("raters", "annotators", "workers", "participants", "demographics"),
@@ -36,6 +38,34 @@ def role_of(name: str) -> str:
     return next((role for role, known in GUESSED.items() if words.startswith(known)), "ratings")
 
 
+def chosen(files: Sequence[Any]) -> list[UploadFile]:
+    """Return the files that a form sends, or raise if there is none."""
+    given = [one for one in files if isinstance(one, UploadFile) and one.filename]
+    if not given:
+        raise InputError("no file was chosen", hint="Choose one, or drop it on the page.")
+    return given
+
+
+def places_of(study: StudyRecord, role: str, files: Sequence[Any]) -> dict[str, UploadFile]:
+    """Return where files that are said to be something go: in place of the one before, or of the one of this name.
+
+    Raises
+    ------
+    InputError
+        If there is none, or more than a study takes.
+    """
+    found: dict[str, UploadFile] = {}
+    for one in chosen(files):
+        known = {file.shown: place for place, file in study.files.items() if role_in(place) == role}
+        name = str(one.filename).replace("\\", "/").rsplit("/", 1)[-1]
+        place = known.get(name) if role in SEVERAL else role
+        place = place or free_place(role, (*study.files, *found))
+        if place is None or place in found:
+            raise InputError(f"these are too many files of {role}", hint="Choose fewer of them.")
+        found[place] = one
+    return found
+
+
 def roles_of(files: Sequence[Any]) -> dict[str, UploadFile]:
     """Return files that come together by what they are.
 
@@ -44,28 +74,27 @@ def roles_of(files: Sequence[Any]) -> dict[str, UploadFile]:
     InputError
         If there is none, none that holds ratings, or two that say to be the same.
     """
-    given = [one for one in files if isinstance(one, UploadFile) and one.filename]
-    if not given:
-        raise InputError("no file was chosen", hint="Choose one, or drop it on the page.")
+    given = chosen(files)
     found: dict[str, UploadFile] = {}
     for one in given:
         role = "ratings" if len(given) == 1 else role_of(str(one.filename))
-        if role in found:
+        place = free_place(role, found)
+        if place is None:
             raise InputError(
                 f"{found[role].filename} and {one.filename} both look like {role}",
                 hint="Add one of them first; the others, and what they are, on the page of the study.",
             )
-        found[role] = one
+        found[place] = one
     if "ratings" not in found:
         raise InputError("none of the files looks like ratings", hint="Add the file of ratings first, by itself.")
     return found
 
 
-async def take(store: Store, study: str, role: str, file: UploadFile) -> None:
-    """Put a file into a study."""
+async def take(place: AbstractContextManager[Upload], file: UploadFile) -> None:
+    """Put a file in its place."""
 
     def copy() -> None:
-        with store.adding(study, role, str(file.filename)) as upload:
+        with place as upload:
             while piece := file.file.read(_PIECE):
                 upload.write(piece)
 

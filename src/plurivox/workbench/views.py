@@ -5,7 +5,8 @@ Each is a section as reports have them, made of what lenses found; nothing is dr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from plurivox.axis import CROSS, names_raters
 from plurivox.config import FILE_NAME, Bins, Groups, config_text
 from plurivox.errors import SelectionError
 from plurivox.files import write_text
-from plurivox.lenses import lenses
 from plurivox.lenses.items.result import Items
+from plurivox.lenses.overview.description import describe
 from plurivox.lenses.record import Lens
 from plurivox.plots.items import DIVIDED
 from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
@@ -29,7 +30,7 @@ from plurivox.results.result import Result, frame_of
 from plurivox.results.text import Shown
 from plurivox.results.wording import counted, named
 from plurivox.workbench.looking import few_values
-from plurivox.workbench.making import Desk, fragment, groups_in
+from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
 from plurivox.workbench.reading import asked_of
 
 MOST_ROWS = 200
@@ -43,14 +44,6 @@ HEADINGS = {"variation": "Leniency: who rates higher", "cohesion": "Who sees thi
             "responsiveness": "Whose scores convey severity", "alignment": "How far models are from it"}  # fmt: skip
 
 
-def lens_named(name: str) -> Lens:
-    """Return the record of a lens."""
-    found = next((lens for lens in lenses() if lens.name == name), None)
-    if found is None:
-        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
-    return found
-
-
 def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Ask one lens, and show its tables and what stands out."""
     lens = lens_named(asked["lens"])
@@ -61,7 +54,9 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     said = [Prose(text) for text in document.sentences] if not findings else []
-    write_text(out / "view.html", fragment(Section(lens.name, lens.question, "", [*said, *blocks], findings)))
+    section = Section(lens.name, lens.question, "", [*said, *blocks], findings)
+    places = desk.places(_groups_asked(desk, lens, asked))
+    write_text(out / "view.html", fragment(section, places, asked.get("looks", 1)))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
 
@@ -75,6 +70,14 @@ def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
             raise SelectionError(f"this needs {name}", hint=f"Add a file of {name} to the study.")
     settings = asked_of(lens.settings, asked["settings"], desk.source.reading)
     return desk.study.ask(lens.name, inputs=given or None, **settings.as_dict())
+
+
+def _groups_asked(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the groups that a question is about by axis, without those that are withheld; of raters there are none."""
+    settings = asked_of(lens.settings, asked["settings"], desk.source.reading)
+    axes = [axis for axis in getattr(settings, "by", ()) if not any(map(names_raters, axis))]
+    described = describe(desk.ratings, axes) if axes and desk.ratings.has_raters else None
+    return {} if described is None else {one.name: [group.name for group in one.groups] for one in described.axes}
 
 
 def _chart(lens: Lens, result: Any) -> Iterator[Block]:
@@ -108,7 +111,7 @@ def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
     blocks += _divided(brief, axis, name)
     section = Section("group", named(axis, name), _size(brief, axis, name), blocks, _said(brief, axis, [name]))
-    write_text(out / "view.html", fragment(section))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
@@ -120,7 +123,7 @@ def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_contrast(brief, axis, names), *_values_of(brief, axis, names)]
     lead = " ".join(_size(brief, axis, name) for name in names)
     section = Section("compare", f"{names[0]} and {names[1]}", lead, blocks, _said(brief, axis, names))
-    write_text(out / "view.html", fragment(section))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
@@ -137,12 +140,11 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         if role in desk.inputs and set(names) & set(desk.inputs[role].models):
             found = home.found_in(brief)
             frame = found.to_frame().filter(pl.col("model").is_in(names))
-            shown = tested_values(frame, "model").drop("chance", "p", "p corrected")
-            shown = shown.sort("axis", "group", "statistic", "model", maintain_order=True)
-            blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
+            shown = _beside(tested_values(frame, "model").drop("p corrected"), "model", names)
+            blocks.append(table(slug("models", role), title, _filled(shown), MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
-    write_text(out / "view.html", fragment(section))
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
 
@@ -182,8 +184,27 @@ def _values_of(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
         more += ["model"] if name == "alignment" and "model" not in more else []
         shown = tested_values(frame, *more).drop("axis")
         if shown.height:
-            shown = shown if len(names) > 1 else shown.drop("group")
-            yield table(slug("group", name), HEADINGS[name], shown, MOST_ROWS, search=shown.height > 12)
+            shown = _beside(shown, "group", names) if len(names) > 1 else shown.drop("group")
+            yield table(slug("group", name), HEADINGS[name], _filled(shown), MOST_ROWS, search=shown.height > 12)
+
+
+def _filled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table without columns that say nothing."""
+    said = [name for name in frame.columns if not frame[name].cast(pl.String).fill_null("").is_in(["", "NaN"]).all()]
+    return frame.select(said)
+
+
+def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
+    """Return a table with a row for each statistic, and the numbers of two groups, or models, beside each other."""
+    numbers = [name for name in ("value", "low", "high", "p corrected") if name in frame.columns]
+    keys = [one for one in frame.columns if one in ("axis", "group", "subset", "model", "statistic") and one != column]
+    parts = [
+        frame.filter(pl.col(column) == name).select(
+            *keys, *(pl.col(one).alias(name if one == "value" else f"{one}, {name}") for one in numbers)
+        )
+        for name in names
+    ]
+    return parts[0].join(parts[1], on=keys, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
 
 
 def _said(brief: Brief, axis: str, names: list[str]) -> list[Any]:
@@ -207,7 +228,7 @@ def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
     found: Items = brief.ask("items")
     own = found.divided.filter(pl.col("axis") == axis, pl.col("group") == name)
     if own.height:
-        frame = with_text(own.head(MOST_ITEMS), brief).rename(DIVIDED)
+        frame = with_text(own.head(MOST_ITEMS), brief).rename(DIVIDED).drop("axis", "group", strict=False)
         title = f"Items on which {named(axis, name)} differ most"
         note = (
             f"The {frame.height:,} clearest of {own.height:,} items; p corrected over all items, groups and attributes."
@@ -224,7 +245,7 @@ def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
     rows = [row for row in found.rows if row.kind == "contrast"]
     if rows:
         shown = tested_values(frame_of(rows)).drop("axis", "group")
-        yield table("compare-contrast", f"Agreement: {names[0]} less {names[1]}", shown, MOST_ROWS)
+        yield table("compare-contrast", f"Agreement: {names[0]} less {names[1]}", _filled(shown), MOST_ROWS)
 
 
 # An item --------------------------------------------------------------------------------------------------------------
@@ -237,15 +258,16 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     document = document_of(found, {}, lens=lens_named("item_view"))
     tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
     known = found.table("attributes").height > 0  # then they are the first table
-    blocks: list[Block] = [*tables[:known]]
+    blocks: list[Block] = [replace(one, title="What is known of it") for one in tables[:known]]
     blocks.append(drawn(
         "item_groups", found, "item-groups", "What each group gave it", "Share of each point by group.",
         "Groups that are too small to show are left out.",
     ))  # fmt: skip
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
-    write_text(out / "view.html", fragment(Section("item", f"Item {asked['item']}", "", [*said, *blocks])))
-    return {"title": f"Item {asked['item']}"}
+    section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
+    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
+    return {"title": section.title}
 
 
 def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:

@@ -13,15 +13,17 @@ import shutil
 import stat
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from plurivox.errors import FileError, PlurivoxError
-from plurivox.workbench.jobs import ENDED, Jobs, Listener
+from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import problem_in_words, problem_of
-from plurivox.workbench.store import CANCELLED, DONE, INTERRUPTED, Store, StoredFile
+from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile
+from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watch, Watches, data_of, summary
 
 EVERY = 2.0
@@ -67,7 +69,7 @@ class Watcher:
         self.watches = Watches(store)
         self._seen: dict[str, Any] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._listeners: dict[str, set[Listener]] = {}
+        self._listeners = Listeners()
 
     async def run(self) -> None:
         """Look at files every now and then, until somebody ends it; one study does not wait for another."""
@@ -136,7 +138,7 @@ class Watcher:
         look = await self._told(study)
         said = {"problem": look["problem"]} if look["problem"] else summary(look)
         self.watches.settle(watch, {}, {}, {**said, "data": data_of(study.files)})
-        self._tell(watch.study, CHANGED)
+        self._listeners.tell(watch.study, CHANGED)
 
     async def _read(self, watch: Watch, marks: Mapping[str, str], files: Mapping[str, StoredFile]) -> bool:
         """Find out what new files hold; return whether they are kept."""
@@ -151,7 +153,7 @@ class Watcher:
             self._say_problem(watch, marks, look["problem"])
             return False
         self.watches.settle(watch, marks, {} if same else files, {**summary(look), "data": data_of(newest.files)})
-        self._tell(watch.study, CHANGED)
+        self._listeners.tell(watch.study, CHANGED)
         return not same
 
     async def _told(self, study: Any, keep: bool = True) -> dict[str, Any]:
@@ -180,28 +182,15 @@ class Watcher:
         again = bool(said) and (said[-1].get("problem") or {}).get("text") == problem["text"]
         self.watches.settle(watch, marks, {}, None if again else {"problem": dict(problem)})
         if not again:
-            self._tell(watch.study, CHANGED)
+            self._listeners.tell(watch.study, CHANGED)
 
     # Who is told ------------------------------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def listening(self, study: str) -> Iterator[Listener]:
-        """Yield what hears of arrivals."""
-        listener = Listener()
-        every = self._listeners.setdefault(study, set())
-        every.add(listener)
-        try:
-            yield listener
-        finally:
-            every.discard(listener)
-            if not every:
-                self._listeners.pop(study, None)
-
-    def _tell(self, study: str, name: str) -> None:
-        for listener in self._listeners.get(study, ()):
-            listener.tell(name)
+    def listening(self, study: str) -> AbstractContextManager[Listener]:
+        """Return what hears of arrivals."""
+        return self._listeners.to(study)
 
     def end(self, study: str | None = None) -> None:
         """Tell everybody who listens, or who listens to one study, that nothing more comes."""
-        for one in [study] if study else list(self._listeners):
-            self._tell(one, ENDED)
+        for one in [study] if study else self._listeners:
+            self._listeners.tell(one, ENDED)

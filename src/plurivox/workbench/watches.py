@@ -1,8 +1,8 @@
 """What is kept of a study whose files grow: where they lie, what came of them last, and how often tests were looked at.
 
-Only files that were named on the command line have a place on this machine that is known here; nothing that a browser
-sends becomes one. New ratings lie beside the study until somebody runs the analyses: until then every page, and every
-test, is of the ratings of the last look.
+Only files that were named on the command line are watched; nothing that a browser sends becomes one of them. New
+ratings lie beside the study until somebody runs the analyses: until then every page, and every test, is of the ratings
+of the last look.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 from plurivox.errors import InputError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.making import digest_of
-from plurivox.workbench.store import Store, StoredFile, StudyRecord
+from plurivox.workbench.records import StoredFile, StudyRecord
+from plurivox.workbench.store import Store
 
 PLANNED = 5
 """Looks that are planned unless somebody says otherwise."""

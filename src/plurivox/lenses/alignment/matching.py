@@ -227,10 +227,16 @@ def distributions(matched: AnsweredItems, v: int) -> tuple[Ints, Floats, Floats]
     From log-probabilities where they are known, else from repeated samples.
     """
     own = np.flatnonzero(matched.voice == v)
-    item, point, part = matched.item[own], matched.point[own], matched.part[own]
     shares = None if matched.shares is None else matched.shares[own]
-    n_points = matched.top + 1
-    q = np.zeros((len(own), n_points))
+    return pooled(matched.item[own], matched.point[own], matched.part[own], shares, matched.top + 1)
+
+
+def pooled(item: Ints, point: Ints, part: Floats, shares: Floats | None, n_points: int) -> tuple[Ints, Floats, Floats]:
+    """Return the items that have an answer, the distribution of the answers to each, and which part was answered.
+
+    ``part`` is the part of its item that each answer is, which samples share.
+    """
+    q = np.zeros((len(item), n_points))
     answered = point != NO_POINT
     q[answered, point[answered]] = 1.0
     if shares is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
 from plurivox.lenses.alignment.closest import Closest, corrected_leads, frames, level_over
-from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers, match
+from plurivox.lenses.alignment.matching import ALL, AnsweredItems, AnswersLike, as_answers, match
 from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.rows import Analysis
@@ -37,7 +38,7 @@ from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.scale_files import GivenScale
-from plurivox.settings import keywords
+from plurivox.settings import Axes, Frozen, keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
 
 
@@ -88,13 +89,7 @@ def alignment(
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     given = as_answers(answers, ratings)
     matched = match(ratings, given, settings.subset)
-    if (ALL,) in settings.by:
-        raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
-    if axes:
-        answered = np.diff(matched.rows) > 0
-        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
+    axes, overlapping = compared_axes(matched, settings)
     prior = prior_of(settings.prior, matched.top + 1)
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap
@@ -131,6 +126,35 @@ def alignment(
         _tables(work, given, frames(closest, matched.voices, values), references, settings),
         revealing={one.axis.name: one.n_revealing for one in axes},
     )  # fmt: skip
+
+
+class _Groups(Protocol):
+    """The settings that say which groups are compared."""
+
+    @property
+    def by(self) -> Axes:
+        """Attributes of the axes."""
+
+    @property
+    def several(self) -> Frozen:
+        """Attributes of which a rater may have several values."""
+
+    @property
+    def min_group_size(self) -> int:
+        """Below how many raters a group is withheld."""
+
+
+def compared_axes(matched: AnsweredItems, settings: _Groups) -> tuple[list[Compared], dict[str, str]]:
+    """Return the groups that answers are held against, of raters of answered items; and attributes that overlap."""
+    ratings = matched.ratings
+    if (ALL,) in settings.by:
+        raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
+    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    if axes:
+        answered = np.diff(matched.rows) > 0
+        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
+    return axes, overlapping
 
 
 def _comparable(one: Compared) -> bool:

@@ -21,11 +21,6 @@ def _read_families(given: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _tolerance(value: float) -> None:
-    if not 0 <= value < 0.5:
-        raise ValueError("Give a number from 0 to below 0.5, such as 0.1.")
-
-
 def _numbers(prior: Any) -> None:
     if isinstance(prior, str):
         raise ValueError("Give a number, or one for each point.")
@@ -72,12 +67,7 @@ class AlignmentSettings(Settings):
         "are split at every point in turn and values averaged.",
     )
     as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
-    tolerance: float = setting(
-        0.1, "How much more often a human may win and a model still stand in: .1 crowd, .15 skilled, .2 experts.",
-        check=_tolerance,
-        doc="How much more often than a model a human may be the closer one to the others, and the model still stand "
-        "in (ε): .1 where humans are crowd workers, .15 where they are skilled, .2 where they are experts.",
-    )  # fmt: skip
+    tolerance: float = shared.tolerance()
     bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals.")
     permutations: int = shared.permutations(
         1000, doc="How many times raters are shuffled between groups, to test which group is closest."

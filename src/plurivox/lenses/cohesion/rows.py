@@ -29,6 +29,9 @@ from plurivox.statistics.levels import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 
+NOT_WEIGHTED = "it counts all raters alike"
+"""What is said of a value that does not use the weights of raters."""
+
 
 class Found(NamedTuple):
     """Rows of an axis, and its draws."""
@@ -47,6 +50,7 @@ class Prepared:
     sums: Sums
     values: Values
     tested: Shuffled
+    unweighted: Values | None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -76,7 +80,8 @@ class Analysis:
     def overall(self) -> list[Row]:
         """Return the rows of all raters together, who have no rest."""
         ratings = self.ratings
-        measured = self._measured(Grouping.together(ratings))
+        grouping = Grouping.together(ratings)
+        measured, plain = self._measured(grouping), self._unweighted(grouping)
         sums = measured.observed()
         values = measured.values(sums)
         interval = self.inference.spread(measured, "all").interval((*measured.tested, *measured.beside))
@@ -85,7 +90,9 @@ class Analysis:
         for kind, records, n_raters in (("overall", measured.tested, sizes[0]), ("beside", measured.beside, None)):
             columns = [one for one in _columns(measured, records) if _of_group(one[1])]
             notes = {name: measured.why(name, sums, values, 0, n_raters) for _, name in columns}
-            rows += self.inference.rows(kind, "all", ("all",), columns, values[0], [sizes], [notes], interval)
+            rows += self.inference.rows(
+                kind, "all", ("all",), columns, values[0], [sizes], [notes], interval, unweighted=plain
+            )
         return rows + self._whole("all", "all", np.ones(ratings.n_raters, bool), sizes)
 
     def prepare(self, one: Compared) -> list[Prepared]:
@@ -104,7 +111,7 @@ class Analysis:
         observed = values[0, :, : len(names)]
         self.inference.check(self.ratings, one.axis.name, grouping)
         tested = self.inference.shuffled(measured, grouping, names, observed, places, axis.name, mirrored)
-        return Prepared(axis, places, measured, sums, values, tested)
+        return Prepared(axis, places, measured, sums, values, tested, self._unweighted(grouping))
 
     def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
         """Return the rows of the groups of an axis, and its draws."""
@@ -139,6 +146,7 @@ class Analysis:
             rows += self.inference.rows(
                 kind, name, one.groups, columns, one.values[0, one.places], [sizes[group] for group in one.groups],
                 notes, interval, one.tested if kind == "group" else None,
+                None if one.unweighted is None else one.unweighted[one.places],
             )  # fmt: skip
         for g in one.places:
             rows += self._whole(name, one.axis.groups[g], one.axis.codes == g, sizes[one.axis.groups[g]])
@@ -202,8 +210,10 @@ class Analysis:
     ) -> Row:  # fmt: skip
         group = shown[maximum.index] if maximum.index >= 0 else ""
         own = next((row for row in rows if (row.axis, row.group) == (name, group)), None)
+        gai = [row.unweighted for row in rows if row.axis == name and row.statistic == "gai" and row.kind == "group"]
+        plain = [value for value in gai if value is not None] if statistic == "dsi" else []
         row = Row(
-            "dsi", name, group, statistic, maximum.value,
+            "dsi", name, group, statistic, maximum.value, unweighted=_top(np.array(plain)) if plain else None,
             n_raters=own.n_raters if own else 0, n_items=own.n_items if own else 0,
             n_ratings=own.n_ratings if own else 0, note="" if group else "no group of this axis has a GAI",
         )  # fmt: skip
@@ -242,7 +252,11 @@ class Analysis:
         interval = spread.difference(len(measured.tested) + len(measured.beside))
         first, second = (_sizes(self.ratings, axis)[group] for group in groups)
         sizes = (first[0] + second[0], self.ratings.n_items, first[2] + second[2])
-        return self.inference.contrast(pair, _columns(measured, measured.tested), sizes, interval, tested)
+        plain = self._unweighted(grouping)
+        return self.inference.contrast(
+            pair, _columns(measured, measured.tested), sizes, interval, tested,
+            unweighted=None if plain is None else pair.difference(plain),
+        )  # fmt: skip
 
     def pairs(self, axes: Sequence[Axis]) -> list[Row]:
         """Return XRR of every pair of groups of each axis, with the IRR of each group on the diagonal."""
@@ -258,13 +272,17 @@ class Analysis:
 
     def _alone(self, axis: Axis) -> list[Row]:
         """Return the IRR of each group of an axis."""
-        own = self._measured(Grouping.of(self.ratings, axis.codes, len(axis)))
-        values = own.values(own.observed())[0, :, place_of("irr")]
-        sizes = _sizes(self.ratings, axis)
+        grouping, at = Grouping.of(self.ratings, axis.codes, len(axis)), place_of("irr")
+        own, plain = self._measured(grouping), self._unweighted(grouping)
+        values = own.values(own.observed())[0]
+        shown, sizes = np.flatnonzero(~axis.withheld).tolist(), _sizes(self.ratings, axis)
         return [
-            Row("pair", axis.name, name, "irr", float(values[g]), other=name).with_sizes(*sizes[name])
-            for g, name in ((g, axis.groups[g]) for g in np.flatnonzero(~axis.withheld).tolist())
-        ]
+            Row(
+                "pair", axis.name, name, "irr", float(values[g, at]), other=name,
+                unweighted=None if plain is None else float(plain[g, at]),
+            ).with_sizes(*sizes[name])
+            for g, name in ((g, axis.groups[g]) for g in shown)
+        ]  # fmt: skip
 
     def _crossed(self, axis: Axis, a: int, b: int) -> Crossed:
         """Prepare XRR of two groups."""
@@ -281,7 +299,8 @@ class Analysis:
 
         what = f"{axis.name}: {axis.groups[a]} and {axis.groups[b]}"
         tested = Shuffled(what, ("xrr",), values[0, :1, [at]].T, make, ~grouping.exchangeable[:1])
-        return Crossed(axis, a, b, note, tested)
+        plain = self._unweighted(grouping)
+        return Crossed(axis, a, b, note, tested, None if plain is None else plain[:1, [at]])
 
     def _whole(self, axis: str, group: str, chosen: NDArray[np.bool_], sizes: Sizes) -> list[Row]:
         """Return the statistics of a group that are not sums over items."""
@@ -291,11 +310,20 @@ class Analysis:
         for record in records:
             assert record.whole is not None
             value, note = (math.nan, TOO_MANY) if scores is None else record.whole(scores)
+            if self.ratings.weights is not None:
+                note = f"{note}; {NOT_WEIGHTED}" if note else NOT_WEIGHTED
             rows.append(Row("beside", axis, group, record.name, value, note=note).with_sizes(*sizes))
         return rows
 
     def _grouping(self, axis: Axis, among: NDArray[np.bool_] | None = None) -> Grouping:
         return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata, among)
+
+    def _unweighted(self, grouping: Grouping) -> Values | None:
+        """Return the values where all raters count alike, groups × statistics; None if they do."""
+        if not len(grouping.weights):
+            return None
+        measured = self._measured(replace(grouping, weights=np.zeros(0)))
+        return np.asarray(measured.values(measured.observed())[0])
 
     def _measured(self, grouping: Grouping) -> Measured:
         wanted = self.settings
@@ -314,6 +342,7 @@ class Crossed:
     b: int
     note: str
     tested: Shuffled
+    unweighted: Values | None
 
     def row(self, work: Analysis) -> Row:
         """Return the row of the pair."""
@@ -322,7 +351,7 @@ class Crossed:
         n_raters, n_items, n_ratings = (one + other for one, other in zip(sizes[first], sizes[second], strict=True))
         (row,) = work.inference.rows(
             "pair", self.axis.name, (first,), [(0, "xrr")], self.tested.observed, [(n_raters, n_items, n_ratings)],
-            [{"xrr": self.note}], tested=self.tested,
+            [{"xrr": self.note}], tested=self.tested, unweighted=self.unweighted,
         )  # fmt: skip
         return replace(row, other=second)
 

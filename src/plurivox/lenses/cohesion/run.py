@@ -15,6 +15,7 @@ from plurivox.lenses.inference import Inference
 from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
+from plurivox.results.weighting import weights_in
 from plurivox.results.wording import NO_GROUPS
 from plurivox.scale import few_points
 from plurivox.settings import keywords
@@ -24,7 +25,7 @@ from plurivox.statistics.checks import level_of, usual_level
 LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI are on the interval level."
 
 
-@keywords(CohesionSettings)
+@keywords(CohesionSettings, weights=True)
 def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> Cohesion:
     """Tell which groups of raters agree among themselves more than with the others.
 
@@ -73,7 +74,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
         draws=tuple(draws),
         settings={
             **settings.as_dict(), "level": named_level, "several": overlapping, "question": "all",
-            "design": inference.remembered(), "level_note": note,
+            "design": inference.remembered(), "level_note": note, **weights_in(ratings, settings.min_group_size),
         },
         pair_rows=tuple(work.pairs([one.axis for one in axes]) if settings.pairs else ()),
         held_rows=tuple(work.held(prepared, rows)),

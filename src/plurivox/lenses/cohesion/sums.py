@@ -32,6 +32,8 @@ MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
 """Raters, scores and points up to which statistics of whole scores are computed: those of pairs take long."""
 MOST_KNOWN = 20_000_000
 """Numbers that may be kept of what items add to statistics of counts, for a bootstrap over items."""
+NOBODY = 1e-9
+"""A sum of raters' weights of at most this is 0 but for rounding."""
 TOO_MANY = f"of more than {MOST_RATERS} raters, or very many items or points, it is not computed"
 
 
@@ -77,12 +79,13 @@ class Agreement:
         """How many numbers a draw holds."""
         n_points = self.about.n_points
         sums = self.grouping.n_groups * n_points * (7 + 2 * n_points * (not self.about.nominal))
-        return sums + (self.grouping.n_groups * len(MOMENTS) + len(self.means) // 2 if len(self.means) else 0)
+        sums += self.grouping.n_groups * len(MOMENTS) + len(self.means) // 2 if len(self.means) else 0
+        return sums + len(self.grouping.weights)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
         items = draws.item_weights(self.n_items, part.items)
-        raters = draws.rater_weights(self.grouping.codes)
+        raters = self.grouping.rater_weights(draws)
         sums = self._pass(part, draws, items, raters)
         if len(self.means):
             sums |= self._moments(part, draws, items, raters)
@@ -106,8 +109,7 @@ class Agreement:
 
     def _parts(self, record: Statistic, counts: NDArray[Any], squares: NDArray[Any] | None) -> NDArray[Any]:
         assert record.contribution is not None
-        beside = counts.sum(axis=1, keepdims=True) - counts if record.needs == "pair" else squares
-        return record.contribution(counts, beside, self.about)
+        return record.contribution(counts, _rest(counts) if record.needs == "pair" else squares, self.about)
 
     def _pass(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the compiled pass, in the order of :data:`SLOTS`."""
@@ -124,7 +126,12 @@ class Agreement:
         given = (part.offsets, part.raters, part.scores)
         ranks = self.ranks[part.items]
         most = int(np.diff(part.offsets).max(initial=0))
-        if draws.kind == "permuted":
+        if len(grouping.weights):
+            from plurivox.kernels.weighted_cohesion import weighted_passes
+
+            labels = grouping.kernel_labels(draws) if draws.kind == "permuted" else grouping.kernel_codes[np.newaxis]
+            weighted_passes(*given, labels, raters, items, self.published, ranks, *sums.values())
+        elif draws.kind == "permuted":
             k.permuted_passes(
                 *given, grouping.kernel_labels(draws), most, *k.make_tables(most, n_points), self.published, ranks,
                 *sums.values(),
@@ -143,7 +150,9 @@ class Agreement:
         sums = np.zeros((draws.total, self.grouping.n_groups, len(MOMENTS)))
         scores = k.centred(part.raters, part.scores, heights(self.about.values), self.means)
         given = (part.offsets, part.raters, scores)
-        if draws.kind == "permuted":
+        if draws.kind == "permuted" and len(self.grouping.weights):
+            k.shuffled_moments(*given, self.grouping.labels(draws), raters, sums)
+        elif draws.kind == "permuted":
             k.permuted_moments(*given, self.grouping.labels(draws), *self.grouping.sixteens(draws), sums)
         else:
             k.weighted_moments(*given, self.grouping.codes, raters, items, sums)
@@ -151,27 +160,29 @@ class Agreement:
 
     def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the statistics that are functions of counts, each draws × groups × parts."""
-        if draws.kind == "units" and raters.shape[1]:
+        weighted = len(self.grouping.weights) > 0  # then there are always weights, also where each draw has the same
+        varies = raters.shape[1] > 0 and (not weighted or draws.resample in ("raters", "both"))
+        if draws.kind == "units" and varies:
             return self._named(self._without_raters(part, draws, raters))
         shuffled = draws.kind == "permuted" and draws.last > 1
         labels = self.grouping.labels(draws) if shuffled else self.grouping.codes[np.newaxis]
         known, none = self.known.get(part.first), np.zeros(0, np.int32)
 
         def contributed(d: int, start: int, stop: int) -> NDArray[Any]:
-            if known is not None and not shuffled and not raters.shape[1]:
+            if known is not None and not shuffled and not varies:
                 return known[start:stop]
             weights = raters[d] if raters.shape[1] else none
             return self.contributed(part, labels[d if shuffled else 0], weights, start, stop)
 
-        same = not shuffled and not raters.shape[1]
+        same = not shuffled and not varies
         whole = add_up(contributed, part.n_items, draws.total, items, same=same)
         return self._named(whole)
 
     def _without_raters(self, part: Part, draws: Draws, raters: NDArray[Any]) -> Values:
         """Return the sums of counts without units of raters: only their groups change, on the items they rated."""
-        codes, none = self.grouping.codes, np.zeros(0, np.int32)
+        codes, weighted = self.grouping.codes, self.grouping.weights
         whole = add_up(
-            lambda _, *at: self.contributed(part, codes, none, *at), part.n_items, 1, raters[:, :0], same=True
+            lambda _, *at: self.contributed(part, codes, weighted, *at), part.n_items, 1, raters[:, :0], same=True
         )
         sums = np.repeat(whole, draws.total, axis=0)
         alone = all(record.needs != "pair" for record in self.counted)
@@ -186,7 +197,7 @@ class Agreement:
             few = _some_ratings(part, item, hit, (place[codes] >= 0)[part.raters])
             work = replace(self, grouping=replace(self.grouping, codes=place[codes], n_groups=len(groups)))
             given = (few, place[codes])
-            own[groups] -= work.contributed(*given, none, 0, few.n_items).sum(axis=0)
+            own[groups] -= work.contributed(*given, weighted, 0, few.n_items).sum(axis=0)
             own[groups] += work.contributed(*given, weights, 0, few.n_items).sum(axis=0)
         return sums
 
@@ -196,6 +207,12 @@ class Agreement:
         widths = [self._parts(record, nothing, None).shape[-1] for record in self.counted]
         each = np.split(whole, np.cumsum(widths)[:-1], axis=-1)
         return Sums({record.name: own for record, own in zip(self.counted, each, strict=True)})
+
+
+def _rest(counts: NDArray[Any]) -> NDArray[Any]:
+    """Return the counts of all other groups: sums of weights that are 0 but for rounding are 0."""
+    rest = counts.sum(axis=1, keepdims=True) - counts
+    return np.where(np.abs(rest) < NOBODY, 0.0, rest) if rest.dtype.kind == "f" else rest
 
 
 def _some_ratings(part: Part, item: NDArray[np.int64], items: NDArray[np.bool_], ratings: NDArray[np.bool_]) -> Part:
@@ -335,7 +352,7 @@ class Measured:
 
     def _known(self) -> Agreement:
         """Return the same contribution that knows what each item adds to statistics of counts, for weights of items."""
-        work, none = self.agreement, np.zeros(0, np.int32)
+        work = self.agreement
         if not work.counted:
             return work
         known, room = {}, MOST_KNOWN
@@ -343,7 +360,7 @@ class Measured:
             room -= part.n_items * work.grouping.n_groups * 8 * work.about.n_points
             if room < 0:
                 break
-            known[part.first] = work.contributed(part, work.grouping.codes, none, 0, part.n_items)
+            known[part.first] = work.contributed(part, work.grouping.codes, work.grouping.weights, 0, part.n_items)
         return replace(work, known=known)
 
     def left_out(self, resample: str, how: Running) -> LeftOut:

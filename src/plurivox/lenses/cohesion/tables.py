@@ -6,6 +6,7 @@ from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, value_cell
+from plurivox.results.weighting import beside_unweighted
 from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import STATISTICS, of_role
 
@@ -21,7 +22,7 @@ def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
     """Return all tables of a result as text, with arrows on every tested value if wanted."""
     tested, beside = columns("tested", "asked"), columns("beside", "whole")
     if not found.axes:
-        return [_everybody(found, tested | beside)]
+        return [_everybody(found, tested | beside), *beside_unweighted(found.rows, tested | beside)]
     shown = [_axis_table(found, axis, tested, arrows=arrows) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", tested | beside))
     shown += _more(found, arrows=arrows)
@@ -31,7 +32,8 @@ def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
             _all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True, arrows=arrows)
         )
     shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside, arrows=arrows))
-    return shown
+    main = [row for row in found.rows if row.kind in ("overall", "group")]
+    return [*shown, *beside_unweighted(main, tested)]
 
 
 def brief(found: Cohesion, *, arrows: bool = False) -> list[Shown | Compact]:

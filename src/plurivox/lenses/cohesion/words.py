@@ -16,6 +16,7 @@ from plurivox.results.claims import (
     values_of,
 )
 from plurivox.results.result import Row, Statement, p_text
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import NO_GROUPS, counted, named
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def statements(result: Cohesion) -> list[Statement]:
 
     said = group_statements(result, claimed, notable, result.held_rows)
     without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
-    return _overall(result) + said + _divides(result) + _level(result) + without + result.withheld_statement()
+    weighted = weighted_statements(result.settings, result.rows, "irr")
+    said = _overall(result) + said + _divides(result)
+    return said + _level(result) + weighted + without + result.withheld_statement()
 
 
 def _overall(result: Cohesion) -> list[Statement]:

@@ -22,6 +22,7 @@ from plurivox.intake.attributes import as_categories, category_order
 from plurivox.intake.check import Intake
 from plurivox.intake.describing import several_values
 from plurivox.lenses.overview.settings import DescriptionSettings
+from plurivox.panel import PanelSummary
 from plurivox.ratings import Ratings
 from plurivox.results.notebook import sentences
 from plurivox.results.result import Statement, told
@@ -123,6 +124,7 @@ class Description:
     unknown_items: int
     idle_items: int
     notes: tuple[str, ...] = field(default=())
+    panel: PanelSummary | None = None
 
     def __repr__(self) -> str:
         return f"<Description: {self.n_ratings:,} ratings of {self.n_items:,} items>"
@@ -140,8 +142,9 @@ class Description:
         return list(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain lists and dicts."""
-        return asdict(self)
+        """Return everything as plain lists and dicts; the panel only if raters are weighted."""
+        found = asdict(self)
+        return found if self.panel is not None else {name: part for name, part in found.items() if name != "panel"}
 
     def to_json(self) -> str:
         """Return everything as strict JSON."""
@@ -184,7 +187,7 @@ def description_html(found: Description, *more: Grid, kind: str = "Description")
     return card(kind, " · ".join([*parts, scale]), said=said, grids=tables, more="to_frame()")
 
 
-@keywords(DescriptionSettings)
+@keywords(DescriptionSettings, weights=True)
 def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -> Description:
     """Describe a table of ratings.
 
@@ -202,6 +205,7 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     used = ratings.used()
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
     axes = _axes(ratings, by, settings) if ratings.has_raters else []
+    panel = None if ratings.panel is None else ratings.panel.summary(settings.min_group_size)
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -229,7 +233,8 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
         idle_raters=intake.idle_raters,
         unknown_items=intake.unknown_items,
         idle_items=intake.idle_items,
-        notes=tuple(_notes(ratings, [one.axis for one in axes])),
+        notes=tuple(_notes(ratings, [one.axis for one in axes], panel)),
+        panel=panel,
     )
 
 
@@ -286,7 +291,7 @@ def _spread(numbers: NDArray[Any]) -> Spread:
     return Spread(low, float(np.median(numbers)), high, edges, tuple(counts.tolist()))
 
 
-def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
+def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -> list[str]:
     notes = []
     if ratings.intake.scale_inferred:
         notes.append(
@@ -303,6 +308,8 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
     notes += [f"{line}." for line in (*conflict_notes(ratings.intake), *unknown_notes(ratings.intake))]
     notes += ratings.intake.left_out_and_remarks()
     notes += _occasions(ratings)
+    if panel is not None:
+        notes += [panel.sentence, *panel.notes]
     return notes + [
         note for axis in axes if axis.attributes != ("rater",) and len(axis.attributes) == 1 and (note := _many(axis))
     ]

@@ -74,7 +74,7 @@ class Overview:
         return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
 
 
-@keywords(OverviewSettings)
+@keywords(OverviewSettings, weights=True)
 def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> Overview:
     """Show how a study is designed and how its raters use the scale.
 

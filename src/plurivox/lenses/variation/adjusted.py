@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -19,6 +19,7 @@ from plurivox.engine.intervals import Interval, percentile_interval
 from plurivox.engine.jackknife import (
     LeftOut,
     RaterUnits,
+    kept,
     number_of_blocks,
     rating_blocks,
     without_items,
@@ -62,6 +63,8 @@ class Crossed:
     whole, n_blocks
         What each part adds as it is, by its first item, and how many blocks of ratings there are: for what is left
         without units.
+    weights
+        The weight of each rater; empty if all count alike.
     """
 
     profiles: NDArray[np.int32]
@@ -71,18 +74,21 @@ class Crossed:
     cost: float
     whole: Mapping[int, Sums]
     n_blocks: int
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return self.n_groups * (self.n_groups + 1) + len(self.profiles)
+        return self.n_groups * (self.n_groups + 1) + len(self.profiles) + len(self.weights)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
         from plurivox.kernels import absorbed as k
 
         given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
-        if draws.kind == "units" and draws.resample != "items":
+        if draws.kind == "units" and draws.resample == "ratings" and len(self.weights):
+            return self._without_blocks(part, draws)
+        if draws.kind == "units" and draws.resample != "items" and not len(self.weights):
             units = (
                 rating_blocks(part, self.n_blocks) if draws.units is None else draws.units.astype(np.int16)[part.raters]
             )
@@ -93,9 +99,17 @@ class Crossed:
             products=np.zeros((draws.total, self.n_groups, self.n_groups)),
             scores=np.zeros((draws.total, self.n_groups)),
         )
-        raters = draws.rater_weights(self._strata if draws.kind == "resampled" else self.profiles[:, 0])
+        raters: NDArray[Any] = draws.rater_weights(self._strata if draws.kind == "resampled" else self.profiles[:, 0])
+        if len(self.weights):
+            raters = self.weights * raters if raters.shape[1] else np.tile(self.weights, (draws.total, 1))
         k.add_crosses(*given, raters, draws.item_weights(self.n_items, part.items), *sums.values())
         return sums
+
+    def _without_blocks(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums without each block of ratings, where raters have weights."""
+        block, left = rating_blocks(part, self.n_blocks), range(draws.first, draws.last)
+        made = [self(kept(part, block != number), Draws.observed()) for number in left]
+        return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
 
     @property
     def _strata(self) -> NDArray[np.int64]:
@@ -115,7 +129,7 @@ class Solve:
     references
         The reference group of each attribute, its place among all.
     sizes
-        How many raters each group has.
+        How many raters each group has, or their weight.
     """
 
     bounds: tuple[int, ...]
@@ -242,7 +256,16 @@ class Adjusted:
             start + axis.groups.index(name)
             for axis, start, name in zip(self.axes, self.bounds, self.references, strict=False)
         )
-        return Solve(self.bounds, places, self.sizes)
+        return Solve(self.bounds, places, self._weight)
+
+    @cached_property
+    def _weight(self) -> Values:
+        """The weight of each group's raters, which is their number where all count alike."""
+        if self.ratings.weights is None:
+            return self.sizes
+        known = self.profiles[:, 0] >= 0
+        each = np.repeat(self.ratings.weights[known], self.profiles.shape[1])
+        return np.bincount(self.profiles[known].ravel(), each, self.bounds[-1]).astype(float)
 
     def work(self) -> Crossed:
         """Return what a part adds."""
@@ -250,11 +273,10 @@ class Adjusted:
         values = numbers - (numbers.min() + numbers.max()) / 2
         cost = len(self.ratings.scores) * 1e-8 * len(self.axes)
         parts = self.ratings.parts()
-        plain = Crossed(self.profiles, values, self.bounds[-1], self.ratings.n_items, cost, {}, 0)
+        weights = np.zeros(0) if self.ratings.weights is None else self.ratings.weights
+        plain = Crossed(self.profiles, values, self.bounds[-1], self.ratings.n_items, cost, {}, 0, weights)
         whole = {part.first: plain(part, Draws.observed()) for part in parts}
-        return Crossed(
-            self.profiles, values, self.bounds[-1], self.ratings.n_items, cost, whole, number_of_blocks(parts)
-        )
+        return replace(plain, whole=whole, n_blocks=number_of_blocks(parts))
 
     def table(self, asked: Any, subset: str, how: Running) -> pl.DataFrame:
         """Return one row per attribute and group that is shown."""
@@ -276,7 +298,12 @@ class Adjusted:
                     subset, axis.name, axis.groups[g], reference, values[at, 0], *ends[0], values[at, 1], *ends[1],
                     values[at, 3], values[at, 2], *ends[2], int(self.sizes[at]), notes[at],
                 ))  # fmt: skip
-        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+        found = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+        panel = self.ratings.panel
+        if self.ratings.weights is None or (panel is not None and panel.summary(asked.min_group_size).withholds):
+            return found
+        alike = replace(self, ratings=self.ratings.unweighted()).table(asked.replace(interval="none"), subset, how)
+        return found.with_columns(alike["effect"].alias("unweighted"))
 
     def _interval(self, asked: Any, parts: Sequence[Part], work: Crossed, whole: Sums, how: Running) -> Interval | None:
         solve = self.solve
@@ -302,8 +329,7 @@ class Adjusted:
         notes = [""] * self.bounds[-1]
         alone = [np.isnan(values[start:stop, 1]) for start, stop in zip(self.bounds, self.bounds[1:], strict=False)]
         for a, b in combinations(range(len(self.axes)), 2):
-            solve = Solve(self.bounds, self.solve.references, self.sizes)
-            free = solve._free([a, b])
+            free = self.solve._free([a, b])
             both = _effects(whole["products"], whole["scores"], free, ())[0]
             for one, other in ((a, b), (b, a)):
                 start, stop = self.bounds[one : one + 2]

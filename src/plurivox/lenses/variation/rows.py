@@ -48,10 +48,22 @@ class Prepared:
         """Raters, items that others rated, too, and ratings of each group of the axis."""
         from plurivox.kernels.variation import RATINGS, SHARED
 
-        sums = self.measured.observed["groups"][0]
+        sums = self.measured.plain.observed["groups"][0]
         return [
             (int(n), int(own[SHARED]), int(own[RATINGS])) for n, own in zip(self.axis.sizes.tolist(), sums, strict=True)
         ]
+
+    @property
+    def unweighted(self) -> Values | None:
+        """The values of the groups shown where all raters count alike, None if they do, or if that would tell too much.
+
+        Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without
+        would be two equations for the mean of that group.
+        """
+        panel = self.measured.ratings.panel
+        if not self.measured.weighted or (panel is not None and panel.summary(self.axis.min_group_size).withholds):
+            return None
+        return Finish(np.zeros(0, np.int32))(self.measured.plain.observed)[0, self.places]
 
     @property
     def notes(self) -> list[dict[str, str]]:
@@ -112,11 +124,17 @@ class Analysis:
     # Rows -------------------------------------------------------------------------------------------------------------
 
     def left_out(self, one: Prepared) -> LeftOut | None:
-        """Return all values without each item and rater, components of variance included, if intervals are wanted."""
+        """Return all values without each item and rater, components of variance included, if intervals are wanted.
+
+        All raters count alike there.
+        """
+        return self._left_out(one.measured.plain, one.axis.name)
+
+    def _left_out(self, measured: Measured, what: str) -> LeftOut | None:
         asked = self.settings
         if asked.interval == "none":
             return None
-        return one.measured.left_out(asked.resample, self.inference.doing(f"resampling {one.axis.name}"))
+        return measured.left_out(asked.resample, self.inference.doing(f"resampling {what}"))
 
     def among_shown(self, one: Prepared, left: LeftOut | None) -> tuple[Measured, LeftOut | None]:
         """Return the sums that components of variance are made of, without raters of groups that are withheld.
@@ -126,10 +144,10 @@ class Analysis:
         """
         axis = one.axis
         if axis.overlaps or not axis.withheld.any() or len(one.places) < 2:
-            return one.measured, left
+            return one.measured.plain, left
         codes = np.where(axis.codes == len(axis) - 1, OUTSIDE, axis.codes).astype(np.int32)  # those withheld are last
         shown = replace(one, measured=Measured(self.ratings, Grouping.of(self.ratings, codes, len(axis))))
-        return shown.measured, self.left_out(shown)
+        return shown.measured.plain, self.left_out(shown)
 
     def spread(self, one: Prepared, left: LeftOut | None) -> Spread:
         """Return what the compared values become with other items or raters, of the groups that are shown."""
@@ -137,6 +155,8 @@ class Analysis:
         if asked.interval == "bootstrap":
             how = self.inference.doing(f"resampling {one.axis.name}")
             return Spread(one.measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, how)).of(one.places)
+        if one.measured.weighted:
+            left = self._left_out(one.measured, f"{one.axis.name}, weighted")
         if left is None:
             return Spread()
         return Spread(left=left).made(lambda values: values[..., one.places, : len(COMPARED)])
@@ -146,7 +166,7 @@ class Analysis:
         sizes = one.sizes
         return self.inference.rows(
             kind, name, one.groups, self._columns, one.values[one.places], [sizes[g] for g in one.places], one.notes,
-            interval, one.tested,
+            interval, one.tested, one.unweighted,
         )  # fmt: skip
 
     def draws(self, name: str, prepared: Sequence[Prepared], spreads: Sequence[Spread]) -> Draws:
@@ -170,7 +190,8 @@ class Analysis:
         """Return the rows of two groups each, which were tested: how much higher the first rates than the second."""
         found = []
         for pair in pairs:
-            interval = self.spread(pair.prepared, self.left_out(pair.prepared)).interval(self.records)
+            left = None if pair.prepared.measured.weighted else self.left_out(pair.prepared)
+            interval = self.spread(pair.prepared, left).interval(self.records)
             first, second = pair.prepared.sizes
             for row in self.rows(pair.axis.name, pair.prepared, interval, kind):
                 row = replace(row, other=pair.names[1], n_raters=first[0] + second[0], n_ratings=first[2] + second[2])
@@ -187,7 +208,8 @@ class Analysis:
             interval = Spread(left=left).interval(self.records)
         sizes = one.sizes
         return self.inference.rows(
-            "rater", axis.name, one.groups, self._columns, one.values, sizes, one.notes, interval
+            "rater", axis.name, one.groups, self._columns, one.values, sizes, one.notes, interval,
+            unweighted=one.unweighted,
         )  # fmt: skip
 
     @property

@@ -28,11 +28,12 @@ from plurivox.lenses.variation.sums import Measured
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Draws, Row, Table
+from plurivox.results.weighting import weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 
-@keywords(VariationSettings)
+@keywords(VariationSettings, weights=True)
 def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) -> Variation:
     """Tell who rates higher on the same items, and how much of all variation is the item, the rater, the group.
 
@@ -97,7 +98,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     again = repeated(
         ratings, axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
     )
-    tables = {**frames._asdict(), "repeats": again, "adjusted": pl.concat(adjusted)}
+    tables = {**frames._asdict(), "repeats": again, "adjusted": pl.concat(adjusted, how="diagonal")}
     return Variation(
         rows=tuple(rows),
         withheld={
@@ -177,7 +178,8 @@ def _of_raters(axis: Axis) -> bool:
 
 def _together(work: Analysis) -> Frames:
     """Return the components of all raters together, and the reliability of their means."""
-    asked, measured = work.settings, Measured(work.ratings, Grouping.together(work.ratings))
+    asked, ratings = work.settings, work.ratings.unweighted()
+    measured = Measured(ratings, Grouping.together(ratings))
     left = None
     if asked.interval != "none":
         left = measured.left_out(asked.resample, work.inference.doing("resampling all raters"))
@@ -215,4 +217,5 @@ def _remembered(
         "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
         "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
         "design": whole.remembered(), "time_unit": ratings.intake.time_unit,
+        **weights_in(ratings, settings.min_group_size),
     }  # fmt: skip

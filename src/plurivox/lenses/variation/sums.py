@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from plurivox.engine.jackknife import (
     rating_blocks,
     without_items,
     without_raters,
+    without_ratings,
 )
 from plurivox.engine.part import Part
 from plurivox.engine.pool import batched
@@ -61,21 +61,27 @@ class Rated:
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return self.grouping.n_groups * 11 + len(self.grouping.codes) * (16 if self.with_raters else 1)
+        n_raters = len(self.grouping.codes)
+        return self.grouping.n_groups * 11 + n_raters * (16 if self.with_raters else 1) + len(self.grouping.weights)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        items = draws.item_weights(self.n_items, part.items)
-        return self._pass(part, draws.total, draws.rater_weights(self.grouping.codes), items)
-
-    def _pass(self, part: Part, n_draws: int, raters: NDArray[Any], items: NDArray[Any]) -> Sums:
         from plurivox.kernels import variation as k
 
-        sums = self.empty(n_draws)
-        k.add_items(
-            part.offsets, part.raters, part.scores, self.values, self.grouping.codes, raters, items, *sums.values()
-        )
+        given = (part.offsets, part.raters, part.scores, self.values)
+        items, raters = draws.item_weights(self.n_items, part.items), self.grouping.rater_weights(draws)
+        sums = self.empty(draws.total)
+        if draws.kind == "permuted" and len(self.grouping.weights):
+            for d, labels in enumerate(self.grouping.labels(draws)):  # each with weights of its own
+                one = slice(d, d + 1)
+                k.add_items(*given, labels, raters[one], items[one], *(own[one] for own in sums.values()))
+        else:
+            k.add_items(*given, self.grouping.codes, raters, items, *sums.values())
         return sums
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Rated:
+        """Return the same, since all ratings are in the parts."""
+        return self
 
     def empty(self, n_draws: int) -> Sums:
         """Return sums of nothing."""
@@ -243,10 +249,23 @@ class _Relabelled:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Groups beside the others on the same items: sums and values, observed and under draws."""
+    """Groups beside the others on the same items: sums and values, observed and under draws.
+
+    Where raters have weights these count in leniency and dominance, and there are no components of variance.
+    """
 
     ratings: Ratings
     grouping: Grouping
+
+    @property
+    def weighted(self) -> bool:
+        """Whether raters have weights."""
+        return len(self.grouping.weights) > 0
+
+    @cached_property
+    def plain(self) -> Measured:
+        """The same with raters that count alike."""
+        return Measured(self.ratings, replace(self.grouping, weights=np.zeros(0))) if self.weighted else self
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -262,16 +281,19 @@ class Measured:
     @cached_property
     def observed(self) -> Sums:
         """The sums of the raters as they are."""
-        return total(self.ratings.parts(), self.rated(with_raters=True))
+        return total(self.ratings.parts(), self.rated(with_raters=not self.weighted))
 
     @property
     def finish(self) -> Finish:
-        """What makes all values, components included."""
-        return Finish(self.grouping.codes)
+        """What makes all values, components included unless raters have weights."""
+        return Finish(np.zeros(0, np.int32) if self.weighted else self.grouping.codes)
 
     def null(self, shuffles: Draws, how: Running) -> Values:
         """Return leniency and dominance under permutations of the raters."""
         grouping, parts = self.grouping, self.ratings.parts()
+        if self.weighted:  # of which a shuffle changes every sum
+            made = run(parts, self.rated(with_raters=False), shuffles, self.finish, how)
+            return np.concatenate([np.zeros((0, grouping.n_groups, len(COMPARED))), *made])
         same = self._always_alike()
         work = _Relabelled(parts, grouping, self._totals(), self._squares() if same else None, shuffles)
         cost = len(grouping.codes) * 2e-8 + (0.0 if same else self.ratings.n_entries * 2e-9)
@@ -287,6 +309,8 @@ class Measured:
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return all values, components included, without each item, each rater of a group, or both."""
+        if self.weighted:
+            return self._left_out_weighted(resample, how)
         work, parts, finish = self.rated(with_raters=True), self.ratings.parts(), self.finish
         whole = {part.first: work(part, Draws.observed()) for part in parts}
         without = Without(work, whole, number_of_blocks(parts))
@@ -300,9 +324,22 @@ class Measured:
         ratings = run(parts, without, Draws.of_blocks(without.n_blocks), finish, how) if resample == "both" else []
         return LeftOut(finish(self.observed)[0], tuple(each), np.concatenate(ratings) if ratings else None)
 
+    def _left_out_weighted(self, resample: str, how: Running) -> LeftOut:
+        """Return leniency and dominance without each unit, each of which takes a pass over the ratings."""
+        work, parts, finish = self.rated(with_raters=False), self.ratings.parts(), self.finish
+        each: list[Values] = []
+        if resample in ("items", "both"):
+            each.append(without_items(parts, work, self.observed, finish, how))
+        if resample in ("raters", "both"):
+            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+            each.extend(without_raters(parts, work, RaterUnits.of(rated, self.grouping.n_groups), finish, how))
+        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
+        return LeftOut(finish(self.observed)[0], tuple(each), ratings)
+
     def without_each_item(self, how: Running) -> LeftOut:
         """Return leniency and dominance without each item."""
-        finish, work = Finish(np.zeros(0, np.int32)), Without(self.rated(with_raters=False), {}, 0)
+        finish, rated = Finish(np.zeros(0, np.int32)), self.rated(with_raters=False)
+        work = rated if self.weighted else Without(rated, {}, 0)
         whole = Sums({name: array if name != "raters" else array[:, :0] for name, array in self.observed.items()})
         return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.results.claims import CORRECTIONS, Claimed, entangled_times, group_statements
 from plurivox.results.result import Row, Statement, p_text
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import NO_GROUPS, counted, listed, named, resampled
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def statements(result: Variation) -> list[Statement]:
     said += _same_order(result) + _drifting_raters(result)
     beside = _varies(result) + _reliable(result) + _again(result) + _left_out(result)
     without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
-    return said + beside + without + result.withheld_statement()
+    weighted = weighted_statements(result.settings, result.rows, "leniency")
+    return said + beside + weighted + without + result.withheld_statement()
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:

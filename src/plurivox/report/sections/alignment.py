@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +14,6 @@ from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
 from plurivox.report.making import drawn, findings_of, headline, remarks_of, switched, table, with_text
 from plurivox.report.parts import (
-    CAUTION,
-    Action,
     Block,
     Brief,
     DataTable,
@@ -27,7 +24,6 @@ from plurivox.report.parts import (
     Tile,
     slug,
 )
-from plurivox.results.wording import listed
 from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import LEAST_ITEMS
@@ -81,7 +77,7 @@ def section(brief: Brief) -> Section | None:
     """Compare the answers of models with the votes of raters, if there are any."""
     if "answers" not in brief.study.inputs:
         return None
-    axes, remarks = _axes(brief)
+    axes, remarks = compared_axes(brief)
     found = _found(brief, axes)
     findings = findings_of(found, "alignment-dots", _ANCHORS)
     more: list[Block] = [_accounts(found), *_heats(found), *_closest(found), *_answers(found), _alphas(found)]
@@ -94,7 +90,7 @@ def section(brief: Brief) -> Section | None:
     ]
     return Section(
         "alignment", "Whose view models reflect", LEAD, _dots(found), findings, remarks + remarks_of(found), more, "",
-        _tiles(found), _actions(found),
+        _tiles(found),
     )  # fmt: skip
 
 
@@ -118,21 +114,9 @@ def _tiles(found: Alignment) -> list[Tile]:
     return [Tile(f"{models[0]['value']:.2f}", name, compared, "alignment-dots")]
 
 
-def _actions(found: Alignment) -> list[Action]:
-    """Return which models are no nearer to raters than an answer that judges nothing."""
-    rows = _nearest(found)
-    least = next((row["value"] for row in rows if row["reference"]), math.inf)
-    behind = [row["model"] for row in rows if not row["reference"] and row["value"] >= least]
-    if not behind:
-        return []
-    judge = "judges" if len(behind) == 1 else "judge"
-    text = f"that {listed(behind, 2)} {judge} items: one answer to everything is as near."
-    return [Action(CAUTION, text, "alignment-dots", 3)]
-
-
 def found_in(brief: Brief) -> Alignment:
     """Return what the lens found, as the report asks it."""
-    return _found(brief, _axes(brief)[0])
+    return _found(brief, compared_axes(brief)[0])
 
 
 def _found(brief: Brief, axes: Axes) -> Alignment:
@@ -150,7 +134,7 @@ def _found(brief: Brief, axes: Axes) -> Alignment:
     return found
 
 
-def _axes(brief: Brief) -> tuple[Axes, list[str]]:
+def compared_axes(brief: Brief) -> tuple[Axes, list[str]]:
     """Return the axes whose groups do not overlap, and what is left out."""
     several = [one for one in brief.axes if any(name in brief.asked.several for name in one)]
     if not several:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from importlib import metadata
 from typing import Any
@@ -62,6 +63,14 @@ def _explained(one: Any) -> str:
     return " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
 
 
+def _weights(brief: Brief) -> dict[str, str]:
+    panel = brief.ratings.panel
+    if panel is None:
+        return {}
+    cap = f"at most {panel.trim:g} times the mean"
+    return {"raters weighted to": f"{panel.population.source}, {cap if panel.trim < math.inf else 'not trimmed'}"}
+
+
 def _settings(brief: Brief) -> pl.DataFrame:
     axes = [CROSS.join(one) for one in brief.by]
     rows = {
@@ -75,6 +84,7 @@ def _settings(brief: Brief) -> pl.DataFrame:
         "smallest group shown": str(brief.asked.min_group_size),
         "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),
         **({"scale recoded": brief.ratings.intake.recoded} if brief.ratings.intake.recoded else {}),
+        **_weights(brief),
         "plurivox": plurivox.__version__,
         "Python": platform.python_version(),
         **{name: metadata.version(name) for name in PACKAGES},

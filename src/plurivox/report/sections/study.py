@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
+from plurivox.panel import PanelSummary
 from plurivox.report.making import drawn, switched, table
-from plurivox.report.parts import CAUTION, Action, Block, Brief, Section, slug
+from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Section, slug
 from plurivox.results.wording import counted, listed, protected, withheld_note
 
+WEIGHTED = "study-weights"
+"""Where the report tells how ratings were weighted."""
 MAX_ROWS = 200
 MAX_AXES = 8
 """Attributes and crossings that a switch offers."""
@@ -22,18 +28,36 @@ def section(brief: Brief) -> Section:
     seen: Overview = brief.ask("overview")
     found = seen.description
     blocks, more = _axes(seen)
+    weighted = [] if found.panel is None else [panel_table(found.panel)]
     return Section(
         "study",
         "The study",
         f"{counted(found.n_ratings, 'rating')} of {counted(found.n_items, 'item')}"
         + (f" by {counted(found.n_raters, 'rater')}" if found.has_raters else ", as totals without raters")
         + f" on a scale of {len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}.",
-        blocks,
+        [*weighted, *blocks],
         [],
         _remarks(found, bool(brief.by)),
         [*_sizes(seen), *more],
         actions=_actions(found, bool(brief.axes)),
     )
+
+
+def panel_table(panel: PanelSummary) -> DataTable:
+    """Return panel against population, and what the weights come to."""
+    frame = pl.DataFrame([
+        {
+            "attribute": cell.attribute, "value": cell.value, "raters": cell.n_raters, "panel": cell.panel_share,
+            "population": cell.population_share, "weighted": cell.weighted_share, "weight of a rater": cell.mean_weight,
+        }
+        for cell in panel.cells
+    ], infer_schema_length=None)  # fmt: skip
+    alike = [lens.command for lens in lenses() if lens.section and not lens.load("run").weights]
+    said = [panel.sentence, *panel.notes, "How the scale is used is shown as it is in the panel."]
+    said += [f"All raters count alike in what these lenses say: {listed(alike)}."] if alike else []
+    if panel.withholds:
+        said.append("Where few raters have a value, or it would reveal such a one, its share of the panel is withheld.")
+    return DataTable(WEIGHTED, "How the ratings were weighted", frame, {"weight of a rater": 2}, " ".join(said))
 
 
 def _sizes(seen: Overview) -> list[Block]:
@@ -149,7 +173,8 @@ def _design(found: Description) -> str:
 
 
 def _remarks(found: Description, has_axes: bool) -> list[str]:
-    remarks = list(found.notes)
+    weighted = () if found.panel is None else (found.panel.sentence, *found.panel.notes)  # which the table says
+    remarks = [note for note in found.notes if note not in weighted]
     numbers = {
         f"Missing: {counted(found.missing_scores, 'score')}.": found.missing_scores,
         f"Rated more than once: {counted(found.repeated_pairs, 'pair')} of item and rater; {found.duplicates} kept.":

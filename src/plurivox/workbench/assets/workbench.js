@@ -44,7 +44,7 @@
         const field = document.getElementById(box.dataset.order);
         field.value = [...list.querySelectorAll("span")].map((one) => one.textContent).join(",");
         field.focus();
-        say("Taken over");
+        say("The order was put into the field");
       });
     }
   };
@@ -64,6 +64,19 @@
       });
     }
   };
+
+  // Marks that the arrow keys have come to are opened with Enter.
+  document.addEventListener("keydown", (event) => {
+    const link = event.key === "Enter" && event.target.matches?.(".chart") && event.target.querySelector("a.to .at");
+    if (link) window.location.assign(link.closest("a").getAttribute("href"));
+  });
+  // What is saved as a file leads nowhere: there are no pages of this machine in it.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.("[data-save]")) return;
+    const links = [...event.target.closest("figure").querySelectorAll("a.to")].map((one) => [one, one.getAttribute("href")]);
+    for (const [one] of links) one.removeAttribute("href");
+    setTimeout(() => { for (const [one, address] of links) one.setAttribute("href", address); });
+  }, { capture: true });
 
   const add = (part) => { drops(part); orders(part); copies(part); };
   add(document);

@@ -1,0 +1,54 @@
+"""Predictions and answers beside ratings whose points may have been made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plurivox.answers import Answers
+from plurivox.errors import ColumnError
+from plurivox.intake.read import read_predictions
+from plurivox.intake.read_answers import read_answers
+from plurivox.predictions import Predictions
+from plurivox.ratings import Ratings
+from plurivox.recoding import Recoding
+from plurivox.scale import Scale
+
+
+def predictions_of(files: Sequence[str], scale: Scale, recoding: Recoding | None, like: Ratings | None) -> Predictions:
+    """Read predictions on the scale of the ratings; where it is recoded each may be of the points before or after."""
+    if recoding is None:
+        return read_predictions(files, scale, like=like)
+    return Predictions.together([_predictions(file, scale, recoding, like)[0] for file in files])
+
+
+def _predictions(file: str, scale: Scale, recoding: Recoding, like: Ratings | None) -> tuple[Predictions, bool]:
+    """Read one file; tell whether it is of the points before."""
+    try:
+        return read_predictions(file, scale, like=like), False
+    except ColumnError:
+        if file == "-":  # it cannot be read twice
+            raise
+        return read_predictions(file, recoding.old, like=like).recode(recoding), True
+
+
+def answers_of(file: str, scale: Scale, recoding: Recoding | None, like: Ratings | None, **more: Any) -> Answers:
+    """Read answers on the scale of the ratings, recoded like them; or, if none is on it, on the scale after that."""
+    return read_answers(file, scale, like=like, **more) if recoding is None else _answers(
+        file, scale, recoding, like, **more
+    )[0]  # fmt: skip
+
+
+def _answers(
+    file: str, scale: Scale, recoding: Recoding, like: Ratings | None, **more: Any
+) -> tuple[Answers, bool]:  # fmt: skip
+    """Read answers; tell whether they are of the points before."""
+    found = read_answers(file, recoding.old, like=like, **more)
+    if (found.point >= 0).any():
+        return found.recode(recoding), True
+    return read_answers(file, scale, like=like, **more), False
+
+
+def are_before(role: str, file: str, ratings: Ratings, recoding: Recoding) -> bool:
+    """Tell whether a file of predictions or answers is of the points before the ratings were recoded."""
+    return (_predictions if role == "predictions" else _answers)(file, ratings.scale, recoding, ratings)[1]

@@ -1,0 +1,195 @@
+"""One estimate: the ratings of a group of raters beside the answers of one judge or several, over some items."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plurivox.lenses.estimate.estimands import Estimand
+from plurivox.lenses.estimate.population import Floats, Mask, Rated
+from plurivox.results.result import Row
+from plurivox.statistics.ppi import (
+    Needed,
+    Powered,
+    RaterVariance,
+    Worth,
+    added,
+    items_needed,
+    prediction_powered,
+    rater_variance,
+    reach,
+    worth,
+)
+
+NO_ITEM = "no item has both human ratings and an answer"
+NO_FURTHER = "the model answered no further item"
+ALIKE = "the model gives all items the same"
+ONE_ITEM = "one item tells nothing of others"
+ONE_RATER = "one rater tells nothing of others"
+NO_SPREAD = "all items have the same value, which tells nothing of others"
+_KNOWN = RaterVariance(0.0, math.inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What humans and judges say of some items.
+
+    Attributes
+    ----------
+    human, model, further
+        Numbers of items: of humans and judges for the items of both, and of judges for further ones.
+    spoken
+        The mean number of the judges for each item that they answered.
+    size, error
+        How many ratings each item of both has, and the variance of its mean, NaN of a single rating.
+    powered
+        The estimate.
+    alone, together
+        What other raters add to the variance of humans alone, and of both together.
+    n_raters, n_ratings
+        On how many it rests.
+    """
+
+    human: Floats
+    model: Floats
+    further: Floats
+    spoken: Floats
+    size: Floats
+    error: Floats
+    powered: Powered
+    alone: RaterVariance
+    together: RaterVariance
+    n_raters: int
+    n_ratings: int
+
+    @classmethod
+    def of(
+        cls, rated: Rated, answers: Floats, answered: Mask, numbers: Floats, part: Mask, *, over_raters: bool
+    ) -> Measured:  # fmt: skip
+        """Measure some items by ratings of some raters and answers, items × judges, NaN where there is none.
+
+        ``answered`` tells the items that all judges answered themselves.
+        """
+        known = ~np.isnan(answers).any(axis=1) & part
+        own = rated.some(known[rated.item])
+        x = numbers[own.score]
+        size: Floats = np.bincount(own.item, weights=own.times, minlength=len(known)).astype(float)
+        both = size > 0
+        human = np.bincount(own.item, weights=own.times * x, minlength=len(known))[both] / size[both]
+        powered = prediction_powered(human, answers[both], answers[known & ~both])
+        alone = together = _KNOWN
+        if over_raters:
+            alone = rater_variance(own.item, own.rater, x)
+            together = rater_variance(own.item, own.rater, x - (answers[own.item] @ powered.weights))
+        squares = np.bincount(own.item, weights=own.times * x * x, minlength=len(known))[both] / size[both] - human**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = np.where(size[both] > 1, np.maximum(squares, 0.0) / (size[both] - 1), np.nan)
+        n_raters = len(np.unique(own.rater[own.rater >= 0]))
+        spoken = np.asarray(answers[known & answered].mean(axis=1), dtype=float)
+        return cls(
+            human, answers[both], answers[known & ~both], spoken, size[both], error, powered, alone, together,
+            n_raters, int(own.times.sum()),
+        )  # fmt: skip
+
+    @property
+    def noise(self) -> float:
+        """The mean variance of the humans' mean of an item, 0 where no item has two ratings."""
+        known = self.error[~np.isnan(self.error)]
+        return float(known.mean()) if len(known) else 0.0
+
+    @property
+    def ratings_per_item(self) -> float:
+        """How many ratings the items of both have on average."""
+        return self.n_ratings / len(self.human) if len(self.human) else math.nan
+
+    def worth(self) -> Worth:
+        """Return what the judges are worth in further human ratings."""
+        found = worth(self.human, self.model, self.further, self.together.variance)
+        return Worth(*(one * self.ratings_per_item for one in found))
+
+    def needed(self, width: float) -> Needed:
+        """Return how many human ratings an interval of a width needs, without and with the judges."""
+        alone, together = (
+            items_needed(width, self.human, self.model, self.further, raters.variance)
+            for raters in (self.alone, self.together)
+        )
+        return Needed(alone.alone * self.ratings_per_item, together.together * self.ratings_per_item)
+
+
+def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None, level: float = 0.95) -> list[Row]:
+    """Return the rows of one estimate: both together, each alone, λ of a single judge, what it is worth and needs."""
+    powered, both = found.powered, len(found.human)
+    sized = replace(base, other=estimand.name, n_raters=found.n_raters, n_ratings=found.n_ratings)
+    whole, humans = (replace(sized, n_items=n) for n in (both + len(found.further), both))
+    together = added(powered.variance, powered.freedom, *found.together)
+    alone = added(powered.human_variance, powered.human_freedom, *found.alone)
+    spoken = found.spoken
+    spread = spoken.var(ddof=1) / len(spoken) if len(spoken) > 1 else math.nan
+    rows = [
+        _with(whole, "estimate", powered.value, together, estimand, found, level),
+        _with(humans, "estimate_humans", powered.human, alone, estimand, found),
+        _with(
+            replace(whole, n_raters=0, n_ratings=0, n_items=len(spoken)), "estimate_model",
+            float(spoken.mean()) if len(spoken) else math.nan, (float(spread), len(spoken) - 1.0), estimand, None,
+        ),
+    ]  # fmt: skip
+    reason = _useless(found)
+    if len(powered.weights) == 1:
+        value = math.nan if reason else float(powered.weights[0])
+        rows.append(replace(whole, statistic="ppi_lambda", value=value).with_note(reason))
+    rows.append(_worth(found, whole, reason))
+    if width is not None:
+        without, beside = found.needed(width)
+        rows.append(_needed(whole, "ratings_needed", beside))
+        rows.append(_needed(humans, "ratings_needed_humans", without))
+    return rows
+
+
+def _with(
+    base: Row, statistic: str, value: float, spread: tuple[float, float], estimand: Estimand, found: Measured | None,
+    level: float = 0.95,
+) -> Row:  # fmt: skip
+    """Return a row with its interval, or with why there is none."""
+    row = replace(base, statistic=statistic, value=value)
+    variance, freedom = spread
+    if math.isnan(value):
+        return row.with_note(NO_ITEM if found is not None else "the model answered no item")
+    if found is not None and not len(found.further) and statistic == "estimate":
+        row = row.with_note(f"{NO_FURTHER}, so that this is the mean of humans")
+    if math.isnan(variance):
+        alone = found is not None and math.isnan(found.alone.variance) and base.n_items > 1
+        return row.with_note(ONE_RATER if alone else ONE_ITEM)
+    if variance <= 0:
+        return row.with_note(NO_SPREAD)
+    half, (lowest, highest) = float(reach(variance, freedom, level)), estimand.ends
+    return row.with_interval(max(value - half, lowest), min(value + half, highest))
+
+
+def _useless(found: Measured) -> str:
+    """Tell why a judge cannot add anything, empty if it can."""
+    if not len(found.human):
+        return NO_ITEM
+    if not len(found.further):
+        return NO_FURTHER
+    if len(found.human) < 2:
+        return ONE_ITEM
+    every = np.concatenate([found.model, found.further])
+    return ALIKE if (every == every[:1]).all() else ""
+
+
+def _worth(found: Measured, base: Row, reason: str) -> Row:
+    row = replace(base, statistic="ppi_worth", value=math.nan)
+    if reason:
+        return row.with_note(reason)
+    value, low, high = found.worth()
+    if math.isnan(value):
+        return row.with_note(ONE_RATER if math.isnan(found.together.variance) else NO_SPREAD)
+    row = replace(row, value=value)
+    return row if math.isnan(low) else row.with_interval(low, high)
+
+
+def _needed(base: Row, statistic: str, value: float) -> Row:
+    row = replace(base, statistic=statistic, value=math.ceil(value) if math.isfinite(value) else value)
+    return row.with_note("how items or raters vary is not known") if math.isnan(value) else row

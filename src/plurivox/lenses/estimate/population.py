@@ -1,0 +1,199 @@
+"""What an estimate starts from: the items that models were asked or people rated, and what each says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.answers import Answers, Voice
+from plurivox.errors import InputError
+from plurivox.intake.answer_columns import FAILED
+from plurivox.intake.attributes import as_categories, id_texts, places_of
+from plurivox.lenses.alignment.matching import ALL, account_items, nothing_answered, pooled, subsets_of
+from plurivox.ratings import Ratings
+from plurivox.reader import STATES
+
+ACCOUNTS = {
+    "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_rated": pl.Int64, "rated_answered": pl.Int64,
+    "n_further": pl.Int64, "further_answered": pl.Int64, "answered": pl.Int64, "refused": pl.Int64,
+    "unreadable": pl.Int64, "failed": pl.Int64, "missing": pl.Int64,
+}  # fmt: skip
+"""How many items people rated and how many of these each voice answered, the same of further ones, and why not."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Spoken(NamedTuple):
+    """The items to which a voice has an answer on the scale, the distribution of its answers to each; and the others.
+
+    ``silent`` are the items that it refused or answered in a way that cannot be read.
+    """
+
+    items: Ints
+    shares: Floats
+    silent: Ints
+
+    def numbers(self, of_points: Floats, n_items: int, *, keep_silent: bool) -> Floats:
+        """Return the voice's number for each item, NaN where it has none; silent ones may be kept with the mean."""
+        found = np.full(n_items, np.nan)
+        found[self.items] = self.shares @ of_points
+        if keep_silent and len(self.items):
+            found[self.silent] = found[self.items].mean()
+        return found
+
+    def answered(self, n_items: int) -> Mask:
+        """Tell which items have an answer."""
+        found = np.zeros(n_items, dtype=bool)
+        found[self.items] = True
+        return found
+
+
+class Rated(NamedTuple):
+    """Ratings, one entry each: the item, the rater (-1 where nobody knows), the position, and how many there are."""
+
+    item: Ints
+    rater: Ints
+    score: Ints
+    times: Floats
+
+    def some(self, chosen: Mask) -> Rated:
+        """Return some of the ratings."""
+        return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """The items: those that models were asked, then those that only people rated.
+
+    Attributes
+    ----------
+    items
+        Ids, and what is known of each item.
+    voices, spoken
+        Who answers, and what each says.
+    rated
+        The ratings of items that any voice was asked.
+    subsets, subset
+        The names of the parts of the items, and the part of each; the number of parts for items in none.
+    accounts
+        See :data:`ACCOUNTS`.
+    """
+
+    items: pl.DataFrame
+    voices: tuple[Voice, ...]
+    spoken: tuple[Spoken, ...]
+    rated: Rated
+    subsets: tuple[str, ...]
+    subset: Ints
+    accounts: pl.DataFrame
+
+    @property
+    def n_items(self) -> int:
+        """How many there are."""
+        return self.items.height
+
+    @property
+    def parts(self) -> list[tuple[str, Mask]]:
+        """All items, and each part of them."""
+        every = np.ones(self.n_items, dtype=bool)
+        return [(ALL, every), *((name, self.subset == at) for at, name in enumerate(self.subsets))]
+
+    @property
+    def n_unsorted(self) -> int:
+        """How many items are in no part, though items were sorted into parts."""
+        return int(np.count_nonzero(self.subset == len(self.subsets))) if self.subsets else 0
+
+
+def population(ratings: Ratings, answers: Answers, subset: str | None) -> Population:
+    """Bring together the items of ratings and answers, and count what is missing on either side."""
+    place = places_of(ratings.items["item"], answers.items)
+    has_ratings = np.diff(ratings.offsets) > 0
+    asked = (place >= 0) & has_ratings
+    if not asked.any():
+        there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], answers.items))
+        raise InputError(
+            f"no item with an answer is rated: answers have items like {here}, ratings {there}",
+            source=answers.source,
+            hint="Both tables need the same item ids; without any rated item, nothing tells how far models are off.",
+        )
+    alone = np.flatnonzero(has_ratings & (place < 0))
+    items = _described(ratings, answers, place, alone)
+    names, subset_of = subsets_of(items, subset)
+    rated = np.zeros(items.height, dtype=bool)
+    rated[place[asked]] = rated[len(answers.items) :] = True
+    accounts = _accounts(answers, rated, names, subset_of)
+    spoken = tuple(_spoken(answers, v) for v in range(len(answers.voices)))
+    if not any(len(one.items) for one in spoken):
+        best = account_items(answers, answers.item.astype(np.int64), np.ones(len(answers.items), dtype=bool), (),
+                             np.zeros(len(answers.items), dtype=np.int64))  # fmt: skip
+        raise nothing_answered(answers, best)
+    return Population(items, answers.voices, spoken, _rated(ratings, asked, place), names, subset_of, accounts)
+
+
+def _described(ratings: Ratings, answers: Answers, place: Ints, alone: Ints) -> pl.DataFrame:
+    """Return all items with what is known of each: from the ratings, else from the answers."""
+    n = len(answers.items)
+    where = np.full(n + len(alone), -1, dtype=np.int64)
+    where[place[place >= 0]] = np.flatnonzero(place >= 0)
+    where[n:] = alone
+    rows = pl.Series(where).replace(-1, None)
+    known = ratings.items.drop("item")[rows] if ratings.items.width > 1 else pl.DataFrame()
+    beside = answers.attributes if answers.attributes is not None else pl.DataFrame()
+    ids = pl.concat([id_texts(answers.items), id_texts(ratings.items["item"]).gather(alone)])
+    columns = {"item": ids.alias("item")}
+    for name in dict.fromkeys((*known.columns, *beside.columns)):
+        if name == "item":
+            continue
+        own = _texts(known, name, len(where))
+        other = _texts(beside, name, n).extend(pl.Series([None] * len(alone), dtype=pl.String))
+        columns[name] = pl.select(pl.coalesce(own, other).alias(name)).to_series()
+    return pl.DataFrame(columns)
+
+
+def _texts(frame: pl.DataFrame, name: str, n: int) -> pl.Series:
+    """Return an attribute as categories, nothing where it is not known at all."""
+    if name not in frame.columns:
+        return pl.Series([None] * n, dtype=pl.String)
+    return as_categories(frame[name]).cast(pl.String)
+
+
+def _spoken(answers: Answers, v: int) -> Spoken:
+    """Return what a voice says: its samples averaged, by log-probabilities where they are known."""
+    own = np.flatnonzero((answers.voice == v) & (answers.state != FAILED))
+    shares = None if answers.shares is None else answers.shares[own]
+    items, found, _ = pooled(
+        answers.item[own].astype(np.int64), answers.point[own].astype(np.int64), np.ones(len(own)), shares,
+        len(answers.scale),
+    )  # fmt: skip
+    return Spoken(items, found, np.setdiff1d(answers.item[own], items).astype(np.int64))
+
+
+def _rated(ratings: Ratings, asked: Mask, place: Ints) -> Rated:
+    """Return the ratings of items that were asked, by the codes of the population."""
+    own = ratings.chosen(asked, None)
+    n = len(own.scores)
+    rater = np.full(n, -1, np.int64) if own.rater_codes is None else own.rater_codes.astype(np.int64)
+    times = np.ones(n) if own.multiplicity is None else own.multiplicity.astype(float)
+    return Rated(place[own.item_codes], rater, own.scores.astype(np.int64), times)
+
+
+def _accounts(answers: Answers, rated: Mask, names: tuple[str, ...], subset_of: Ints) -> pl.DataFrame:
+    """Count what became of the items, rated or not, for each voice and part of the items."""
+    item = answers.item.astype(np.int64)
+    keys = ["model", "prompt", "subset"]
+    every, humans, others = (
+        account_items(answers, np.where(chosen[item], item, -1), chosen, names, subset_of)
+        for chosen in (np.ones(len(rated), dtype=bool), rated, ~rated)
+    )
+    return (
+        every.select(*keys, *STATES, "missing")
+        .join(humans.select(*keys, n_rated="n_items", rated_answered="answered"), on=keys, how="left")
+        .join(others.select(*keys, n_further="n_items", further_answered="answered"), on=keys, how="left")
+        .select(list(ACCOUNTS))
+    )

@@ -1,0 +1,202 @@
+"""One call of estimate: all raters and each group beside each judge, several judges together, and what it assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.engine.grouping import Compared, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.engine.running import Running
+from plurivox.errors import InputError, SelectionError
+from plurivox.intake.attributes import places_of
+from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
+from plurivox.lenses.estimate import judges
+from plurivox.lenses.estimate.checks import compared_sets
+from plurivox.lenses.estimate.estimands import Estimand, estimands
+from plurivox.lenses.estimate.measuring import Measured, rows_of
+from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
+from plurivox.lenses.estimate.result import Estimate
+from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
+from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
+from plurivox.results.result import Row, Table
+from plurivox.scale import few_points
+from plurivox.settings import keywords
+
+
+@keywords(EstimateSettings)
+def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettings, how: Running) -> Estimate:
+    """Estimate what people think of all items that a model answered, from the few that they rated.
+
+    The mean of the humans over the items that they rated is corrected by how far the model's mean over the further
+    items lies from its mean over these, λ times (prediction-powered inference). It assumes that the rated items are a
+    random part of all; ``population()`` tells where they differ. Items that a model refused or answered unreadably
+    count with its mean answer, unless they are to be left out; ``accounts()`` counts them.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what, or counts per point (then without groups, and with intervals over items alone).
+    answers
+        A frame with ``model``, ``item`` and ``answer`` (or ``point``, ``text`` or a distribution), and ``prompt``,
+        ``sample``, ``state`` if there are any; a store of ``plurivox ask``; or :class:`Answers`, which also know what
+        items are that nobody rated. Samples of an item are averaged.
+
+    Returns
+    -------
+    Estimate
+        With ``to_frame()``, ``findings()``, ``accounts()``, ``judges()``, ``errors()``, ``population()`` and
+        ``to_json()``.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=400, n_raters=60, n_rated=80, seed=1)
+    >>> found = pv.estimate(study.ratings, study.answers)
+    >>> together, humans = (found.row("model-a", name) for name in ("estimate", "estimate_humans"))
+    >>> together.ci_high - together.ci_low < humans.ci_high - humans.ci_low
+    True
+    """
+    few_points(ratings.scale, "an estimate")
+    if settings.width is not None and not settings.width > 0:
+        raise InputError(f"width is {settings.width:g}", hint="Give the width of the interval, a number above 0.")
+    if (ALL,) in settings.by:
+        raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
+    given = as_answers(answers, ratings)
+    found = population(ratings, given, settings.subset)
+    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    if axes:
+        answered = places_of(ratings.items["item"], given.items) >= 0
+        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
+    work = _Work(found, settings, ratings.has_raters and settings.resample == "both")
+    asked = estimands(ratings.scale, settings)
+    rows: list[Row] = []
+    joint = []
+    for at, estimand in enumerate(asked):
+        rows += work.overall(estimand, first=at == 0)
+        rows += [row for one in axes for row in work.groups(estimand, one, first=at == 0)]
+        if len(found.voices) > 1:
+            joint.append(work.judges(estimand, first=at == 0))
+            rows += joint[-1].rows
+    told = {
+        **_remembered(found, ratings, asked), "n_elsewhere": given.n_elsewhere, "several": overlapping,
+        "by": [one.axis.name for one in axes], "resample": "both" if work.over_raters else "items",
+    }  # fmt: skip
+    return Estimate(
+        tuple(rows),
+        {one.axis.name: one.n_withheld for one in axes},
+        {one.axis.name: one.axis.n_outside for one in axes},
+        (),
+        {**settings.as_dict(), **told},
+        _tables(found, joint, compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent)),
+        revealing={one.axis.name: one.n_revealing for one in axes},
+    )
+
+
+def _remembered(found: Population, ratings: Ratings, asked: Sequence[Estimand]) -> dict[str, Any]:
+    """Return what a result remembers besides its settings."""
+    return {
+        "voices": [list(voice) for voice in found.voices], "of": [one.name for one in asked],
+        "shares": [one.name for one in asked if one.share], "subsets": list(found.subsets),
+        "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
+        "poles": poles_in(ratings.scale), "n_items": found.n_items, "n_unsorted": found.n_unsorted,
+        "has_raters": ratings.has_raters,
+        "selected_items": ratings.intake.selected and not ratings.intake.selected_raters,
+    }  # fmt: skip
+
+
+def _tables(found: Population, joint: Sequence[judges.Together], differences: pl.DataFrame) -> tuple[Table, ...]:
+    frames = {
+        "accounts": found.accounts,
+        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=judges.WEIGHTS, orient="row"),
+        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=judges.ERRORS, orient="row"),
+        "population": differences,
+    }
+    return tuple(Table(name, frame) for name, frame in frames.items())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """What all estimates of a call share."""
+
+    found: Population
+    settings: EstimateSettings
+    over_raters: bool
+
+    @property
+    def keep_silent(self) -> bool:
+        """Whether items that a model was asked and did not answer are kept."""
+        return self.settings.unanswered == KEPT
+
+    def overall(self, estimand: Estimand, *, first: bool) -> list[Row]:
+        """Return the estimates from all raters, on all items and each part of them."""
+        base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
+        every = range(len(self.found.voices))
+        rows = [row for v in every for row in self._rows([v], estimand, base, self.found.rated, self._all)]
+        for name, part in self.found.parts[1:]:
+            rows += self._each(estimand, replace(base, subset=name), self.found.rated, part)
+        return rows
+
+    def groups(self, estimand: Estimand, one: Compared, *, first: bool) -> list[Row]:
+        """Return the estimates from each group of an axis, on all items."""
+        rows = []
+        for axis, group, own in _members(self.found, one):
+            base = Row("group" if first else "also", axis, group, "", np.nan)
+            rows += self._each(estimand, base, self.found.rated.some(own), self._all)
+        return rows
+
+    def judges(self, estimand: Estimand, *, first: bool) -> judges.Together:
+        """Return the estimates from all raters beside all judges together."""
+        base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
+        answers, answered = self._said(range(len(self.found.voices)), estimand)
+        return judges.together(
+            self.found.rated, answers, answered, self.found.voices, estimand, base, self.settings.width,
+            over_raters=self.over_raters,
+        )  # fmt: skip
+
+    @property
+    def _all(self) -> Mask:
+        return np.ones(self.found.n_items, dtype=bool)
+
+    def _each(self, estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+        """Return the rows of each judge, and of several together."""
+        every = range(len(self.found.voices))
+        sets = [[v] for v in every] + ([list(every)] if len(every) > 1 else [])
+        return [row for judges_of_set in sets for row in self._rows(judges_of_set, estimand, base, rated, part)]
+
+    def _said(self, voices: Sequence[int], estimand: Estimand) -> tuple[Floats, Mask]:
+        """Return what judges say of each item, and which items each answered itself; items × judges."""
+        n, spoken = self.found.n_items, [self.found.spoken[v] for v in voices]
+        numbers = [one.numbers(estimand.numbers, n, keep_silent=self.keep_silent) for one in spoken]
+        return np.stack(numbers, axis=1), np.stack([one.answered(n) for one in spoken], axis=1)
+
+    def _rows(self, voices: Sequence[int], estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+        """Return the rows of one judge, or of several with a weight each, beside some raters on some items."""
+        answers, each = self._said(voices, estimand)
+        answered = np.asarray(each.all(axis=1), dtype=bool)
+        measured = Measured.of(rated, answers, answered, estimand.numbers, part, over_raters=self.over_raters)
+        own_items = np.unique(rated.item[part[rated.item]])
+        n, n_answered = len(own_items), int(np.count_nonzero(answered[own_items]))
+        model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (judges.TOGETHER, "")
+        note = "" if n == n_answered else f"answered {n_answered:,} of {n:,} rated items"
+        made = replace(base, model=model, prompt=prompt).with_note(note)
+        return rows_of(measured, made, estimand, self.settings.width)
+
+
+def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:
+    """Return the axis and name of each group that may be shown, and which ratings are its own."""
+    return [
+        (axis.name, axis.groups[g], axis.codes[found.rated.rater] == g) for axis, places in one.shown for g in places
+    ]
+
+
+def _groups(found: Population, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
+    """Return all raters and each group whose items are compared with the others, raters one by one left out."""
+    groups = [one for one in axes if one.axis.attributes != ("rater",)]
+    everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))
+    return [everybody, *(member for one in groups for member in _members(found, one))]

@@ -1,0 +1,63 @@
+"""What can be asked of an estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.settings.values import names, read_names
+
+MEAN, SHARES, AT_LEAST = "mean", "shares", "at_least"
+WHAT = (MEAN, SHARES, AT_LEAST)
+KEPT, OUT = UNANSWERED = ("kept", "out")
+
+
+def _what(given: Any) -> tuple[str, ...]:
+    """Return what to estimate, each once; ``at-least`` and ``at_least`` are the same."""
+    found = tuple(dict.fromkeys(one.replace("-", "_") for one in names(given)))
+    if not set(found) <= set(WHAT):
+        raise ValueError("unknown")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EstimateSettings(Settings):
+    """What was asked of an estimate."""
+
+    by: Axes = shared.by((), doc="Rater attributes and crossings of several, for whose groups it is also estimated.")
+    subset: str | None = setting(
+        None, "Item attribute, for whose values it is also estimated.", metavar="COLUMN",
+        doc="An item attribute, for whose values it is also estimated from all raters.",
+    )  # fmt: skip
+    what: tuple[str, ...] = setting(
+        (), "What to estimate: mean, shares, at-least. By default the mean, and the share from --threshold on.",
+        metavar="WHAT", parse=read_names, canonical=_what, accepts="str | Sequence[str]",
+        hint="Choose of mean, shares and at_least.",
+        doc='What to estimate: the ``"mean"`` score, the ``"shares"`` of all points, the share of ratings '
+        '``"at_least"`` at the threshold, or at each point in turn without one. By default the mean, and the share '
+        "from the threshold on if there is one; of two points, the share of the higher.",
+    )  # fmt: skip
+    threshold: Any = shared.threshold(
+        help="Lowest point that means unsafe: the share of ratings from it on is estimated.",
+        doc="The lowest point that means unsafe; the share of ratings from it on is estimated.",
+    )
+    width: float | None = setting(
+        None, "Also tell how many human ratings an interval of this width needs.", metavar="W",
+        doc="The width that an interval should have, in points of the scale (shares: 0.1 is ten percentage points): "
+        "how many human ratings it needs is told, with and without the model.",
+    )  # fmt: skip
+    resample: str = shared.resample(
+        help="What 95 % intervals generalise over: items or both (items and raters).", choices=("items", "both"),
+        doc='What 95 % intervals generalise over: other ``"items"``, or other items and raters (``"both"``).',
+    )  # fmt: skip
+    unanswered: str = setting(
+        KEPT, "Items that a model refused or answered unreadably: kept with its mean answer, or out.", metavar="RULE",
+        choices=UNANSWERED,
+        doc='What becomes of items that a model refused or answered unreadably. ``"kept"``: they count with its mean '
+        "answer, which says nothing of them, so that the estimate is of all items that it was asked, and no human "
+        'rating is lost. ``"out"``: they are left out on both sides, so that the estimate is of items that it answers.',
+    )  # fmt: skip
+    several: Frozen = shared.several()
+    min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()

@@ -1,0 +1,254 @@
+"""What an estimate says, in sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plurivox.answers import Voice
+from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.estimate.checks import ATTRIBUTE, SILENT
+from plurivox.lenses.estimate.judges import BEST, COMBINED, TOGETHER
+from plurivox.lenses.estimate.settings import KEPT, MEAN
+from plurivox.results.result import Row, Statement, p_text, told
+from plurivox.results.wording import are, counted, named, resampled
+
+if TYPE_CHECKING:
+    from plurivox.lenses.estimate.result import Estimate
+
+FEW = 4
+"""Models of which each gets a sentence on what it is worth."""
+FEW_DIFFERENCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateFindings:
+    """Turns a result into sentences."""
+
+    found: Estimate
+
+    def statements(self) -> list[Statement]:
+        """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
+        return [
+            *self._population(), *self._estimates(), *self._worth(), *self._needed(), *self._errors(),
+            *self._remarks(), *self.found.withheld_statement(),
+        ]  # fmt: skip
+
+    @property
+    def main(self) -> Voice:
+        """The judge whose estimate is said: the only one, or all with a weight each, which nobody selected."""
+        return self.found.voices[0] if len(self.found.voices) == 1 else Voice(TOGETHER, "")
+
+    def rows(self, voice: Voice, of: str, **key: str) -> dict[str, Row]:
+        """Return the rows of a judge by their statistics."""
+        where = {"axis": ALL, "group": ALL, "subset": ALL, **key}
+        return {
+            row.statistic: row for row in self.found.rows
+            if (row.model, row.prompt, row.other) == (*voice, of)
+            and all(getattr(row, name) == value for name, value in where.items())
+        }  # fmt: skip
+
+    def _estimates(self) -> list[Statement]:
+        """Say what was estimated, and what humans and the model say alone."""
+        said = []
+        for of in self.found.of:
+            own = self.rows(self.main, of)
+            row, humans, model = (own[name] for name in ("estimate", "estimate_humans", "estimate_model"))
+            if math.isnan(row.value):
+                text = f"The {_what(of)} cannot be estimated: {row.note}."
+                said.append(Statement(text, 2.0, statistic="estimate", group=ALL, standing="open"))
+                continue
+            if row.n_items == humans.n_items:
+                text = (
+                    "No model answered an item that nobody rated, so that there is nothing to add to humans: their "
+                    f"{_what(of)} is {self._value(humans)}."
+                )
+                said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
+                continue
+            text = (
+                f"The {_what(of)} is estimated at {self._value(row)}, from {counted(humans.n_ratings, 'human rating')} "
+                f"of {counted(humans.n_items, 'item')} and answers of {self._voice(self.main)} to "
+                f"{counted(row.n_items - humans.n_items, 'further item')}. Humans alone: {self._value(humans)}; "
+                f"{'models' if self.main.model == TOGETHER else 'the model'} alone: {self._value(model)}."
+            )
+            said.append(Statement(text, 2.2, statistic="estimate", group=ALL))
+        return said
+
+    def _worth(self) -> list[Statement]:
+        """Say what each model is worth in human ratings, where an interval can carry it."""
+        of = self.found.of[0]
+        voices = [*self.found.voices, *([Voice(TOGETHER, "")] if len(self.found.voices) > 1 else [])]
+        rows = {voice: self.rows(voice, of)["ppi_worth"] for voice in voices}
+        known = [voice for voice in voices if not math.isnan(rows[voice].value)]
+        said = [self._worth_of(voice, rows[voice], of) for voice in known[-1:] + known[:-1]]
+        shown, rest = said[:FEW], len(said) - FEW
+        if rest > 0:
+            shown.append(Statement(f"What {rest} more models are worth is in the table.", 0.0, statistic="ppi_worth"))
+        return shown
+
+    def _worth_of(self, voice: Voice, row: Row, of: str) -> Statement:
+        about = f"for the {_what(of)}"
+        name = self._voice(voice)
+        name = f"{name[:1].upper()}{name[1:]}" if voice.model == TOGETHER else name
+        verb = "are" if voice.model == TOGETHER else "is"
+        if row.ci_low is None or row.ci_high is None:
+            text = (
+                f"{name} {verb} worth about {_round(row.value)} further human ratings {about}; there are too few items "
+                "for an interval."
+            )
+            return Statement(text, 1.0, statistic="ppi_worth", standing="open")
+        ends = f"95 % interval {_round(max(row.ci_low, 0.0))} to {_round(row.ci_high)} over items"
+        if row.ci_low > 0:
+            text = f"{name} {verb} worth about {_round(row.value)} further human ratings {about} ({ends})."
+            return Statement(text, 2.1, statistic="ppi_worth", group=ALL if voice == self.main else "")
+        text = (
+            f"{name} {verb} not certain to be worth any human rating {about}: {_round(max(row.value, 0.0))} ({ends})."
+        )
+        return Statement(text, 1.6, statistic="ppi_worth", standing="open")
+
+    def _needed(self) -> list[Statement]:
+        """Say how many human ratings the width asked for needs."""
+        width = self.found.settings["width"]
+        if width is None:
+            return []
+        said = []
+        for of in self.found.of:
+            own = self.rows(self.main, of)
+            together, alone = own["ratings_needed"].value, own["ratings_needed_humans"].value
+            if math.isnan(alone):
+                continue
+            beside = f"about {_round(together)} with the answers of {self._voice(self.main)}"
+            if together >= alone:
+                beside = f"as many with the answers of {self._voice(self.main)}, which do not help here"
+            text = (
+                f"A 95 % interval {_width(of, self.found, width)} wide for the {_what(of)} needs about "
+                f"{_round(alone)} human ratings without a model, and {beside}; there are "
+                f"{own['estimate_humans'].n_ratings:,}."
+            )
+            said.append(Statement(text, 2.0, statistic="ratings_needed"))
+        return said
+
+    def _errors(self) -> list[Statement]:
+        """Say how many judges with unrelated errors all together are like, and who was selected."""
+        n = len(self.found.voices)
+        if n < 2:
+            return []
+        of = self.found.of[0]
+        row = self.rows(Voice(TOGETHER, ""), of)["effective_judges"]
+        said = []
+        if not math.isnan(row.value):
+            ends = "" if row.ci_low is None else f" ({row.ci_low:.1f} to {row.ci_high:.1f} over items)"
+            text = (
+                f"By their errors in the {_what(of)}, the {n} judges are like {row.value:.1f} independent ones{ends}."
+            )
+            said.append(Statement(text, 2.0, statistic="effective_judges"))
+        best = self.rows(Voice(BEST, ""), of)["estimate"]
+        if best.ci_low is not None and not math.isnan(self.rows(Voice(BEST, ""), of)["ppi_worth"].value):
+            chosen = next(one for one in self.found.judges().filter(of=of).iter_rows(named=True) if one["selected"])
+            text = (
+                f"Of single judges, {self._voice(Voice(chosen['model'], chosen['prompt']))} gives the estimate that "
+                f"varies least. It was selected for that: its interval holds for all {n} at once, and what it is worth "
+                "has none."
+            )
+            said.append(Statement(text, 0.0, statistic="selected"))
+        return said
+
+    def _population(self) -> list[Statement]:
+        """Say in what rated items differ from the others, which no estimate allows for."""
+        said = []
+        if self.found.settings["selected_items"]:
+            text = (
+                "The rated items were selected, and answers were not: all answers to other items count as further "
+                "ones. Select the answers in the same way, or give subset."
+            )
+            said.append(Statement(text, 2.9, statistic="population", standing="open"))
+        differing = [one for one in self.found.population().iter_rows(named=True) if one["differs"]]
+        differing.sort(key=lambda one: (one["axis"] != ALL, one["p_value"]))
+        said += [
+            Statement(self._difference(one), 2.8 if one["axis"] == ALL else 1.8, one["axis"], "population",
+                      one["group"], p=None, standing="open")
+            for one in differing[:FEW_DIFFERENCES]
+        ]  # fmt: skip
+        rest = len(differing) - FEW_DIFFERENCES
+        if rest > 0:
+            text = f"Rated items differ from the others in {counted(rest, 'further way')}."
+            said.append(Statement(text, 1.0, statistic="population", standing="open"))
+        return said
+
+    def _difference(self, one: dict[str, Any]) -> str:
+        after = f"{p_text(one['p_adjusted'])} after correction"
+        if one["compared"] == SILENT:
+            return (
+                f"Items that {one['attribute']} did not answer are rated differently from those that it did: "
+                f"{one['others']:.2f} against {one['rated']:.2f} ({after}). The estimate is of items that it answers."
+            )
+        whose = "" if one["axis"] == ALL else f" by {named(one['axis'], one['group'])}"
+        if one["compared"] == ATTRIBUTE:
+            form = ".2f" if one["value"] == "mean" else ".0%"
+            value = "" if one["value"] == "mean" else f"{one['value']} is "
+            what = f"in {one['attribute']}: {value}{one['rated']:{form}} against {one['others']:{form}}"
+        else:
+            what = f"in what {one['attribute']} answers: {one['rated']:.2f} against {one['others']:.2f} on average"
+        return (
+            f"The items rated{whose} differ from the others {what} ({after}). The estimate assumes that they are a "
+            "random part of all."
+        )
+
+    def _remarks(self) -> list[Statement]:
+        """Say what was left out, and what intervals are over."""
+        settings, texts = self.found.settings, []
+        for one in self.found.accounts().filter(subset=ALL).iter_rows(named=True):
+            n = one["n_rated"] + one["n_further"]
+            left = [f"{one[state]:,} {state}" for state in ("refused", "unreadable", "failed") if one[state]]
+            left += [f"{one['missing']:,} not asked"] if one["missing"] else []
+            if left:
+                name = self._voice(Voice(one["model"], one["prompt"]))
+                rest = "the others are left out"
+                if settings["unanswered"] == KEPT:
+                    rest = "what it refused or answered unreadably counts with its mean answer"
+                texts.append(f"{name} scored {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
+        if settings["n_unsorted"]:
+            n = settings["n_unsorted"]
+            texts.append(f"{counted(n, 'item')} {are(n)} in no part of the items: no {settings['subset']} is known.")
+        if not settings["has_raters"]:
+            texts.append("Nobody knows who rated, so that intervals are over items alone.")
+        return told(texts, 0.0)
+
+    def _value(self, row: Row) -> str:
+        """Write a value with its interval, and what that is over."""
+        value = _number(row.other, self.found, row.value)
+        if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
+            return value
+        over = "items" if row.statistic == "estimate_model" else resampled(self.found.settings)
+        ends = " to ".join(_number(row.other, self.found, end) for end in (row.ci_low, row.ci_high))
+        return f"{value} ({ends} over {over})"
+
+    def _voice(self, voice: Voice) -> str:
+        return f"all {len(self.found.voices)} judges" if voice.model == TOGETHER else str(voice)
+
+
+def voices_shown(found: Estimate) -> list[Voice]:
+    """Return the judges, and what is made of several."""
+    return [*found.voices, *([Voice(name, "") for name in COMBINED] if len(found.voices) > 1 else [])]
+
+
+def _what(of: str) -> str:
+    return "mean score" if of == MEAN else of
+
+
+def _number(of: str, found: Estimate, value: float) -> str:
+    """Write a mean as a number, a share in percent."""
+    return f"{100 * value:.1f} %" if of in found.settings["shares"] else f"{value:.2f}"
+
+
+def _width(of: str, found: Estimate, width: float) -> str:
+    return f"{100 * width:g} percentage points" if of in found.settings["shares"] else f"{width:g}"
+
+
+def _round(value: float) -> str:
+    """Write a number of ratings with as many digits as can be meant."""
+    if not math.isfinite(value):
+        return "more than can be told"
+    digits = max(0, len(str(int(abs(value)))) - 3)
+    return f"{round(value, -digits):,.0f}"

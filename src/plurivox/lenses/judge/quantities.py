@@ -1,0 +1,50 @@
+"""The quantities of a judge card: their names, which way is good, and how they are written.
+
+What they are is in ``statistics/judge_records``; here is what requirements need, which are read before anything heavy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FIELDS = {
+    "low": "ci_low", "high": "ci_high", "p": "p_adjusted", "humans": "humans", "constant": "constant",
+    "marginal": "marginal",
+}  # fmt: skip
+"""What else a requirement may name, after a point: ends of the interval, corrected p, and what stands beside."""
+
+
+class Quantity(NamedTuple):
+    """A number that a card has for every judge.
+
+    Attributes
+    ----------
+    name
+        As in frames and requirements.
+    better
+        ``"higher"``, ``"lower"``, or ``"zero"`` where neither side is good.
+    unit
+        ``"share"``, ``"points"`` of the scale or further ``"ratings"``.
+    """
+
+    name: str
+    better: str
+    unit: str = "share"
+
+    @property
+    def label(self) -> str:
+        """What tables and charts call it."""
+        from plurivox.statistics.registry import LABELS
+
+        return LABELS[self.name]
+
+
+QUANTITIES = (
+    Quantity("agreement", "higher"), Quantity("relative", "higher"), Quantity("distance", "lower", "points"),
+    Quantity("lead", "higher", "points"), Quantity("omega", "higher"), Quantity("advantage", "higher"),
+    Quantity("bias", "zero", "points"), Quantity("largest_bias", "lower", "points"), Quantity("position_bias", "lower"),
+    Quantity("consistency", "higher"), Quantity("answered", "higher"), Quantity("refused", "lower"),
+    Quantity("unreadable", "lower"), Quantity("worth", "higher", "ratings"),
+)  # fmt: skip
+NAMES = tuple(one.name for one in QUANTITIES)
+OF = {one.name: one for one in QUANTITIES}

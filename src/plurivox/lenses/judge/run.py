@@ -1,0 +1,302 @@
+"""One call of the judge card: what a team needs to know of a model before it trusts it as a judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.answers import Answers
+from plurivox.engine.grouping import Compared
+from plurivox.engine.intervals import wilson
+from plurivox.engine.jackknife import LeftOut
+from plurivox.engine.running import Running
+from plurivox.errors import SelectionError, few
+from plurivox.intake.answer_columns import ANSWERED
+from plurivox.lenses.alignment.matching import ALL, AnsweredItems, AnswersLike, Floats, as_answers, match
+from plurivox.lenses.alignment.references import N_RANDOM, References
+from plurivox.lenses.alignment.run import compared_axes
+from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
+from plurivox.lenses.alignment.sums import Aligner
+from plurivox.lenses.judge import gate
+from plurivox.lenses.judge.agreements import agreements_of, largest
+from plurivox.lenses.judge.biases import Biases, corrected
+from plurivox.lenses.judge.places import PLACES, Places, position_bias
+from plurivox.lenses.judge.quantities import NAMES
+from plurivox.lenses.judge.result import CARD, JudgeCard
+from plurivox.lenses.judge.settings import JudgeSettings
+from plurivox.lenses.judge.worth import Human, ratings_saved
+from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
+from plurivox.results.result import Row, Table
+from plurivox.scale import few_points
+from plurivox.settings import keywords
+from plurivox.statistics.checks import level_of, usual_level
+from plurivox.statistics.cohesion.parts import percent_agreement_parts
+from plurivox.statistics.levels import Level
+
+
+@keywords(JudgeSettings)
+def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, how: Running) -> JudgeCard:
+    """Tell what speaks for and against trusting a language model as a judge.
+
+    For every model: agreement with raters beside that of raters with each other, and beside what constant answers and
+    answers drawn from all votes reach; the alternative annotator test; bias for all raters, groups and parts of the
+    items; position bias; self-consistency; refusals; what its answers are worth in human ratings; and a verdict.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what, or counts per point (then without groups, and without the test of standing in).
+    answers
+        As for :func:`plurivox.alignment`: a frame with ``model``, ``item`` and ``answer``, a store of ``plurivox ask``,
+        or :class:`Answers`. Repeated ``sample`` values tell self-consistency, ``order`` tells position bias.
+
+    Returns
+    -------
+    JudgeCard
+        With ``card()``, ``biases()``, ``places()``, ``verdicts()``, ``requirements()``, ``passed``, ``findings()``,
+        ``to_frame()`` and ``to_json()``.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=100, n_raters=40, seed=1)
+    >>> found = pv.judge(study.ratings, study.answers, require="agreement.low>0.2")
+    >>> found.value("model-a", "agreement") > found.value("model-c", "agreement")
+    True
+    """
+    few_points(ratings.scale, "a judge card")
+    settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
+    if any("rater" in axis for axis in settings.by):
+        raise SelectionError(
+            "a judge is held against groups of raters, not against each of them", hint="Leave 'rater' out of by."
+        )
+    given = _chosen(as_answers(answers, ratings), settings.models)
+    matched = match(ratings, given, settings.subset)
+    axes, overlapping = compared_axes(matched, settings)
+    work = Carding(matched, given, level_of(settings.level, matched.top + 1), settings, how)
+    made = work.made(axes)
+    card = pl.DataFrame([tuple(row[name] for name in CARD) for row in made.rows], schema=CARD, orient="row")
+    numbers = [name for name, kind in CARD.items() if kind == pl.Float64 and name != "value"]
+    card = card.with_columns(pl.col(numbers).fill_nan(None))
+    tables = {
+        "card": card, "biases": made.biases, "places": made.places, "stand ins": made.stand_ins,
+        "requirements": gate.check(settings.require, card, made.biases),
+    }  # fmt: skip
+    return JudgeCard(
+        tuple(_rows(card, made.biases, ratings)), {one.axis.name: one.n_withheld for one in axes},
+        {one.axis.name: one.axis.n_outside for one in axes}, (),
+        {
+            **settings.as_dict(), "require": list(settings.require), "by": [one.axis.name for one in axes],
+            "several": overlapping, "level": settings.level if isinstance(settings.level, str) else "matrix",
+            "voices": [list(voice) for voice in matched.voices], "subsets": list(matched.subsets),
+            "labels": [str(label) for label in ratings.scale.labels], "poles": poles_in(ratings.scale),
+            "values": [float(value) for value in ratings.scale.values],
+            "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
+            "n_raters": ratings.n_raters if ratings.has_raters else 0,
+        },
+        tuple(Table(name, frame) for name, frame in tables.items()),
+        revealing={one.axis.name: one.n_revealing for one in axes},
+    )  # fmt: skip
+
+
+def _chosen(answers: Answers, models: Sequence[str] | None) -> Answers:
+    """Return the answers of some models, or raise if there are none."""
+    if models is None:
+        return answers
+    for name in models:
+        if name not in answers.models:
+            raise SelectionError(f"no model is called {name!r}; there are {few(answers.models)}")
+    voices = [v for v, voice in enumerate(answers.voices) if voice.model in models]
+    place = np.full(len(answers.voices), -1, dtype=np.int32)
+    place[voices] = np.arange(len(voices))
+    own = place[answers.voice] >= 0
+
+    def some(array: Any) -> Any:
+        return None if array is None else array[own]
+
+    return replace(
+        answers, voices=tuple(answers.voices[v] for v in voices), voice=place[answers.voice[own]],
+        **{name: some(getattr(answers, name))
+           for name in ("item", "sample", "state", "point", "shares", "shown", "order", "readings")},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """Rows of the card as dictionaries, and the finer tables."""
+
+    rows: list[dict[str, Any]]
+    biases: pl.DataFrame
+    places: pl.DataFrame
+    stand_ins: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carding:
+    """One call: what its quantities share."""
+
+    matched: AnsweredItems
+    answers: Answers
+    level: Level
+    settings: JudgeSettings
+    how: Running
+
+    def made(self, axes: Sequence[Compared]) -> Made:
+        """Return all quantities of all models, and the tables behind them."""
+        matched, seed = self.matched, self.settings.seed
+        voices = range(len(matched.voices))
+        places = [position_bias(self.answers, v, seed) for v in voices]
+        how = self.how.doing("bias")
+        rows = Biases(matched, how, self.settings.resample).rows(axes)
+        biases, liked = corrected(rows, [one.p for one in places])
+        stand_ins = self._stand_ins()
+        agreements = agreements_of(matched, self.level, self.settings.resample, self.how.doing("agreement"))
+        human = Human.of(matched)
+        found: list[dict[str, Any]] = []
+        for v in voices:
+            own = {
+                **agreements[v], **self._standing(stand_ins, v), **_biased(biases, matched.voices[v]),
+                "position_bias": _placed(places[v], float(liked[v])), "consistency": self._consistent(v, agreements[v]),
+                **self._accounts(v), "worth": self._worth(v, human),
+            }  # fmt: skip
+            found += [self._row(v, name, own[name]) for name in NAMES]
+        table = [row for v in voices for row in places[v].rows(*matched.voices[v])]
+        return Made(found, biases, pl.DataFrame(table, schema=PLACES, orient="row"), stand_ins)
+
+    def _row(self, v: int, name: str, cells: dict[str, Any]) -> dict[str, Any]:
+        """Return a row of the card; what is not given is not known."""
+        account = self._account(v)
+        usual = {**dict.fromkeys(CARD), "scored": account["answered"], "of": account["n_items"], "note": ""}
+        voice = self.matched.voices[v]
+        return {**usual, "model": voice.model, "prompt": voice.prompt, "quantity": name, **cells}
+
+    def _account(self, v: int) -> dict[str, Any]:
+        model, prompt = self.matched.voices[v]
+        return self.matched.accounts.row(by_predicate=_is(model, prompt) & (pl.col("subset") == ALL), named=True)
+
+    # Others ----------------------------------------------------------------------------------------------------------
+
+    def _stand_ins(self) -> pl.DataFrame:
+        """Return the table of the alternative annotator test."""
+        matched = self.matched
+        aligner = Aligner(matched, np.ones(matched.top + 1), self.settings.seed, self.how)
+        closeness = Closeness.of(self.level, matched.ratings.scale.values)
+        references = References.of(matched, self.settings.seed)
+        return StandIns(aligner, references, closeness, self.settings.tolerance).table()
+
+    def _standing(self, frame: pl.DataFrame, v: int) -> dict[str, dict[str, Any]]:
+        """Return ω and ρ of a voice, beside those of the best constant, and the mean ρ of a draw from all votes."""
+        if frame.is_empty():
+            nothing = {"value": math.nan, "note": "nobody knows who rated what"}
+            return {"omega": nothing, "advantage": nothing}
+        model, prompt = self.matched.voices[v]
+        one = frame.row(by_predicate=_is(model, prompt) & ~pl.col("reference"), named=True)
+        constants = frame.filter("reference").head(-N_RANDOM)
+        rest = {"note": one["why"] if math.isnan(one["omega"]) else ""}
+        tested = {"p_value": one["p_value"], "p_adjusted": one["p_adjusted"], "constant_answer": one["constant"]}
+        return {
+            "omega": {"value": one["omega"], "constant": largest(constants["omega"].to_numpy()), **rest},
+            "advantage": {"value": one["advantage"], "constant": one["constant_advantage"],
+                          "marginal": self._drawn_advantage(constants, v), **tested, **rest},
+        }  # fmt: skip
+
+    def _drawn_advantage(self, constants: pl.DataFrame, v: int) -> float | None:
+        """Return ρ of a draw from all votes: that of constants, weighted by votes; where all have the same items."""
+        matched = self.matched
+        asked = np.flatnonzero(np.diff(matched.rows))
+        if constants.height <= matched.top or len(np.unique(matched.item[matched.voice == v])) < len(asked):
+            return None
+        votes = matched.ratings.counts()[asked].sum(axis=0)
+        return float(constants["advantage"].to_numpy() @ votes / votes.sum())
+
+    def _consistent(self, v: int, agreements: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """Return how often two answers of a voice to the same question are the same."""
+        answers, n_points = self.answers, len(self.answers.scale)
+        own = (answers.voice == v) & (answers.state == ANSWERED)
+        cell = answers.item[own].astype(np.int64) * n_points + answers.point[own]
+        counts = np.bincount(cell, minlength=len(answers.items) * n_points).reshape(-1, n_points)
+        parts = percent_agreement_parts(counts[counts.sum(axis=1) > 1])
+        beside = {
+            **agreements["same"],
+            "constant": 1.0,
+            "scored": len(parts),
+            "of": int((counts.sum(axis=1) > 0).sum()),
+        }
+        if not len(parts):
+            return {**beside, "value": math.nan, "note": "no item has two answers: ask for several samples"}
+        low, high = mean_interval(parts[:, 0])
+        return {**beside, "value": float(parts[:, 0].mean()), "ci_low": low, "ci_high": high}
+
+    def _accounts(self, v: int) -> dict[str, dict[str, Any]]:
+        """Return the shares of items that a voice answered, refused, or answered in a way that cannot be read."""
+        account = self._account(v)
+        asked = sum(account[name] for name in ("answered", "refused", "unreadable"))
+        silent = ", ".join(f"{account[name]:,} {name}" for name in ("failed", "missing") if account[name])
+        found = {}
+        for name in ("answered", "refused", "unreadable"):
+            share = account[name] / asked if asked else math.nan
+            low, high = wilson(share, asked) if asked else (math.nan, math.nan)
+            note = "it was asked nothing" if not asked else f"left out: {silent}" if silent else ""
+            found[name] = {"value": share, "ci_low": low, "ci_high": high, "scored": account[name], "of": asked,
+                           "note": note}  # fmt: skip
+        return found
+
+    def _worth(self, v: int, human: Human) -> dict[str, Any]:
+        value, low, high, n_items, _, note = ratings_saved(self.matched, self.answers, v, human)
+        return {"value": value, "ci_low": low, "ci_high": high, "scored": n_items, "note": note}
+
+
+def mean_interval(values: Floats) -> tuple[float, float]:
+    """Return the interval of a share over items, by the jackknife; NaN for one item."""
+    n = len(values)
+    if n < 2:
+        return math.nan, math.nan
+    without = (values.sum() - values) / (n - 1)
+    left = LeftOut(values.mean().reshape(1, 1), (without.reshape(n, 1, 1),))
+    low, high, _ = left.interval(["logit"], [(0.0, 1.0)])
+    return float(low[0, 0]), float(high[0, 0])
+
+
+def _is(model: str, prompt: str) -> pl.Expr:
+    return (pl.col("model") == model) & (pl.col("prompt") == prompt)
+
+
+def _placed(one: Places, p: float) -> dict[str, Any]:
+    """Return the cells of position bias."""
+    return {"value": one.value, "marginal": one.chance, "p_value": one.p, "p_adjusted": p, "scored": one.n_items,
+            "note": one.why}  # fmt: skip
+
+
+def _biased(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the bias for all raters and items, and the largest of all that are told."""
+    own = biases.filter(_is(*voice))
+    whole = own.row(by_predicate=(pl.col("axis") == ALL) & (pl.col("subset") == ALL), named=True)
+    far = own.filter(pl.col("value").is_not_nan()).sort(pl.col("value").abs(), descending=True).head(1)
+    names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "humans_low", "humans_high", "note")
+    largest: dict[str, Any] = {"value": math.nan, "note": whole["note"]}
+    if far.height:
+        one = far.row(0, named=True)
+        where = one["subset"] if one["axis"] == ALL and one["subset"] != ALL else one["group"]
+        largest = {"value": abs(one["value"]), "scored": one["n_items"], "note": "" if where == ALL else f"of {where}"}
+    return {"bias": {name: whole[name] for name in names}, "largest_bias": largest}
+
+
+def _rows(card: pl.DataFrame, biases: pl.DataFrame, ratings: Ratings) -> Iterator[Row]:
+    """Yield a row for each quantity of a model, and for each bias beside the overall one."""
+    n_raters = ratings.n_raters if ratings.has_raters else 0
+    names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "note", "model", "prompt")
+    for one in card.iter_rows(named=True):
+        known: Any = {name: one[name] for name in names}
+        if one["quantity"] == "relative":  # which is tested against one half, while rows are tested against chance
+            known |= {"p_value": None, "p_adjusted": None}
+        yield Row("voice", ALL, ALL, one["quantity"], n_raters=n_raters, n_items=one["scored"], **known)
+    for one in biases.iter_rows(named=True):
+        if (one["axis"], one["subset"]) != (ALL, ALL):
+            known = {name: one[name] for name in (*names, "n_raters", "n_items", "subset")}
+            yield Row("group", one["axis"], one["group"], "bias", claim=one["biased"], **known)

@@ -1,0 +1,43 @@
+"""What can be asked of a judge card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.lenses.judge.requirements import canonical, read
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.settings.values import names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSettings(Settings):
+    """What was asked of a judge card."""
+
+    by: Axes = shared.by((), doc="Rater attributes and crossings of several; bias is also told for each group.")
+    subset: str | None = setting(
+        None, "Item attribute, by whose values bias is also told.", metavar="COLUMN",
+        doc="An item attribute, by whose values bias is also told.",
+    )  # fmt: skip
+    several: Frozen = shared.several()
+    models: tuple[str, ...] | None = setting(
+        None, "Only this model. Repeatable.", option="--judge", metavar="MODEL", parse=tuple, repeated=True,
+        canonical=names, hint="Give names of models.", accepts="str | Sequence[str] | None",
+        doc="The models to judge, all of them by default. p-values are corrected over these.",
+    )  # fmt: skip
+    require: tuple[str, ...] = setting(
+        (), "End with code 4 unless this holds for every model: 'omega>=0.5', 'agreement.low>0.3'. Repeatable.",
+        metavar="REQUIREMENT", parse=read, repeated=True, canonical=canonical, accepts="str | Sequence[str]",
+        quiet=True,
+        doc='What every model has to reach, such as ``"omega>=0.5"``, ``"agreement.low>0.3"`` or '
+        '``"bias[Woman]<=0.2"``; ``requirements()`` tells what holds.',
+    )  # fmt: skip
+    level: Any = shared.level(
+        "ordinal",
+        doc="How agreement weighs points: nominal, ordinal, interval, or a matrix of distances. Distances are between "
+        "positions, on the nominal level the share that differs, or by the matrix.",
+    )
+    tolerance: float = shared.tolerance()
+    resample: str = shared.resample()
+    seed: int = shared.seed()
+    min_group_size: int = shared.min_group_size()

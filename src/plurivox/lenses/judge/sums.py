@@ -1,0 +1,362 @@
+"""What a part of the items adds to agreement, distance and bias of judges, with and without single items and raters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import raters_who_rated
+from plurivox.engine.jackknife import LeftOut, RaterUnits, rating_blocks, without_items, without_raters
+from plurivox.engine.part import Part
+from plurivox.engine.run import Finish, Sums, Values, run
+from plurivox.engine.running import Running
+from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
+from plurivox.statistics.cohesion import parts as cohesion
+from plurivox.statistics.levels import Level
+
+RESAMPLED = (
+    "agreement", "human_agreement", "relative", "half_gap", "distance", "human_distance", "constant_distance",
+    "marginal_distance", "lead", "same",
+)  # fmt: skip
+"""Values with an interval, in the order of the last dimension: see :class:`AgreementFinish`."""
+LEAST_TESTED = 10
+"""With fewer items, nothing is tested: few differences may be equal by chance, and look certain."""
+ENOUGH = 0.5
+"""A judge that agrees with raters less than this share of their own agreement is not one."""
+
+
+# Answers -------------------------------------------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What a voice answered to the items of a part: the places of items with an answer, and how often each point."""
+
+    items: Ints
+    counts: NDArray[np.int32]
+
+    def in_each(self, part: Part, draws: Draws) -> list[Asked]:
+        """Return the answers that count in each draw: all, or those to a unit of items."""
+        if draws.resample != "items":
+            return [self] * draws.total
+        assert draws.units is not None
+        unit = draws.units[part.items][self.items]
+        order = np.argsort(unit, kind="stable")
+        bounds = np.searchsorted(unit[order], np.arange(draws.first, draws.last + 1))
+        each = (np.sort(order[start:stop]) for start, stop in pairwise(bounds))
+        return [Asked(self.items[some], self.counts[some]) for some in each]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Answers by item: those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``, each on a point of the scale."""
+
+    rows: Ints
+    voice: Ints
+    point: Ints
+    n_voices: int
+    n_points: int
+
+    @classmethod
+    def of(cls, matched: AnsweredItems) -> Judged:
+        """Return the answers that can be read."""
+        there = np.flatnonzero(matched.point >= 0)
+        rows = np.searchsorted(there, matched.rows).astype(np.int64)
+        return cls(rows, matched.voice[there], matched.point[there], len(matched.voices), matched.top + 1)
+
+    def within(self, part: Part) -> list[Asked]:
+        """Return what each voice answered to the items of a part."""
+        rows = self.rows[part.first : part.first + part.n_items + 1]
+        own = slice(int(rows[0]), int(rows[-1]))
+        item = np.repeat(np.arange(part.n_items), np.diff(rows))
+        found = []
+        for v in range(self.n_voices):
+            mine = self.voice[own] == v
+            items, at = np.unique(item[mine], return_inverse=True)
+            counts = np.zeros((len(items), self.n_points), dtype=np.int32)
+            np.add.at(counts, (at, self.point[own][mine]), 1)
+            found.append(Asked(items, counts))
+        return found
+
+
+# Ratings under draws -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What answers and ratings of the same items add, and what is left of it without some ratings.
+
+    A part has a table with a row for each item. Where ratings are left out, rows of few items change; what these add as
+    they are and as they become is all that a draw needs beside the whole.
+
+    Attributes
+    ----------
+    judged
+        The answers.
+    values
+        The numbers of the scale.
+    n_raters
+        How many raters there are.
+    n_blocks
+        How many blocks of ratings are left out in turn.
+    whole
+        What each part adds as it is, by its first item; empty while that is not known.
+    """
+
+    judged: Judged
+    values: Floats
+    n_raters: int
+    n_blocks: int
+    whole: Mapping[int, Sums] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds a draw takes."""
+        return len(self.judged.voice) * 1e-7 + self.judged.n_voices * 2e-4
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return self.n_raters + sum(array.size for array in self.empty(1).values())
+
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
+        raise NotImplementedError
+
+    def table(self, part: Part, chosen: Ints | None = None) -> Floats:
+        """Return a row for each item, of all ratings of a part or of some."""
+        raise NotImplementedError
+
+    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+        """Return what the answers of a voice add beside the rows of their items, without draws and voices."""
+        raise NotImplementedError
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        voices, table, sums = self.judged.within(part), self.table(part), self.empty(draws.total)
+        if draws.resample in ("raters", "ratings"):
+            self._without(part, draws, voices, table, sums)
+            return sums
+        for v, voice in enumerate(voices):
+            for d, asked in enumerate(voice.in_each(part, draws)):
+                for name, array in self.of_voice(part, asked, table[asked.items]).items():
+                    sums[name][d, v] = array
+        return sums
+
+    def _without(self, part: Part, draws: Draws, voices: Sequence[Asked], table: Floats, sums: Sums) -> None:
+        """Write what is left without a unit of raters or a block of ratings in each draw."""
+        item, whole = part.item_of_each(), self.whole[part.first]
+        for name, array in whole.items():
+            sums[name][:] = array
+        places = np.full((len(voices), part.n_items), -1, dtype=np.int64)
+        for v, voice in enumerate(voices):
+            places[v, voice.items] = np.arange(len(voice.items))
+        for d, gone in enumerate(left_out_in(part, draws, self.n_blocks)):
+            touched = np.unique(item[gone])
+            now = table[touched] - self.table(part, gone)[touched]
+            for v, voice in enumerate(voices):
+                rows = places[v, touched]
+                there = rows >= 0
+                asked = Asked(touched[there], voice.counts[rows[there]])
+                before, after = (self.of_voice(part, asked, own) for own in (table[asked.items], now[there]))
+                for name in before:
+                    sums[name][d, v] += after[name] - before[name]
+
+
+def left_out_in(part: Part, draws: Draws, n_blocks: int) -> Iterator[Ints]:
+    """Yield which ratings of a part are left out in each draw: those of a unit of raters, or of a block."""
+    unit = rating_blocks(part, n_blocks) if draws.units is None else draws.units[part.raters]
+    order = np.argsort(unit, kind="stable")
+    bounds = np.searchsorted(unit[order], np.arange(draws.first, draws.last + 1))
+    yield from (order[start:stop] for start, stop in pairwise(bounds))
+
+
+# Agreement and distance ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreements(Beside):
+    """What agreement and distance of each voice are made of, over the items that it answered.
+
+    ``apart`` is how far apart two points are. Of ``far``: Σ distance, items, then Σ distance and sameness of pairs of
+    raters, and items with such pairs.
+    """
+
+    apart: Floats
+
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
+        shape = (n_draws, self.judged.n_voices, self.judged.n_points)
+        return Sums(
+            crossed=np.zeros((*shape, shape[-1])), own=np.zeros(shape), other=np.zeros(shape), scaled=np.zeros(shape),
+            coincident=np.zeros((*shape, shape[-1])), flat=np.zeros(shape), far=np.zeros((*shape[:2], 5)),
+        )  # fmt: skip
+
+    def table(self, part: Part, chosen: Ints | None = None) -> Floats:
+        """Return how many ratings each point has, items × points."""
+        n_points = self.judged.n_points
+        cell = part.item_of_each() * n_points + part.scores
+        times = part.multiplicity if len(part.multiplicity) else None
+        cell = cell if chosen is None else cell[chosen]
+        return np.bincount(cell, times, minlength=part.n_items * n_points).reshape(-1, n_points).astype(float)
+
+    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+        """Return what the answers of a voice add."""
+        rated = table.any(axis=1)
+        n, answers = table[rated], asked.counts[rated].astype(float)
+        m, size = n.sum(axis=1, keepdims=True), answers.sum(axis=1, keepdims=True)
+        flat, pairs = (n @ self.apart) / np.maximum(m, 1.0), m[:, 0] > 1
+        both = (m * (m - 1))[pairs]
+        apart, same = (n @ self.apart * n)[pairs] / both, (n * (n - 1))[pairs] / both
+        crossed = cohesion.xrr_sum(answers, n)
+        distance = (answers / size * flat).sum()
+        return Sums(
+            crossed=crossed[:-2], own=crossed[-2], other=n.sum(axis=0), scaled=(n * (m + 1) / m).sum(axis=0),
+            coincident=cohesion.alpha_sum(n), flat=flat.sum(axis=0),
+            far=np.array([distance, len(n), apart.sum(), same.sum(), np.count_nonzero(pairs)]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementFinish:
+    """From sums to :data:`RESAMPLED`: draws × voices × values.
+
+    Agreement is XRR between the voice and the raters, that of humans Krippendorff's alpha on the same items;
+    ``relative`` is the one divided by the other, ``half_gap`` the one less :data:`ENOUGH` of the other. Distances are
+    means over items of how far a voice, another rater, the best constant and a draw from all votes are from a rater;
+    ``lead`` is how much nearer the voice is than the constant. ``same`` is how often two raters say the same.
+    """
+
+    level: Level
+    values: Floats
+
+    def __call__(self, sums: Sums) -> Values:
+        """Finish the sums of all draws."""
+        own = cohesion.xrr_from(sums["crossed"], sums["own"], sums["other"], self.level, self.values)
+        humans = cohesion.alpha_from(sums["coincident"], self.level, self.values)
+        far, items, apart, same, pairs = np.moveaxis(sums["far"], -1, 0)
+        distance, apart, same = (cohesion.ratio(*one) for one in ((far, items), (apart, pairs), (same, pairs)))
+        constants = constant_distances(sums)
+        best = _least(constants)
+        marginal = (constants * shares_of(sums["other"])).sum(axis=-1)
+        relative = cohesion.ratio(own, np.where(humans > cohesion.ROUNDING, humans, np.nan))
+        gap, lead = own - ENOUGH * humans, best - distance
+        found = (own, humans, relative, gap, distance, apart, best, marginal, lead, same)
+        return np.stack(found, axis=-1)
+
+
+def constant_distances(sums: Sums) -> Floats:
+    """Return how far each constant is from a rater, … × points; NaN without items."""
+    return cohesion.ratio(sums["flat"], np.broadcast_to(sums["far"][..., 1:2], sums["flat"].shape))
+
+
+def shares_of(counts: Floats) -> Floats:
+    """Return counts over the points as shares of all, NaN where there are none."""
+    whole = np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
+    return cohesion.ratio(counts, whole)
+
+
+def _least(values: Floats) -> Floats:
+    return np.where(np.isnan(values).all(axis=-1), np.nan, np.min(np.where(np.isnan(values), np.inf, values), axis=-1))
+
+
+def agreement_of_shares(sums: Sums, shares: Floats, level: Level, values: Floats) -> Floats:
+    """Return XRR of answers that are drawn from the same shares for every item, from expected pairs and marginals.
+
+    A constant has all of its share on one point. ``shares`` is voices × points; no draw is made: pairs of an answer and
+    a rating, and the answers given, are what they are on average over all draws.
+    """
+    items = sums["far"][0, :, 1, np.newaxis]
+    pairs = shares[..., :, np.newaxis] * sums["scaled"][0][..., np.newaxis, :]
+    return cohesion.xrr_from(pairs, items * shares, sums["other"][0], level, values)
+
+
+# Bias ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels(Beside):
+    """How far answers are above the mean rating of groups: voices × columns of [Σ differences, items].
+
+    A column is a group of raters on all items, or, without groups, all items and each subset of them.
+    """
+
+    codes: NDArray[np.int32] | None
+    n_groups: int
+    subset: Ints
+    n_subsets: int
+
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
+        n_columns = self.n_groups if self.codes is not None else 1 + self.n_subsets
+        return Sums(levels=np.zeros((n_draws, self.judged.n_voices, n_columns, 2)))
+
+    def table(self, part: Part, chosen: Ints | None = None) -> Floats:
+        """Return the number and the sum of ratings by group, items × groups × 2."""
+        some = slice(None) if chosen is None else chosen
+        item, score = part.item_of_each()[some], self.values[part.scores[some]]
+        group = np.zeros(len(item), np.int64) if self.codes is None else self.codes[part.raters[some]].astype(np.int64)
+        times = part.multiplicity[some].astype(float) if len(part.multiplicity) else np.ones(len(item))
+        inside = group >= 0
+        cell, size = (item * self.n_groups + group)[inside], part.n_items * self.n_groups
+        n, whole = (np.bincount(cell, one[inside], minlength=size) for one in (times, times * score))
+        return np.asarray(np.stack([n, whole], axis=-1).reshape(part.n_items, self.n_groups, 2), dtype=float)
+
+    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+        """Return what the answers of a voice add."""
+        n, whole = table[..., 0], table[..., 1]
+        rated = n > 0.5
+        answer = (asked.counts @ self.values) / asked.counts.sum(axis=1)
+        above = np.where(rated, answer[:, np.newaxis] - whole / np.where(rated, n, 1.0), 0.0)
+        found = np.stack([above.sum(axis=0), rated.sum(axis=0)], axis=-1)
+        if self.codes is None and self.n_subsets:
+            own = self.subset[part.items][asked.items]
+            each = [np.bincount(own, one[:, 0], minlength=self.n_subsets + 1)[:-1] for one in (above, rated)]
+            found = np.concatenate([found, np.stack(each, axis=-1)])
+        return Sums(levels=found)
+
+
+def mean_levels(sums: Sums) -> Values:
+    """Return how far answers are above ratings on average: draws × voices × columns, NaN where no item has both."""
+    return cohesion.ratio(sums["levels"][..., 0], sums["levels"][..., 1])
+
+
+# Without items and raters --------------------------------------------------------------------------------------------
+
+
+def left_out(
+    matched: AnsweredItems, work: Beside, finish: Finish, how: Running, resample: str,
+    groups: tuple[NDArray[np.int32], int] | None = None,
+) -> tuple[Sums, LeftOut]:  # fmt: skip
+    """Return the sums of all, and values without each item, each rater of a group, and blocks of ratings.
+
+    Without groups all raters are one stratum; a table of totals has items only.
+    """
+    ratings = matched.ratings
+    parts = ratings.parts()
+    whole = {part.first: work(part, Draws.observed()) for part in parts}
+    observed = reduce(add, whole.values())
+    work = replace(work, whole=whole)
+    each: list[Values] = []
+    raters = ratings.has_raters and resample in ("raters", "both")
+    if resample in ("items", "both") or not ratings.has_raters:
+        each.append(without_items(parts, work, observed, finish, how))
+    if raters:
+        codes, n_groups = groups or (np.zeros(ratings.n_raters, dtype=np.int32), 1)
+        units = RaterUnits.of(np.where(raters_who_rated(ratings), codes, -1), n_groups)
+        made = without_raters(parts, work, units._replace(alone=np.zeros_like(units.alone)), finish, how)
+        for g in np.flatnonzero(units.alone):  # what it would be with another rater cannot be told
+            made[units.strata[g]][(..., g) if groups else ...] = np.nan
+        each.extend(made)
+    blocks = None
+    if raters and resample == "both":
+        made_of = run(parts, work, Draws.of_blocks(work.n_blocks), finish, how)
+        blocks = np.concatenate(made_of) if made_of else None
+    return observed, LeftOut(finish(observed)[0], tuple(each), blocks)

@@ -1,0 +1,287 @@
+"""Verdicts: whether a model may serve as a judge, with care, or not, each reason with its number and its test.
+
+A verdict claims what the tests carry. ``good`` needs the test of standing in, which a constant answer cannot pass, and
+no problem that is certain; ``not`` needs a test that goes against the model; ``with care`` needs agreement beyond
+chance; and where nothing is certain the verdict is ``undecided``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from plurivox.answers import Voice
+from plurivox.engine.families import SIGNIFICANT
+from plurivox.results.poles import Poles
+from plurivox.results.result import p_text
+from plurivox.results.wording import counted, listed, named
+from plurivox.statistics.stand_in import MAY_STAND_IN
+
+if TYPE_CHECKING:
+    from plurivox.lenses.judge.result import JudgeCard
+
+GOOD, CARE, NOT, UNDECIDED = "good", "with care", "not", "undecided"
+KINDS = (GOOD, CARE, NOT, UNDECIDED)
+MEANING = {
+    GOOD: "can serve as a judge of items like these",
+    CARE: "can serve as a judge with care",
+    NOT: "should not serve as a judge here",
+    UNDECIDED: "can be neither recommended nor ruled out as a judge: these data do not tell",
+}
+SILENT = 0.05
+"""A judge that certainly leaves more than this share of the items without an answer has a problem."""
+FEW = 3
+"""Biases that get a sentence each."""
+
+
+class Reason(NamedTuple):
+    """A reason: the sentence, which way it points (``"for"``, ``"against"``, ``"open"``), and what it is about.
+
+    ``short`` and ``amount`` say the same of answers in a few words.
+    """
+
+    text: str
+    points: str
+    quantity: str
+    p: float | None = None
+    axis: str = "all"
+    group: str = "all"
+    subset: str = "all"
+    short: str = ""
+    amount: str = ""
+
+
+class Verdict(NamedTuple):
+    """A verdict on a model: its kind, one of :data:`KINDS`, the reasons, and what could not be told."""
+
+    kind: str
+    reasons: tuple[Reason, ...]
+    untold: tuple[str, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The reasons in words, those that decide first."""
+        return [one.text for one in self.reasons]
+
+
+def verdict_of(found: JudgeCard, voice: Voice) -> Verdict:
+    """Return the verdict on a model."""
+    rows = found.card().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
+    cells = {one["quantity"]: one for one in rows.iter_rows(named=True)}
+    stands, follows, weak, lead = _stands(found, voice), _agreement(cells), _weak(cells), _lead(cells)
+    problems = [*_biases(found, voice), *_places(found, voice, cells), *_wavers(cells), *_silent(cells)]
+    reasons = [one for one in (stands, follows, weak, lead, *problems) if one is not None]
+    against = any(one is not None and one.points == "against" for one in (weak, lead))
+    if stands is not None and stands.points == "for":
+        kind = CARE if against or any(one.points == "against" for one in problems) else GOOD
+    elif against:
+        kind = NOT
+        reasons.sort(key=lambda one: one.quantity not in ("relative", "lead") or one.points != "against")
+    else:
+        kind = CARE if follows is not None and follows.points == "for" else UNDECIDED
+    return Verdict(kind, tuple(reasons), tuple(_untold(cells)))
+
+
+# Agreement -----------------------------------------------------------------------------------------------------------
+
+
+def _agreement(cells: dict[str, dict[str, Any]]) -> Reason | None:
+    """Say whether answers follow raters from item to item beyond chance."""
+    one = cells["agreement"]
+    if _missing(one["value"]):
+        return None
+    beside = "" if _missing(one["humans"]) else f", and raters reach {one['humans']:.2f} among themselves"
+    amount = f"{one['value']:.2f}{_ends(one)}"
+    if _sure(one) and one["value"] > 0:
+        text = f"Its agreement with a rater is {amount}, where 0 is chance{beside} ({p_text(one['p_adjusted'])})."
+        return Reason(text, "for", "agreement", one["p_adjusted"])
+    text = f"It is not certain that it agrees with raters beyond chance: {amount}, where 0 is chance{beside}."
+    return Reason(text, "open", "agreement", one["p_adjusted"])
+
+
+def _weak(cells: dict[str, dict[str, Any]]) -> Reason | None:
+    """Say that a model agrees with raters less than half as much as they do with each other, if that is certain."""
+    one = cells["relative"]
+    if _missing(one["value"]) or not _sure(one) or one["value"] >= 0.5:
+        return None
+    text = (
+        f"It agrees with a rater less than half as much as raters do with each other: {one['value']:.0%} of that"
+        f"{_ends(one, '.0%')} ({p_text(one['p_adjusted'])} that it is half)."
+    )
+    return Reason(text, "against", "relative", one["p_adjusted"])
+
+
+def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
+    """Say whether a model is nearer to raters than the best constant answer."""
+    one = cells["lead"]
+    if _missing(one["value"]):
+        return None
+    constant = f"always answering {one['constant_answer']}"
+    by = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)}"
+    if not _sure(one):
+        text = f"It is not certain to be nearer to a rater than {constant}: by {one['value']:.2f} points{_ends(one)}."
+        return Reason(text, "open", "lead", one["p_adjusted"])
+    if one["value"] > 0:
+        text = f"It is nearer to a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
+        return Reason(text, "for", "lead", one["p_adjusted"])
+    text = f"It is farther from a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
+    return Reason(text, "against", "lead", one["p_adjusted"])
+
+
+def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
+    """Say whether a model may stand in for a rater."""
+    frame = found.stand_ins()
+    if frame.is_empty():
+        return None
+    same = (pl.col("model") == voice.model) & (pl.col("prompt") == voice.prompt)
+    one = frame.row(by_predicate=same & ~pl.col("reference"), named=True)
+    if _missing(one["omega"]):
+        return None
+    told = f"ω = {one['omega']:.2f}, tolerance {one['tolerance']:g}"
+    of = f"{one['n_rejected']} of {counted(one['n_humans'], 'rater')}"
+    if one["stands_in"]:
+        text = (
+            f"It may stand in for a rater: it holds its own against {of} ({told}), and comes nearer to the others than "
+            f"the best constant answer (ρ = {one['advantage']:.2f} against {one['constant_advantage']:.2f}, "
+            f"{p_text(one['p_adjusted'])})."
+        )
+        return Reason(text, "for", "omega", one["p_adjusted"])
+    if one["omega"] < MAY_STAND_IN:
+        return Reason(
+            f"It is not said to stand in for a rater: it holds its own against {of} ({told}).", "open", "omega"
+        )
+    return Reason(f"It is not said to stand in for a rater, though {told}: {one['why']}.", "open", "omega")
+
+
+# Problems ------------------------------------------------------------------------------------------------------------
+
+
+def _biases(found: JudgeCard, voice: Voice) -> Iterator[Reason]:
+    """Say where answers are certainly above or below ratings: for all, where it is a bias, and where else in short."""
+    frame = found.biases().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt, "shifted")
+    rows = sorted(frame.iter_rows(named=True), key=lambda one: -abs(one["value"]))
+    whole = [one for one in rows if _is_whole(one)]
+    parts = [one for one in rows if not _is_whole(one)]
+    told = [*whole, *[one for one in parts if one["biased"]][:FEW]]
+    yield from (_bias(found, one) for one in told)
+    rest = [one for one in parts if one not in told]
+    if rest:
+        n = f"{counted(len(rest), 'more group or part', 'more groups or parts')} of the items"
+        text = (
+            f"The same is certain of {n}, at most by {abs(rest[0]['value']):.2f} points ({_where(found, rest[0])})."
+            if told
+            else f"It is off on average from {n}, at most by {abs(rest[0]['value']):.2f} points "
+            f"({_where(found, rest[0])}, {p_text(rest[0]['p_adjusted'])})."
+        )
+        yield Reason(text, "against", "bias_elsewhere")
+
+
+def _is_whole(one: dict[str, Any]) -> bool:
+    return bool(one["axis"] == "all" and one["subset"] == "all")
+
+
+def _where(found: JudgeCard, one: dict[str, Any]) -> str:
+    """Name a group of raters, or a part of the items."""
+    return (
+        named(found.settings["subset"], one["subset"]) if one["subset"] != "all" else named(one["axis"], one["group"])
+    )
+
+
+def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
+    """Say by how much answers are above or below ratings, beside what single raters are."""
+    poles = Poles.of(found.settings)
+    whom = "raters" if one["axis"] == "all" else f"raters with {named(one['axis'], one['group'])}"
+    where = "" if one["subset"] == "all" else f" items with {_where(found, one)}"
+    way = poles.more if one["value"] > 0 else "lower" if poles.more == "higher" else f"less {poles.high}"
+    amount = f"{abs(one['value']):.2f} points"
+    much = f"{amount}{_ends(one, turn=one['value'] < 0)} {way} than {whom} do on average"
+    key = {
+        "axis": one["axis"], "group": one["group"], "subset": one["subset"], "amount": f"by {amount}",
+        "short": f"are {way} than the scores of {whom}{' on' if where else ''}{where}",
+    }  # fmt: skip
+    if one["biased"]:
+        beyond = f"{p_text(one['p_beyond'])}, which is more than single raters are off{_usual(one)}"
+        return Reason(f"It is biased: it rates{where} {much}, {beyond}.", "against", "bias", one["p_beyond"], **key)
+    inside = one["humans_low"] is not None and one["humans_low"] <= one["value"] <= one["humans_high"]
+    beside = "; single raters are off by as much" if inside else "; that single raters are off by less is not certain"
+    text = f"It rates{where} {much}, {p_text(one['p_adjusted'])}{beside}{_usual(one)}."
+    return Reason(text, "against", "bias", one["p_adjusted"], **key)
+
+
+def _usual(one: dict[str, Any]) -> str:
+    if one["humans_low"] is None:
+        return ""
+    return f" (nine of ten by {one['humans_low']:+.2f} to {one['humans_high']:+.2f})"
+
+
+def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
+    """Say that options are chosen for where they stand, if that is certain."""
+    one = cells["position_bias"]
+    if not _sure(one):
+        return
+    frame = found.places().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
+    place = frame.sort((pl.col("share") - pl.col("expected")), descending=True).row(0, named=True)
+    text = (
+        f"It likes places: the option shown at place {place['place']} has {place['share']:.0%} of its answers, where "
+        f"{place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
+    )
+    short = "depend on where options stand"
+    yield Reason(text, "against", "position_bias", one["p_adjusted"], short=short, amount=f"{one['value']:.0%} of them")
+
+
+def _wavers(cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
+    """Say that a model agrees with itself less than two raters do with each other, if that is certain."""
+    one = cells["consistency"]
+    if _missing(one["value"]) or _missing(one["ci_high"]) or _missing(one["humans"]):
+        return
+    if one["ci_high"] < (one["humans"] if one["humans_low"] is None else one["humans_low"]):
+        text = (
+            f"It contradicts itself: two of its answers to the same question agree in {one['value']:.0%}"
+            f"{_ends(one, '.0%')}, those of two raters in {one['humans']:.0%}."
+        )
+        yield Reason(text, "against", "consistency")
+
+
+def _silent(cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
+    """Say that a model certainly leaves many items without an answer."""
+    one = cells["answered"]
+    if _missing(one["value"]) or one["ci_high"] >= 1 - SILENT:
+        return
+    text = (
+        f"It answers {one['scored']:,} of {one['of']:,} items only, {one['value']:.0%}{_ends(one, '.0%')}: "
+        f"{cells['refused']['scored']:,} refused, {cells['unreadable']['scored']:,} unreadable."
+    )
+    yield Reason(text, "against", "answered")
+
+
+def _untold(cells: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Name what could not be tested, and why."""
+    names = {"agreement": "agreement", "bias": "bias", "omega": "standing in for a rater",
+             "position_bias": "position bias", "consistency": "self-consistency"}  # fmt: skip
+    untold = [f"{name} ({cells[quantity]['note']})" for quantity, name in names.items()
+              if _missing(cells[quantity]["value"])]  # fmt: skip
+    if untold:
+        yield f"Not tested: {listed(untold)}."
+
+
+# Pieces of sentences -------------------------------------------------------------------------------------------------
+
+
+def _sure(one: dict[str, Any]) -> bool:
+    return one["p_adjusted"] is not None and one["p_adjusted"] < SIGNIFICANT
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
+
+
+def _ends(one: dict[str, Any], form: str = ".2f", *, turn: bool = False) -> str:
+    """Return an interval in parentheses, with its signs turned where the amount is told without one."""
+    low, high = one["ci_low"], one["ci_high"]
+    if _missing(low) or _missing(high):
+        return ""
+    low, high = (-high, -low) if turn else (low, high)
+    return f" ({low + 0.0:{form}} to {high + 0.0:{form}})"

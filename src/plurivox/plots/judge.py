@@ -1,0 +1,213 @@
+"""The card of a judge: each quantity with its interval, beside what raters and answers without judgement reach."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import polars as pl
+
+from plurivox.answers import Voice
+from plurivox.lenses.judge.quantities import OF
+from plurivox.lenses.judge.result import JudgeCard
+from plurivox.lenses.judge.verdicts import KINDS, MEANING
+from plurivox.plots import groups as g
+from plurivox.plots.layout import Rows, extent, inline, legend_columns, shorten, unique_labels
+from plurivox.plots.measure import lines
+from plurivox.plots.once import once
+from plurivox.plots.pieces import across, looks, tips, vertical
+from plurivox.plots.theme import COLOURS, GRID, INK, LINE, QUIET, full_width, load_altair, themed
+from plurivox.results.wording import counted, listed, named, resampled
+
+SHARES = ("agreement", "omega", "advantage", "consistency", "answered", "position_bias")
+"""What the first panel holds, from 0 to 1."""
+MOST_BIASES = 16
+"""Rows of bias, at most; of more, the largest are shown."""
+MOST_CARDS = 6
+JUDGE, RATERS, CONSTANT, DRAWN = "this model", "two raters", "best constant", "draw from votes"
+_LOOKS = {
+    JUDGE: (COLOURS[0], "circle"), RATERS: (COLOURS[4], "diamond"), CONSTANT: (QUIET, "square"),
+    DRAWN: (QUIET, "triangle-up"),
+}  # fmt: skip
+_BESIDE = {"humans": RATERS, "constant": CONSTANT, "marginal": DRAWN}
+_TOLD = {"what": "quantity", "of": "for", "value": "amount"}
+_NUMBER = 48  # pixels of the column of values
+_LABEL = 32
+_SCHEMA = {
+    "model": pl.String, "prompt": pl.String, "panel": pl.String, "what": pl.String, "of": pl.String,
+    "value": pl.Float64, "ci low": pl.Float64, "ci high": pl.Float64, "items": pl.Int64, "certain": pl.String,
+    "note": pl.String,
+}  # fmt: skip
+
+
+@once
+def judge_card_data(found: JudgeCard, model: str | None = None) -> pl.DataFrame:
+    """Return what :func:`judge_card` draws: each quantity of the model, and what it is compared with.
+
+    Of bias, ``two raters`` has nine of ten raters between its ends, and no value.
+    """
+    rows = [row for voice in _shown(found, model) for row in (*_shares(found, voice), *_points(found, voice))]
+    frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
+
+
+def judge_card(found: JudgeCard, model: str | None = None) -> Any:
+    """Draw the card of a model: a point and an interval for each quantity, beside what it is compared with.
+
+    Parameters
+    ----------
+    model
+        The model to draw; without one, all of them beneath each other, six at most.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=60, n_raters=40, seed=1)
+    >>> chart = judge_card(pv.judge(study.ratings, study.answers), "model-a")
+    >>> chart.to_dict()["title"]["text"].startswith("model-a can ")
+    True
+    """
+    alt = load_altair()
+    voices = _voices(found, model)
+    shown = _shown(found, model)
+    cards = [(_shares(found, voice), _points(found, voice)) for voice in shown]
+    names = [[mark[3] for mark in marks] for card in cards for marks in card]
+    width = min(Rows.listed(unique_labels(dict.fromkeys(own), _LABEL)).plot_width(_NUMBER) for own in names)
+    panels: list[Any] = []
+    for at, (voice, (shares, points)) in enumerate(zip(shown, cards, strict=True)):
+        heading = f"{voice} {MEANING[found.verdict(voice).kind]}" if len(voices) > 1 else ""
+        panels += [_panel(shares, "share or coefficient", width, heading, key=at == 0),
+                   _panel(points, "points of the scale", width)]  # fmt: skip
+    chart = alt.vconcat(*panels, spacing=14).resolve_scale(color="independent", shape="independent")
+    words = (
+        f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: what nine of "
+        "ten raters are off, each beside the others. * off for certain, ** and by more than single raters, corrected. "
+    )
+    left = f"{len(shown)} of {len(voices)} models shown. " if len(shown) < len(voices) else ""
+    return themed(chart, _title(found, voices), left + words)
+
+
+_HOW = "ω: share of raters it holds its own against; ρ: share of items it wins or ties against one."
+
+
+def _voices(found: JudgeCard, model: str | None) -> list[Voice]:
+    """Return the models to draw."""
+    g.known("model", model, (None, *dict.fromkeys(voice.model for voice in found.voices)))
+    return [voice for voice in found.voices if model in (None, voice.model)]
+
+
+def _shown(found: JudgeCard, model: str | None) -> list[Voice]:
+    return _voices(found, model)[:MOST_CARDS]
+
+
+def _title(found: JudgeCard, voices: list[Voice]) -> str:
+    """Say the verdict on one model, or count those on several."""
+    if len(voices) == 1:
+        return f"{voices[0]} {MEANING[found.verdict(voices[0]).kind]}"
+    kinds = Counter(found.verdict(voice).kind for voice in voices)
+    said = [f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind]]
+    return f"Of {counted(len(voices), 'model')} as judges: {listed(said)}"
+
+
+Mark = tuple[Any, ...]
+"""A row of :data:`_SCHEMA`."""
+
+
+def _shares(found: JudgeCard, voice: Voice) -> list[Mark]:
+    """Return the marks of the first panel."""
+    return [mark for name in SHARES for mark in _of(found, voice, name, "share")]
+
+
+def _of(found: JudgeCard, voice: Voice, name: str, panel: str) -> list[Mark]:
+    """Return a quantity of a model, then what stands beside it."""
+    one = found.cell(voice.model, name, prompt=voice.prompt)
+    label = OF[name].label
+    own = (*voice, panel, label, JUDGE, one["value"], one["ci_low"], one["ci_high"], one["scored"], "", one["note"])
+    beside = [
+        (*voice, panel, label, of, one[column], None, None, None, "", "")
+        for column, of in _BESIDE.items()
+        if one[column] is not None and not math.isnan(one[column]) and not math.isnan(one["value"])
+    ]
+    return [*beside, own]
+
+
+def _points(found: JudgeCard, voice: Voice) -> list[Mark]:
+    """Return the marks of the second panel: distance, and bias for all raters, groups, and parts of the items."""
+    frame = found.biases().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
+    if frame.height > MOST_BIASES:
+        whole = (pl.col("axis") == "all") & (pl.col("subset") == "all")
+        largest = frame.filter(~whole).sort(pl.col("value").abs(), descending=True).head(MOST_BIASES - 1)
+        frame = pl.concat([frame.filter(whole), largest])
+    marks = _of(found, voice, "distance", "points")
+    for one in frame.iter_rows(named=True):
+        label = f"bias{_where(found, one)}"
+        if one["humans_low"] is not None:
+            marks.append((*voice, "points", label, RATERS, None, one["humans_low"], one["humans_high"], None, "", ""))
+        certain = "**" if one["biased"] else "*" if one["shifted"] else ""
+        ends = (one["ci_low"], one["ci_high"], one["n_items"], certain, one["note"])
+        marks.append((*voice, "points", label, JUDGE, one["value"], *ends))
+    return marks
+
+
+def _where(found: JudgeCard, one: dict[str, Any]) -> str:
+    if one["subset"] != "all":
+        return f", {named(found.settings['subset'], one['subset'])}"
+    return "" if one["axis"] == "all" else f", {named(one['axis'], one['group'])}"
+
+
+# Drawing -------------------------------------------------------------------------------------------------------------
+
+
+def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key: bool = False) -> Any:
+    """Draw marks: what is compared as single points, the model upon it with its interval, its value beside."""
+    alt = load_altair()
+    rows, frame, x = _laid(marks, title, width)
+    kinds = [kind for kind in _LOOKS if frame.filter(pl.col("of") == kind)["value"].is_not_null().any()]
+    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(kinds)) if key and len(kinds) > 1 else None
+    colours, shapes = ([_LOOKS[kind][at] for kind in kinds] for at in (0, 1))
+    look = looks("of", kinds, legend, color=colours, shape=shapes)
+    base = alt.Chart(inline(frame)).encode(y=rows.y())
+    judge = base.transform_filter(alt.datum.of == JUDGE)
+    strips = base.transform_filter((alt.datum.of == RATERS) & (alt.datum.value == None))  # noqa: E711 - of the chart
+    told = tips("model", "what", "of", "value", "ci low", "ci high", "items", names=_TOLD)
+    line = judge.mark_rule(strokeWidth=2.5, strokeCap="round", clip=True, color=COLOURS[0])
+    others = base.transform_filter(alt.datum.of != JUDGE).mark_point(filled=True, size=70, opacity=1)
+    layers = [
+        judge.transform_filter(alt.datum.why == "")
+        .mark_rule(color=GRID, strokeWidth=1)
+        .encode(x=alt.value(0), x2=alt.value(width)),
+        strips.mark_bar(color=QUIET, opacity=0.22, height=10, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high")),
+        vertical(0.0, x, LINE),
+        line.encode(x=x("ci low"), x2=alt.X2("ci high")),
+        others.encode(x=x("value"), tooltip=told, **look),
+        judge.mark_point(filled=True, size=90, opacity=1).encode(x=x("value"), tooltip=told, **look),
+        judge.mark_text(align="left", fontSize=12, color=INK).encode(x=alt.value(width + 8), text="shown:N"),
+        judge.mark_text(align="left", fontSize=11, color=QUIET).encode(x=alt.value(4), text="why:N"),
+    ]
+    chart = alt.layer(*layers).properties(width=width, height=alt.Step(22))
+    if not heading:
+        return chart
+    above = 14 + 16 * -(-len(kinds) // legend_columns(kinds)) if key else 8
+    said = lines(heading, full_width() - 50, 12, bold=True)
+    return chart.properties(
+        title=alt.TitleParams(said, fontSize=12, anchor="start", frame="bounds", color=INK, offset=above)
+    )
+
+
+def _laid(marks: list[Mark], title: str, width: int) -> tuple[Rows, pl.DataFrame, Any]:
+    """Return the rows, the marks in their rows with what is written beside them, and how they go from left to right."""
+    frame = pl.DataFrame(marks, schema=_SCHEMA, orient="row").with_columns(pl.col("value").fill_nan(None))
+    names = list(dict.fromkeys(frame["what"]))
+    whole = [1.0] if frame["panel"][0] == "share" else []
+    ends = extent([0.0, *frame["value"], *whole], [*frame["ci low"], *frame["ci high"]])
+    shown, why = [], []
+    for what, of, value, certain, note in frame.select("what", "of", "value", "certain", "note").iter_rows():
+        signed = f"{value or 0.0:+.2f}".replace("-", "−") if what.startswith("bias") else f"{value or 0.0:.2f}"
+        shown.append("" if value is None or of != JUDGE else f"{signed}{certain}")
+        why.append(shorten(f"not known: {note}", width // 6) if value is None and of == JUDGE else "")
+    placed = frame.with_columns(
+        pl.Series("shown", shown, dtype=pl.String), pl.Series("why", why, dtype=pl.String),
+        row=pl.col("what").replace_strict(names, range(len(names)), return_dtype=pl.Int64),
+    )  # fmt: skip
+    return Rows.listed(unique_labels(names, _LABEL)), placed, across(title, ends, width)

@@ -1,0 +1,193 @@
+"""Estimate: what people think of all items, where models answered more of them than people rated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.answers import Voice
+from plurivox.errors import ScaleError
+from plurivox.intake.answer_columns import ANSWERED
+from plurivox.intake.attributes import places_of
+from plurivox.lenses.alignment.matching import ALL, as_answers
+from plurivox.lenses.estimate.result import Estimate
+from plurivox.lenses.estimate.words import EstimateFindings
+from plurivox.plots.voices import tidy
+from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
+from plurivox.report.parts import CAUTION, COLLECT, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
+from plurivox.results.wording import resampled
+from plurivox.statistics.registry import LABELS
+
+LEAD = (
+    "People rated some of the items, models answered more. What would people say of all? The mean of what they rated "
+    "is corrected by how far the models' answers to the other items lie from those to the rated ones, as far as models "
+    "go with people."
+)
+METHODS = (
+    "Prediction-powered inference (Angelopoulos, Duchi and Zrnic 2023): θ = ȳ + λ(f̄_N − f̄_n), where ȳ is the mean of "
+    "the n items that people rated, f̄_n the model's mean of these, and f̄_N its mean of the N others. λ makes the "
+    "interval as narrow as it gets; at 0 a model does not count. A model may be biased: what it gets wrong on the "
+    "rated items it is taken to get wrong on all. So these must be a random part of all. Intervals are over items "
+    "and, where it is known who rated, over raters. What a model is worth counts further ratings of further items, by "
+    "raters who rate as many each as now. Refused and unreadable answers count with the model's mean answer, so that "
+    "these items stay in. Judges' errors are held against people's means, less the chance in ratings."
+)
+MAX_ROWS = 1000
+MAX_CHARTS = 6
+_NAMES = {
+    "of": "estimated", "ci_low": "low", "ci_high": "high", "n_raters": "raters", "n_items": "items",
+    "n_ratings": "ratings",
+}  # fmt: skip
+
+
+def found_in(brief: Brief) -> Estimate:
+    """Return what the lens found, as the report asks it."""
+    answers = as_answers(brief.study.inputs["answers"], brief.ratings)
+    found: Estimate = brief.ask(
+        "estimate", inputs={"answers": answers}, subset=brief.asked.items_by, threshold=_threshold(brief),
+        resample="items" if brief.asked.resample == "items" else "both",
+    )  # fmt: skip
+    return found
+
+
+def _threshold(brief: Brief) -> Any:
+    """Return the threshold of the report if it is a point of the ratings, not one of a reference alone."""
+    try:
+        place = -1 if brief.asked.threshold is None else brief.ratings.scale.position(brief.asked.threshold)
+    except ScaleError:
+        return None
+    return brief.asked.threshold if place > 0 else None
+
+
+def _more_than_rated(brief: Brief) -> bool:
+    """Tell whether models answered items that nobody rated, and some that somebody did; not of selected items."""
+    intake = brief.ratings.intake
+    if "answers" not in brief.study.inputs or (intake.selected and not intake.selected_raters):
+        return False
+    answers = as_answers(brief.study.inputs["answers"], brief.ratings)
+    place = places_of(answers.items, brief.ratings.items["item"])
+    rated = np.append(np.diff(brief.ratings.offsets) > 0, False)[place]
+    own = rated[answers.item[answers.state == ANSWERED]]
+    return bool(own.any() and not own.all())
+
+
+def section(brief: Brief) -> Section | None:
+    """Estimate what people think of all items, if models answered some that nobody rated."""
+    if not _more_than_rated(brief):
+        return None
+    found = found_in(brief)
+    anchors = {"population": "estimate-population", "effective_judges": "estimate-errors"}
+    figures = [(of, _figure(found, of)) for of in found.of[:MAX_CHARTS]]
+    more: list[Block] = [_accounts(found), _table(found), *_judges(found), *_population(found), Prose(METHODS)]
+    return Section(
+        "estimate", "What people think of all items", LEAD, switched("estimate-forest", "Estimated", figures),
+        findings_of(found, "estimate-forest", anchors), remarks_of(found), more, "", _tiles(found), _actions(found),
+    )  # fmt: skip
+
+
+def _figure(found: Estimate, of: str) -> Figure:
+    row = EstimateFindings(found).rows(EstimateFindings(found).main, of)["estimate"]
+    value = "cannot be told" if math.isnan(row.value) else _written(found, of, row.value)
+    what = "mean score" if of == "mean" else of
+    return drawn(
+        "estimate_forest", found, slug("estimate-forest", of), f"The {what} over all items: {value}",
+        f"The {what} from humans alone, humans and models together, and models alone, with 95 % intervals.",
+        "Humans and models together should lie near humans alone, with a shorter line. How far models alone are off "
+        "is their bias, which their own line does not tell.", of,
+        measure=f"95 % intervals over {resampled(found.settings)}; of models alone over items.",
+    )  # fmt: skip
+
+
+def _written(found: Estimate, of: str, value: float) -> str:
+    return f"{100 * value:.1f} %" if of in found.settings["shares"] else f"{value:.2f}"
+
+
+def _tiles(found: Estimate) -> list[Tile]:
+    """Return what models are worth in human ratings, where that is certain."""
+    words = EstimateFindings(found)
+    rows = words.rows(words.main, found.of[0])
+    row = rows["ppi_worth"]
+    if row.ci_low is None or not row.ci_low > 0:
+        return []
+    n = rows["estimate_humans"].n_ratings
+    return [Tile(f"{row.value:,.0f}", "human ratings that models are worth", f"{n:,} were given", "estimate-forest")]
+
+
+def _actions(found: Estimate) -> list[Action]:
+    """Return what to collect where rated items are not like the others, and what not to conclude from models alone."""
+    differs = found.population().filter("differs", axis=ALL)
+    actions = []
+    if differs.height:
+        text = "ratings of items drawn at random from those that only models answered: the rated ones differ from them."
+        actions.append(Action(COLLECT, text, "estimate-population", 2))
+    words = EstimateFindings(found)
+    rows = words.rows(words.main, found.of[0])
+    humans, model = rows["estimate_humans"], rows["estimate_model"]
+    if humans.ci_low is not None and humans.ci_high is not None and not humans.ci_low <= model.value <= humans.ci_high:
+        text = "from models alone what people think of all items: they are off by more than the interval of humans."
+        actions.append(Action(CAUTION, text, "estimate-forest", 2))
+    return actions
+
+
+def _accounts(found: Estimate) -> DataTable:
+    frame = tidy(found.accounts()).rename({
+        "n_rated": "rated items", "rated_answered": "of these answered", "n_further": "further items",
+        "further_answered": "of them answered", "missing": "not asked", "subset": "part of the items",
+    })  # fmt: skip
+    if not found.settings["subsets"]:
+        frame = frame.drop("part of the items")
+    note = "With repeated answers an item counts by the best of them."
+    return table("estimate-accounts", "What models answered", frame, MAX_ROWS, note)
+
+
+def _table(found: Estimate) -> DataTable:
+    frame = tidy(found.to_frame()).with_columns(pl.col("statistic").replace(LABELS))
+    frame = frame.drop("p_value", "p_adjusted", "direction", "null_median", "n_permutations", "claim").rename(_NAMES)
+    if not found.settings["subsets"]:
+        frame = frame.drop("subset")
+    return table("estimate-table", "All estimates", frame, MAX_ROWS, "Shares are between 0 and 1.", search=True)
+
+
+def _judges(found: Estimate) -> list[Block]:
+    """Return λ of each judge, and how far their errors go together."""
+    if len(found.voices) < 2:
+        return []
+    weights = tidy(found.judges()).rename({
+        "of": "estimated", "weight": "λ together", "alone": "λ alone", "correlation": "correlation with people",
+        "bias": "higher by", "n_items": "rated items", "n_further": "further items",
+    })  # fmt: skip
+    names = {Voice(*pair): str(Voice(*pair)) for pair in found.settings["voices"]}
+    errors = found.errors().filter(of=found.of[0])
+    rows = [
+        {"model": names[one], **{names[Voice(row["other_model"], row["other_prompt"])]: row["correlation"]
+                                 for row in errors.filter(model=one.model, prompt=one.prompt).iter_rows(named=True)}}
+        for one in names
+    ]  # fmt: skip
+    note = "The one selected gives the estimate that varies least; its interval holds for all judges at once."
+    return [
+        table("estimate-judges", "Each judge beside people", weights, MAX_ROWS, note),
+        table(
+            "estimate-errors", "How far judges err alike", pl.DataFrame(rows), MAX_ROWS,
+            f"Correlations over items of how far each judge is off, for the {found.of[0]}; the chance in ratings is "
+            "taken off. Judges that err alike know less together than they are many.",
+        ),
+    ]  # fmt: skip
+
+
+def _population(found: Estimate) -> list[Block]:
+    """Return in what rated items differ from the others."""
+    frame = found.population()
+    if frame.is_empty():
+        return []
+    shown = frame.sort("p_value", nulls_last=True, maintain_order=True).rename({
+        "p_value": "p", "p_adjusted": "p corrected", "n_rated": "rated items", "n_others": "other items",
+        "attribute": "by",
+    })  # fmt: skip
+    note = (
+        "The share of the value that differs most among rated items and among others that models answered, or means. "
+        "Every estimate assumes that the two are alike."
+    )
+    return [table("estimate-population", "Are rated items like the others?", shown, MAX_ROWS, note, search=True)]

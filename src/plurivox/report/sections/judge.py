@@ -1,0 +1,137 @@
+"""The judge card: what speaks for and against trusting a language model as a judge."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plurivox.answers import Voice
+from plurivox.lenses.alignment.matching import as_answers
+from plurivox.lenses.judge.quantities import OF
+from plurivox.lenses.judge.result import JudgeCard
+from plurivox.lenses.judge.verdicts import MEANING, NOT
+from plurivox.plots.voices import tidy
+from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
+from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Prose, Section, Terms, slug
+from plurivox.report.sections.alignment import compared_axes
+from plurivox.results.wording import listed
+from plurivox.statistics.registry import of_role
+
+LEAD = (
+    "Before a model judges in place of people: how it agrees with them, beside how they agree with each other and what "
+    "answers without judgement reach; where it is off; and what could not be tested. A judge to trust lies near two "
+    "raters or beyond them, to the right of the best constant in the first rows and to its left in distance; its bias "
+    "is near 0."
+)
+METHODS = (
+    "Agreement is that of the model and a rater (XRR), and among raters Krippendorff's alpha on the same items; the "
+    "constant is the best of all answers that are always the same, the draw one from all votes, on average over all "
+    "draws. A model can serve as a judge where it may stand in for a rater and nothing certain speaks against it; "
+    "with care where it agrees with raters beyond chance; and should not where a constant answer is nearer to raters, "
+    "or where it agrees with them less than half as much as they do with each other. That answers are off is claimed "
+    "where the mean difference from ratings of the same items is certain over items and raters, corrected over all "
+    "models, groups and parts (Holm); it is called a bias where it is also more than single raters are off from the "
+    "others."
+)
+MAX_ROWS = 1000
+_ANCHORS = {"bias": "judge-biases", "position_bias": "judge-places"}
+
+
+def section(brief: Brief) -> Section | None:
+    """Tell of each model whether it can serve as a judge, if there are answers."""
+    if "answers" not in brief.study.inputs:
+        return None
+    found = found_in(brief)
+    findings = [one for one in findings_of(found, "judge-cards", _ANCHORS) if one.said.statistic != "verdict"]
+    terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in of_role("judged"))
+    more: list[Block] = [_card(found), *_biases(found), *_places(found), Prose(METHODS), Terms(terms)]
+    return Section(
+        "judge", "Can a model judge?", LEAD, _figures(found), findings, remarks_of(found), more,
+        actions=_actions(found),
+    )  # fmt: skip
+
+
+def found_in(brief: Brief) -> JudgeCard:
+    """Return what the lens found, as the report asks it."""
+    answers = as_answers(brief.study.inputs["answers"], brief.ratings)
+    axes, _ = compared_axes(brief)
+    found: JudgeCard = brief.ask(
+        "judge", inputs={"answers": answers}, by=axes, several={}, subset=brief.asked.items_by
+    )  # fmt: skip
+    return found
+
+
+def _figures(found: JudgeCard) -> list[Block]:
+    """Return the card of each model, with the verdict on it."""
+    voices: dict[str, list[Voice]] = {}
+    for voice in found.voices:
+        voices.setdefault(voice.model, []).append(voice)
+    return switched("judge-cards", "Card of", [
+        (model, drawn(
+            "judge_card", found, slug("judge-cards", model), _titled(found, own),
+            f"Agreement, standing in, consistency, distance and bias of {model} beside raters, constants and draws.",
+            _reasons(found, own), model,
+        ))
+        for model, own in voices.items()
+    ])  # fmt: skip
+
+
+def _titled(found: JudgeCard, voices: list[Voice]) -> str:
+    if len(voices) == 1:
+        return f"{voices[0].model} {MEANING[found.verdict(voices[0]).kind]}"
+    kinds = [f"{voice.prompt}: {found.verdict(voice).kind}" for voice in voices]
+    return f"{voices[0].model} as a judge, by prompt: {listed(kinds, 4)}"
+
+
+def _reasons(found: JudgeCard, voices: list[Voice]) -> str:
+    """Return the reasons of the verdict, those of each prompt after its name."""
+    said = []
+    for voice in voices:
+        verdict = found.verdict(voice)
+        said += [f"{voice.prompt}:"] if len(voices) > 1 else []
+        said += [*verdict.sentences, *verdict.untold]
+    return " ".join(said)
+
+
+def _card(found: JudgeCard) -> DataTable:
+    names = {
+        "quantity": "quantity", "value": "value", "ci_low": "low", "ci_high": "high", "humans": "two raters",
+        "constant": "best constant", "marginal": "chance", "p_adjusted": "p corrected", "scored": "scored", "of": "of",
+        "note": "note",
+    }  # fmt: skip
+    labels = {name: one.label for name, one in OF.items()}
+    frame = tidy(found.card().with_columns(pl.col("quantity").replace(labels)).select("model", "prompt", *names))
+    note = (
+        "Scored: items that count. p of agreement and lead: that it is 0; of the share of raters' own: that it is half."
+    )
+    return table("judge-card", "Every quantity", frame.rename(names), MAX_ROWS, note, search=True)
+
+
+def _biases(found: JudgeCard) -> list[Block]:
+    names = {
+        "axis": "attribute", "group": "raters", "subset": "items", "value": "bias", "ci_low": "low", "ci_high": "high",
+        "humans_low": "raters from", "humans_high": "to", "p_adjusted": "p corrected", "p_beyond": "p beyond raters",
+        "n_items": "scored",
+    }  # fmt: skip
+    frame = tidy(found.biases().select("model", "prompt", *names))
+    note = (
+        "Mean answer less mean rating of the same items, in points. Nine of ten raters are off from the others by what "
+        "stands under raters."
+    )
+    return [
+        table("judge-biases", "Bias by groups of raters and parts of the items", frame.rename(names), MAX_ROWS, note)
+    ]
+
+
+def _places(found: JudgeCard) -> list[Block]:
+    frame = found.places()
+    if frame.is_empty():
+        return []
+    note = "Expected: if orders had been shown with other items; so neither favourite answers nor uneven orders matter."
+    return [table("judge-places", "Where chosen options stood", tidy(frame).rename({"n": "answers"}), MAX_ROWS, note)]
+
+
+def _actions(found: JudgeCard) -> list[Action]:
+    """Return which models should not judge here."""
+    out = [str(voice) for voice in found.voices if found.verdict(voice).kind == NOT]
+    text = f"anything from the answers of {listed(out, 2)} in place of ratings."
+    return [Action(CAUTION, text, "judge-cards", 3)] if out else []
