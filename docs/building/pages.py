@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import importlib
 import os
@@ -9,15 +10,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from sphinx.application import Sphinx
 
 import plurivox as pv
 from plurivox.cli.app import program
 from plurivox.lenses import lenses
 from plurivox.settings import Settings
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 _PARTS = {
     "Reading": (
@@ -90,9 +93,9 @@ def name_pages() -> dict[str, str]:
 
 
 _API = """`import plurivox as pv`. Every analysis takes {class}`plurivox.Ratings`, settings by name, and returns a frozen
-result. A result has `rows`, every value, which `to_frame()` shows as a table; `withheld` and `outside`, for each attribute
-how many groups were too small to show and how many raters have no value; `draws`, the permutations and
-bootstrap draws; and `settings`, what was asked for and the seed. `findings()` says what stands out in
+result. A result has `rows`, every value, which `to_frame()` shows as a table; `withheld` and `outside`, for each
+attribute how many groups were too small to show and how many raters have no value; `draws`, the permutations and bootstrap
+draws; and `settings`, what was asked for and the seed. `findings()` says what stands out in
 sentences, and `statements()` gives them as records with `claim`, `p` and what p rests on ([claims](claims.md)).
 """
 
@@ -118,8 +121,8 @@ def settings_page() -> str:
     return "\n".join(parts)
 
 
-_SETTINGS = """One record holds the settings of an analysis: the keyword of the Python function, the option of the command, and the key
-of its section in `plurivox.toml` are the same thing.
+_SETTINGS = """One record holds the settings of an analysis: the keyword of the Python function, the option of the command,
+and the key of its section in `plurivox.toml` are the same thing.
 """
 
 
@@ -138,6 +141,24 @@ def _option(name: str, spec: Any) -> str:
 def _inline(text: str) -> str:
     """Return text of ours so that Markdown leaves it as it is."""
     return re.sub(r"([|*_<>\[\]`])", r"\\\1", text)
+
+
+def benchmarks_page() -> str:
+    """Return what each script measures, from its docstring."""
+    rows = ["| script | what it measures |", "|---|---|"]
+    for path in sorted((Path(__file__).parents[2] / "benchmarks").glob("[a-z]*.py")):
+        about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        if "def main(" in path.read_text(encoding="utf-8"):
+            rows.append(f"| `{path.stem}` | {_inline(' '.join(about.split(chr(10) * 2)[0].split()))} |")
+    return "\n".join([_BENCHMARKS, *rows, ""])
+
+
+_BENCHMARKS = """# Benchmarks
+
+Speed and memory are measured side by side in one run, because machines differ and are busy: read ratios, not seconds.
+`make bench` runs everything; each script runs alone with `python -m benchmarks.NAME`. What was decided on such figures is
+in [build or buy](decisions.md); what a large study takes is in [scale](scale.md).
+"""
 
 
 def statistics_page() -> str:
@@ -248,8 +269,8 @@ Made from the records in `plurivox.data.sets` by `make docs`.
 """
 
 PAGES = {
-    "api.md": api_page, "cli.md": cli_page, "datasets.md": datasets_page, "rules.md": rules_page,
-    "settings.md": settings_page, "statistics.md": statistics_page,
+    "api.md": api_page, "benchmarks.md": benchmarks_page, "cli.md": cli_page, "datasets.md": datasets_page,
+    "rules.md": rules_page, "settings.md": settings_page, "statistics.md": statistics_page,
 }  # fmt: skip
 
 

@@ -11,8 +11,8 @@ plurivox describe ratings.csv
 ````
 
 All blocks of a page share a folder, which is empty at its beginning, and those in Python their names. Under a block
-stands what it printed, or how its last expression is shown. A block that fails fails the build; ``:fails:`` says that it should.
-``:hide-output:`` shows nothing under it, ``:lines: 12`` the first twelve lines, and "…" for the others.
+stands what it printed, or how its last expression is shown. A block that fails fails the build; ``:fails:`` says that it
+should. ``:hide-output:`` shows nothing under it, ``:lines: 12`` the first twelve lines, and "…" for the others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Session:
     def python(self, code: str) -> tuple[str, bool]:
         """Run Python; return what it shows, and whether it went well."""
         tree = ast.parse(code)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        if last is not None:
+            tree.body.pop()
         said = io.StringIO()
         with contextlib.chdir(self.folder.name), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             try:
@@ -106,7 +108,7 @@ class Run(SphinxDirective):
         language = self.arguments[0]
         if language not in ("python", "shell"):
             raise self.error(f"run python or shell, not {language}")
-        sessions = self.env.temp_data.setdefault("plurivox_sessions", {})
+        sessions: dict[str, Session] = self.env.current_document.setdefault("plurivox_sessions", {})
         session = sessions.setdefault(self.env.docname, Session())
         code = "\n".join(self.content)
         said, well = getattr(session, language)(code)
