@@ -106,6 +106,7 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.stopping
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.psychometrics
+	$(BIN)/python -m benchmarks.aggregate
 	$(BIN)/python -m benchmarks.plan
 	$(BIN)/python -m benchmarks.soft
 	$(BIN)/python -m benchmarks.ask

@@ -33,6 +33,7 @@ CASES: dict[str, Call] = {
         s.ratings, ["age", "ethnicity"], adjust=True, pairs=True, permutations=12, min_group_size=1, **how
     ),
     "variation drawn": lambda s, **how: pv.variation(s.ratings, "age", adjust=True, min_group_size=1, **DRAWS, **how),
+    "aggregate": lambda s, **how: pv.aggregate(s.ratings, ["gender", "age"], permutations=12, **how),
     "cohesion items": lambda s, **how: pv.cohesion(s.ratings, ["gender", "age"], resample="items", **DRAWS, **how),
     "cohesion raters": lambda s, **how: pv.cohesion(s.ratings, "gender", resample="raters", **DRAWS, **how),
     "cohesion both, ordinal, tied at random": lambda s, **how: pv.cohesion(

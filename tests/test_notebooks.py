@@ -141,6 +141,7 @@ MAKERS: dict[str, Make] = {
     "Variation": lambda h: pv.variation(ratings(hostile=h), by(h), **FEW),
     "Psychometrics": lambda h: pv.psychometrics(ratings(hostile=h), by(h)),
     "SoftScores": lambda h: pv.soft_scores(ratings(hostile=h), predictions(h), by=by(h), bootstrap=20, **FEW),
+    "Aggregation": lambda h: pv.aggregate(ratings(hostile=h), by(h), **FEW),
     "Alignment": lambda h: pv.alignment(ratings(hostile=h), answers(h), by=by(h), bootstrap=20, **FEW),
     "JudgeCard": lambda h: pv.judge(ratings(hostile=h), answers(h), by=by(h), require="omega>=0.5"),
     "Estimate": lambda h: pv.estimate(ratings(hostile=h), answers(h), by=by(h)),
@@ -234,7 +235,7 @@ def test_values_are_those_of_the_frame(name: str) -> None:
     frame = found.to_frame()
     frame = frame.filter(pl.col("bin") == "all") if "bin" in frame.columns else frame
     headings = {record.heading: record.name for record in STATISTICS.values()}
-    key = "model" if "model" in frame.columns else "group"
+    key = next(name for name in ("model", "method", "group") if name in frame.columns)
     seen = 0
     for who, heading, text in cells(checked(found._repr_html_())):
         if heading not in headings or heading == "raters" or not re.search(r"\d", text):
@@ -242,7 +243,7 @@ def test_values_are_those_of_the_frame(name: str) -> None:
         own = frame.filter(
             pl.col("statistic") == headings[heading], pl.col(key) == ("all" if who == "all raters" else who)
         )
-        own = own.filter(axis="all") if key == "model" else own
+        own = own.filter(axis="all") if key != "group" else own
         assert own.height == 1
         row = own.row(0, named=True)
         number, *ends = re.findall(r"-?\d+\.\d+|∞", text)

@@ -69,6 +69,7 @@ SUMS: dict[str, Callable[[pv.Ratings, Both], Any]] = {
     "variation": lambda ratings, _: pv.variation(ratings, BY, permutations=19),
     "responsiveness": lambda ratings, both: pv.responsiveness(ratings, both.trained, by="gender", permutations=19),
     "soft scores": lambda ratings, both: pv.soft_scores(ratings, both.predictions, by="gender", permutations=19),
+    "aggregation": lambda ratings, _: pv.aggregate(ratings, BY, permutations=19),
     "items": lambda ratings, _: pv.items(ratings, "gender", permutations=19),
     "item": lambda ratings, _: pv.item_view(ratings, ratings.items["item"][33], by="gender"),
     "soft labels": lambda ratings, _: pv.soft_labels(ratings, by="gender").write_csv(),

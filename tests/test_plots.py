@@ -72,6 +72,7 @@ class Study(NamedTuple):
     overview: Overview
     items: Items
     soft: SoftScores
+    aggregation: pv.Aggregation
     axis: str
 
 
@@ -122,6 +123,14 @@ def analysed(
         pv.overview(ratings, by),
         pv.items(ratings, by, permutations=permutations, max_permutations=permutations),
         scored(ratings, models, bootstrap, permutations),
+        pv.aggregate(
+            ratings,
+            by,
+            permutations=permutations,
+            max_permutations=permutations,
+            interval="jackknife" if bootstrap else "none",
+            methods=["plurality", "mean", "mace"],
+        ),
         axis,
     )
 
@@ -225,6 +234,7 @@ def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
         "scale_forest": (study.responsiveness.psychometrics(),),
         "score_curves": (study.responsiveness.psychometrics(), study.axis),
         "item_severity": (study.responsiveness.psychometrics(),),
+        "hidden_views": (study.aggregation,),
         "items_divided": (study.items,),
         "items_uncertain": (study.items,),
         "soft_ranking": (study.soft,),
@@ -261,7 +271,7 @@ def group_rows(result: GroupResult, statistic: str) -> dict[tuple[str, str], Row
 
 def test_every_chart_has_its_table() -> None:
     assert plots.__all__ == sorted(plots.__all__)
-    assert len(CHARTS) == 25
+    assert len(CHARTS) == 26
     assert {f"{name}_data" for name in ELSEWHERE} <= set(plots.__all__)
     for name in plots.__all__:
         assert getattr(plots, name).__doc__

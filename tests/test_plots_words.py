@@ -29,7 +29,8 @@ SHOWN = {
     "alignment_items": ("answer", ".2f"), "alignment_wins": ("wins", ".1%"), "design": ("share rated", ".1%"),
     "distance_histogram": ("share", ".1%"), "drift_forest": ("value", ".3f"), "dsi_ranking": ("DSI", ".3f"),
     "estimate_forest": ("together", ".3f"),
-    "gai_forest": ("value", ".3f"), "group_sizes": ("raters", ",d"), "item_groups": ("ratings", ",d"),
+    "gai_forest": ("value", ".3f"), "group_sizes": ("raters", ",d"), "hidden_views": ("value", ".3f"),
+    "item_groups": ("ratings", ",d"),
     "item_severity": ("severity", ".2f"), "items_divided": ("shrunken", ".3f"),
     "items_uncertain": ("expected mean", ".3f"), "judge_card": ("value", ".3f"), "leniency_forest": ("value", ".3f"),
     "metric_comparison": ("value", ".3f"), "metric_lines": ("value", ".3f"), "mpa_wra_plane": ("MPA", ".3f"),
@@ -57,7 +58,7 @@ def charts() -> Charts:
 
 def test_every_chart_is_here() -> None:
     assert sorted(SHOWN) == DRAWN
-    assert len(DRAWN) == 41
+    assert len(DRAWN) == 42
 
 
 @pytest.mark.parametrize("name", DRAWN)

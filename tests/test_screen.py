@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW),
     "judge": ("answers.csv", "--by", "age", "--seed", 1),
     "estimate": ("answers.csv", *BY[:6], "--width", 0.2),
+    "aggregate": ("--by", "age", *FEW),
     "items": ("--by", "age", *FEW),
 }
 Screen = Callable[..., list[str]]

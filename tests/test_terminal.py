@@ -177,6 +177,7 @@ ANALYSES = {
     "cohesion": ([], [*FEW, "--pairs"]),
     "responsiveness": ([], [*FEW, "--pairs"]),
     "scale": ([], []),
+    "aggregate": ([], FEW),
     "items": ([], FEW),
     "item": ([f"i1{UNSEEN}"], FEW),
     "score": (["predictions.csv"], FEW),

@@ -108,7 +108,7 @@ class Run(SphinxDirective):
         language = self.arguments[0]
         if language not in ("python", "shell"):
             raise self.error(f"run python or shell, not {language}")
-        sessions: dict[str, Session] = self.env.current_document.setdefault("plurivox_sessions", {})
+        sessions: Any = self.env.current_document.setdefault("plurivox_sessions", {})
         session = sessions.setdefault(self.env.docname, Session())
         code = "\n".join(self.content)
         said, well = getattr(session, language)(code)

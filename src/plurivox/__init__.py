@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from plurivox.intake.read import read_predictions as read_predictions
     from plurivox.intake.read import read_ratings as read_ratings
     from plurivox.intake.read_answers import read_answers as read_answers
+    from plurivox.lenses.aggregate.result import Aggregation as Aggregation
+    from plurivox.lenses.aggregate.run import aggregate as aggregate
     from plurivox.lenses.alignment.result import Alignment as Alignment
     from plurivox.lenses.alignment.run import alignment as alignment
     from plurivox.lenses.cohesion.result import Cohesion as Cohesion
@@ -87,6 +89,7 @@ _ANSWERED = {
     "actions.curate": ("curate", "Curation"),
     "actions.plan": ("plan", "Plan"),
     "actions.select": ("select_raters", "Selection"),
+    "lenses.aggregate": ("aggregate", "Aggregation"),
     "lenses.alignment": ("alignment", "Alignment"),
     "lenses.cohesion": ("cohesion", "Cohesion"),
     "lenses.estimate": ("estimate", "Estimate"),

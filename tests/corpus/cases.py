@@ -11,7 +11,7 @@ from corpus.running import Case
 
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
-    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "estimate", "advise",
+    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "estimate", "aggregate", "advise",
     "select", "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
     "reproduce",
 )  # fmt: skip
@@ -102,6 +102,16 @@ def _variation() -> list[Case]:
             "raters": "--by rater", "none": "--interval none", "contrast": "--contrast 18-29,30-44",
         }),
         *_forms("variation/dices", f"variation {_DICES} --by race --by age --adjust {usual}", (JSON,)),
+    ]  # fmt: skip
+
+
+def _aggregate() -> list[Case]:
+    usual = "--permutations 40 --max-permutations 40 --seed 3 --threads 2"
+    return [
+        *_forms("aggregate/dense", f"aggregate dense/ratings.csv --by age --by gender,ethnicity {usual}",
+                (JSON, TEXT, "labels", "raters", MARKDOWN)),
+        *_jsons("aggregate", "sparse/ratings.csv", usual, {"sparse": "--by gender --interval none", "nobody": ""}),
+        *_forms("aggregate/dices", f"aggregate {_DICES} --by race --by age {usual}", (JSON,)),
     ]  # fmt: skip
 
 
@@ -441,7 +451,7 @@ def _report() -> list[Case]:
 
 
 CASES: tuple[Case, ...] = (
-    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(), *_estimate(),
+    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(), *_estimate(), *_aggregate(),
     *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
     *_published(),
 )  # fmt: skip

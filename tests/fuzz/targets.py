@@ -212,7 +212,7 @@ def results() -> dict[str, tuple[Any, str]]:
             pv.variation(kept(), ["gender", "age"], pairs=True, adjust=True, items_by="violation", **quick),
             pv.cohesion(ratings, ["gender", "age"], pairs=True, **quick),
             pv.responsiveness(ratings, "crowd", "gender", psychometrics=True, **quick),
-            pv.psychometrics(ratings, "age"),
+            pv.psychometrics(ratings, "age"), pv.aggregate(ratings, ["gender", "age"], **quick),
             pv.alignment(ratings, made.answers, "gender", bootstrap=9, subsamples=5, **quick),
             pv.judge(ratings, made.answers, "gender", require="omega>=0.5"),
             pv.soft_scores(ratings, made.predictions, by="age", bootstrap=0, curve=False, **quick),

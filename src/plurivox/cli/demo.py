@@ -21,6 +21,7 @@ ASKED = {
     "soft_scores": "Who predicts ratings well?",
     "alignment": "Whose view do models reflect?",
     "judge": "Can a model judge?",
+    "aggregate": "What would one label per item hide?",
 }
 """Lenses whose tables are shown where no report can be made."""
 
@@ -29,6 +30,7 @@ HINTS = (
     "cohesion {folder}/ratings.csv --by age --by gender,ethnicity",
     "responsiveness {folder}/ratings.csv --by age --reference {folder}/trained.csv --reference-scale safe,unsafe",
     "responsiveness {folder}/ratings.csv --by rater --reference crowd",
+    "aggregate {folder}/ratings.csv --by age -o {folder}/labels.csv",
     "items {folder}/ratings.csv --by age",
     "score {folder}/ratings.csv {folder}/predictions.csv",
     "align {folder}/ratings.csv {folder}/answers.csv --by age",

@@ -28,6 +28,16 @@ def _count(i, offsets, raters, scores, weights, group_of, counts):
 
 
 @compiled
+def _count_raters(i, offsets, raters, scores, weights, group_of, counts):
+    """Count the votes of item i per group, each as often as its rater's weight; empty weights mean 1."""
+    counts[:] = 0
+    for r in range(offsets[i], offsets[i + 1]):
+        g = group_of[raters[r]]
+        if g >= 0:
+            counts[g, scores[r]] += weights[raters[r]] if len(weights) else 1
+
+
+@compiled
 def _mode(votes):
     """Return the mean of the most frequent points, -1 without votes."""
     top, places, n = 0, 0, 0
@@ -49,7 +59,7 @@ def sums_by_unit(offsets, raters, scores, weights, group_of, rows, voice, point,
     several samples share one). ``unit`` is that of each item, -1 to leave it out.
     """
     n_groups, n_points = sums.shape[2], len(prior)
-    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    counts = np.zeros((n_groups, n_points), dtype=weights.dtype)
     distances = np.zeros((n_groups, n_points, 2))
     mode = np.zeros(n_groups)
     prior_sum = prior.sum()
@@ -106,14 +116,13 @@ def _distances(votes, to_voters, far):
 
 
 @compiled
-def _pairs(i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart):
+def _pairs(i, offsets, raters, scores, weights, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart):
     """Fill the pairs of groups that both voted on item i, and by weight how much farther the second is from each point.
 
     Return how many pairs these are.
     """
     n_groups, n_points = counts.shape
-    none = np.zeros(0, dtype=np.int64)
-    _count(i, offsets, raters, scores, none, group_of, counts)
+    _count_raters(i, offsets, raters, scores, weights, group_of, counts)
     for g in range(n_groups):
         n[g] = _distances(counts[g], to_voters, far[g])
     k = 0
@@ -131,23 +140,26 @@ def _pairs(i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far
 
 
 @compiled
-def pair_sums(offsets, raters, scores, group_of, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums):
+def pair_sums(
+    offsets, raters, scores, weights, group_of, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums
+):
     """Add to ``sums``, units × voices × pairs × (3 + 2 points), how much farther the second group of a pair is.
 
     An item counts for two groups if both voted on it: as one in distances from modes; in distances ``to_voters`` by
     n·m/(n + m) for n and m votes, so that an item of many votes counts more and item effects cancel. An answer that is
     none is as far from both. ``pair_of`` is groups × groups, -1 for groups that are not compared. With room for three
-    sums only, nothing is added up by points.
+    sums only, nothing is added up by points. ``weights`` are those of the raters, empty if all count 1; those that make
+    ties must add up without rounding.
     """
     n_groups, n_pairs = len(pair_of), sums.shape[2]
-    counts, far, n = np.zeros((n_groups, n_points), dtype=np.int64), np.zeros((n_groups, n_points)), np.zeros(n_groups)
+    counts, far, n = np.zeros((n_groups, n_points), weights.dtype), np.zeros((n_groups, n_points)), np.zeros(n_groups)
     pair, weight, apart = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros((n_pairs, n_points))
     by_point = sums.shape[3] > ANSWERS
     for i in range(len(offsets) - 1):
         if unit[i] < 0 or rows[i] == rows[i + 1]:
             continue
         found = _pairs(
-            i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart
+            i, offsets, raters, scores, weights, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart
         )  # fmt: skip
         for a in range(rows[i], rows[i + 1]):
             s, share = point[a], part[a]
@@ -165,11 +177,14 @@ def pair_sums(offsets, raters, scores, group_of, pair_of, to_voters, n_points, r
 
 
 @compiled
-def labelled_pairs(offsets, raters, scores, labels, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums):
-    """Fill ``sums``, draws × units × voices × pairs × …, with :func:`pair_sums` under each row of ``labels``."""
+def labelled_pairs(
+    offsets, raters, scores, weights, labels, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums
+):
+    """Fill ``sums``, draws × units × voices × pairs × …, with :func:`pair_sums` of each row of labels and weights."""
     for d in range(len(labels)):
         pair_sums(
-            offsets, raters, scores, labels[d], pair_of, to_voters, n_points, rows, voice, point, part, unit, sums[d]
+            offsets, raters, scores, weights[d], labels[d], pair_of, to_voters, n_points, rows, voice, point, part,
+            unit, sums[d],
         )  # fmt: skip
 
 
@@ -307,7 +322,7 @@ def cross_counts(offsets, raters, scores, weights, group_of, rows, voice, point,
     points × points, ``own`` and ``other`` voices × groups × points: see ``statistics.cohesion.parts.xrr_parts``.
     """
     n_groups, n_points = crossed.shape[1], crossed.shape[2]
-    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    counts = np.zeros((n_groups, n_points), dtype=weights.dtype)
     for i in range(len(offsets) - 1):
         if rows[i] == rows[i + 1]:
             continue
@@ -333,7 +348,7 @@ def met_ratings(offsets, raters, scores, weights, group_of, n_points, rows, voic
     ``votes``, voices × groups × answers, counts the answers to items that the group rated.
     """
     n_groups = tables.shape[1]
-    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    counts = np.zeros((n_groups, n_points), dtype=weights.dtype)
     for i in range(len(offsets) - 1):
         if rows[i] == rows[i + 1]:
             continue

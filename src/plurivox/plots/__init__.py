@@ -17,6 +17,7 @@ from typing import Any
 from plurivox.arguments import checked
 
 _CHARTS = {
+    "aggregate": ("hidden_views",),
     "alignment": ("alignment_dots", "distance_histogram", "refusals"),
     "alignment_matrices": ("alignment_heat", "alignment_items", "alignment_wins"),
     "calibration": ("pit_histograms", "reliability_curves"),

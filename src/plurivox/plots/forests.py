@@ -112,8 +112,9 @@ def forest_data(
 def forest(
     result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None,
     neutral: float | None = None, measured: str | None = None, shuffled: str = "shuffled raters",
+    panels: str = "statistic",
 ) -> Any:  # fmt: skip
-    """Draw the frame of :func:`forest_data`, one panel per statistic.
+    """Draw the frame of :func:`forest_data`, one panel per statistic, or per value of another column.
 
     ``how`` tells where intervals are from; ``neutral`` is the value that says nothing, which has a line; ``measured``
     stands under the axis instead of the statistic's name; ``shuffled`` is what chance is made of.
@@ -122,27 +123,30 @@ def forest(
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
-    names = drawn["statistic"].unique(maintain_order=True).to_list()
-    grid = Grid.of(len(names), _LEAST, first=rows.width + 22)
+    names = drawn[panels].unique(maintain_order=True).to_list()
+    grid = Grid.of(len(names), _LEAST, most=3 if len(names) > 4 else 4, first=rows.width + 22)
     scales = g.state_scales(drawn["finding"].to_list(), rows)
-    panels = [
+    own = {name: drawn.filter(pl.col(panels) == name) for name in names}
+    alike = panels != "statistic"  # values of one statistic are compared between panels
+    ends = {name: _ends(drawn if alike else own[name], neutral) for name in names}
+    made = [
         _panel(
-            rows.place(drawn.filter(statistic=name)), measured or name, rows, scales, neutral, grid.width,
+            rows.place(own[name]), measured or name, rows, scales, neutral, grid.width, ends[name],
             labels=grid.starts(at),
         ).properties(height=rows.height, name=f"panel_{at}")
         for at, name in enumerate(names)
     ]  # fmt: skip
-    chart = panels[0] if len(panels) == 1 else grid.lines(panels)
-    cut = {cut_words(own, _ends(own, neutral)) for name in names for own in [drawn.filter(statistic=name)]}
+    chart = made[0] if len(made) == 1 else grid.lines(made)
+    cut = {cut_words(own[name], ends[name]) for name in names}
     return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled) + max(cut))
 
 
 def _panel(
-    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, width: int, *,
-    labels: bool,
+    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, width: int,
+    ends: tuple[float, float], *, labels: bool,
 ) -> Any:  # fmt: skip
     alt = load_altair()
-    x = across(name, _ends(placed, neutral), width, 5)
+    x = across(name, ends, width, 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]

@@ -15,6 +15,10 @@ from plurivox.results.wording import named
 from plurivox.statistics.registry import LABELS
 
 TITLE = "Weighted values, unweighted ones in brackets"
+COUNTED_ALIKE = (
+    "All raters count alike on single items: weights beside counts would tell what a group that is withheld said."
+)
+"""Said where weighted values of single items would reveal a group."""
 
 
 def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
@@ -23,6 +27,15 @@ def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
         return {}
     found = asdict(ratings.panel.summary(min_group_size))
     return {"weights": {name: value for name, value in found.items() if name != "cells"}}
+
+
+def beside_may_be_told(ratings: Ratings, least: int) -> bool:
+    """Tell whether unweighted values may stand beside weighted ones.
+
+    Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without would
+    be two equations for the mean of that group.
+    """
+    return ratings.weights is not None and (ratings.panel is None or not ratings.panel.summary(least).withholds)
 
 
 def weighted_statements(settings: Mapping[str, Any], rows: Sequence[Row], statistic: str) -> list[Statement]:

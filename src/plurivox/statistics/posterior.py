@@ -33,7 +33,7 @@ _ROWS = 1 << 15
 _HIGHEST_LEVEL = 0.999999
 
 
-def information_gain(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
+def information_gain(counts: ArrayLike, prior: ArrayLike = 1.0, *, weighted: bool = False) -> Value:
     """Return how much one more rating is expected to teach about an item's distribution, in nats.
 
     The entropy of the posterior now, less its expectation after one more rating, which is the mutual information of
@@ -45,6 +45,8 @@ def information_gain(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
         n, how many raters gave each point: one item (points) or many (items × points).
     prior
         α, the weight of each point before any rating: a positive number for all, or one for each point.
+    weighted
+        Whether counts are sums of raters' weights, which need not be whole numbers.
 
     Returns
     -------
@@ -63,19 +65,21 @@ def information_gain(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
     >>> information_gain([[1, 0, 0], [10, 0, 0], [4, 3, 3]]).round(3)
     array([0.206, 0.065, 0.073])
     """
-    table, single = items_of("counts", counts, whole=True)
+    table, single = items_of("counts", counts, whole=not weighted)
     weights = prior_of(prior, table.shape[1])
     parts = [_information(table[at : at + _ROWS] + weights) for at in range(0, max(len(table), 1), _ROWS)]
     return float(parts[0][0]) if single else np.concatenate(parts)
 
 
-def share_interval(counts: ArrayLike, prior: ArrayLike = 1.0, level: float = 0.95) -> tuple[Floats, Floats]:
+def share_interval(
+    counts: ArrayLike, prior: ArrayLike = 1.0, level: float = 0.95, *, weighted: bool = False
+) -> tuple[Floats, Floats]:
     """Return the credible interval of the probability of each point, p_c ~ Beta(a_c, a₀ − a_c).
 
     Parameters
     ----------
-    counts, prior
-        n and α, as in :func:`information_gain`.
+    counts, prior, weighted
+        n, α and whether n are weights, as in :func:`information_gain`.
     level
         The probability that the truth is inside, at most 0.999999.
 
@@ -94,7 +98,7 @@ def share_interval(counts: ArrayLike, prior: ArrayLike = 1.0, level: float = 0.9
     >>> low.round(3), high.round(3)
     (array([0.223, 0.004, 0.043]), array([0.882, 0.459, 0.641]))
     """
-    table, single = items_of("counts", counts, whole=True)
+    table, single = items_of("counts", counts, whole=not weighted)
     weights, tail = prior_of(prior, table.shape[1]), _tail(level)
     totals, others = table.sum(axis=1), dirichlet.others(weights)
     low, high = np.empty_like(table), np.empty_like(table)
@@ -107,8 +111,9 @@ def share_interval(counts: ArrayLike, prior: ArrayLike = 1.0, level: float = 0.9
 
 
 def mean_interval(
-    counts: ArrayLike, values: ArrayLike | None = None, prior: ArrayLike = 1.0, level: float = 0.95
-) -> tuple[Value, Value]:
+    counts: ArrayLike, values: ArrayLike | None = None, prior: ArrayLike = 1.0, level: float = 0.95, *,
+    weighted: bool = False,
+) -> tuple[Value, Value]:  # fmt: skip
     """Return the credible interval of an item's mean score, Σ_c v_c p_c.
 
     It is exact, though its distribution has no closed form: a Dirichlet distribution is one of independent G_c ~
@@ -117,7 +122,7 @@ def mean_interval(
 
     Parameters
     ----------
-    counts, prior, level
+    counts, prior, level, weighted
         As in :func:`share_interval`.
     values
         v, the number of each point, rising; 0, 1, 2, … by default.
@@ -140,7 +145,7 @@ def mean_interval(
     >>> low.round(3), high.round(3)
     (array([1.025, 1.234]), array([1.975, 1.766]))
     """
-    table, single = items_of("counts", counts, whole=True)
+    table, single = items_of("counts", counts, whole=not weighted)
     weights, tail = prior_of(prior, table.shape[1]), _tail(level)
     scale = _scale(values, table.shape[1])
     first, at = _distinct(table)
@@ -151,8 +156,9 @@ def mean_interval(
 
 
 def ratings_needed(
-    counts: ArrayLike, precision: float, values: ArrayLike | None = None, prior: ArrayLike = 1.0, level: float = 0.95
-) -> Value:
+    counts: ArrayLike, precision: float, values: ArrayLike | None = None, prior: ArrayLike = 1.0, level: float = 0.95,
+    *, weighted: bool = False,
+) -> Value:  # fmt: skip
     """Return how many ratings, with those there are, make an item's mean score as precise as wanted.
 
     The variance of the mean score is now V = (Σ_c μ_c v_c² − (Σ_c μ_c v_c)²)/(a₀ + 1), μ = a/a₀. After m more ratings
@@ -161,7 +167,7 @@ def ratings_needed(
 
     Parameters
     ----------
-    counts, values, prior, level
+    counts, values, prior, level, weighted
         As in :func:`mean_interval`, of the wanted interval.
     precision
         Half the width of the wanted interval of the mean score, in the unit of ``values``; above 0.
@@ -184,7 +190,7 @@ def ratings_needed(
     """
     from scipy.special import ndtri
 
-    table, single = items_of("counts", counts, whole=True)
+    table, single = items_of("counts", counts, whole=not weighted)
     wanted, tail = amount_of("precision", precision), _tail(level)
     if not wanted:
         raise InputError(f"precision is {precision!r}", hint="Give a number above 0, such as 0.5 points of the scale.")
@@ -218,6 +224,9 @@ def _tail(level: float) -> float:
 
 def _distinct(counts: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where each distinct row is first, and for each row which of these it equals."""
+    if (counts != np.floor(counts)).any():  # weights
+        _, first, at = np.unique(counts, axis=0, return_index=True, return_inverse=True)
+        return first, at.ravel()
     code, size = np.zeros(len(counts), dtype=np.int64), 1
     for column in counts.T if len(counts) else ():
         digit, base = column, int(column.max()) + 1

@@ -68,7 +68,8 @@ class Statistic:
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
         ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
         ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
-        raters), or those of two ``"sides"`` (two such tables), or ratings and their ``"times"``.
+        raters), or those of two ``"sides"`` (two such tables), or ratings and their ``"times"``, or ratings beside
+        one of the ``"labels"`` of each item.
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -80,7 +81,7 @@ class Statistic:
         resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
         without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
         ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``,
-        in estimates ``"estimated"``, on a judge card ``"judged"``.
+        in estimates ``"estimated"``, on a judge card ``"judged"``, in aggregation ``"hidden"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -115,7 +116,7 @@ class Statistic:
 
     name: str
     label: str
-    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores", "sides", "times"]
+    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores", "sides", "times", "labels"]
     range: tuple[float, float]
     equation: str
     meaning: str
@@ -126,9 +127,7 @@ class Statistic:
     column: str = ""
     role: Literal[
         "tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", "scored", "distance",
-        "estimated",
-        "judged",
-        "",
+        "estimated", "judged", "hidden", "",
     ] = ""  # fmt: skip
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None

@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Iterator
 
 from plurivox.statistics import (
+    aggregate_records,
     alignment_records,
     cohesion,
     estimate_records,
@@ -59,6 +60,7 @@ def refresh() -> None:
         *estimate_records.RECORDS,
         *judge_records.RECORDS,
         *variation_records.RECORDS,
+        *aggregate_records.RECORDS,
     )
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})

@@ -36,13 +36,14 @@ from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings
-from plurivox.results.result import Table
+from plurivox.results.result import Row, Table
+from plurivox.results.weighting import beside_may_be_told, weights_in
 from plurivox.scale_files import GivenScale
 from plurivox.settings import Axes, Frozen, keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
 
 
-@keywords(AlignmentSettings)
+@keywords(AlignmentSettings, weights=True)
 def alignment(
     ratings: Ratings | None, answers: AnswersLike, *, trained: Ratings | None = None, scale: GivenScale | None = None,
     settings: AlignmentSettings, how: Running,
@@ -87,6 +88,7 @@ def alignment(
             raise SelectionError("trained raters judge rated items, and there are no ratings", hint="Give ratings.")
         return without_humans(answers_alone(answers, scale), settings)
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
+    ratings = _exact(ratings)
     given = as_answers(answers, ratings)
     matched = match(ratings, given, settings.subset)
     axes, overlapping = compared_axes(matched, settings)
@@ -99,6 +101,8 @@ def alignment(
     rows = work.overall() + beside.overall()
     for one in axes:
         rows += work.groups(one) + beside.groups(one)
+    if beside_may_be_told(ratings, settings.min_group_size):
+        rows = _with_unweighted(rows, [work, beside], axes)
     inference = Inference(settings, how, Exchange.of(ratings, settings.within))
     closest, corrected = _closest(work, [one for one in axes if _comparable(one)], inference, settings)
     if settings.as_rater:
@@ -121,7 +125,7 @@ def alignment(
             "subsets": list(matched.subsets),
             "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
             "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
-            "humans": True, "design": inference.remembered(),
+            "humans": True, "design": inference.remembered(), **weights_in(ratings, settings.min_group_size),
         },
         _tables(work, given, frames(closest, matched.voices, values), references, settings),
         revealing={one.axis.name: one.n_revealing for one in axes},
@@ -155,6 +159,28 @@ def compared_axes(matched: AnsweredItems, settings: _Groups) -> tuple[list[Compa
         answered = np.diff(matched.rows) > 0
         axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
     return axes, overlapping
+
+
+def _exact(ratings: Ratings) -> Ratings:
+    """Return ratings whose weights add up without rounding, so that votes that tie do so in any order."""
+    if ratings.weights is None:
+        return ratings
+    return ratings.with_known(weights=np.round(ratings.weights * 2.0**30) / 2.0**30)
+
+
+def _with_unweighted(rows: Sequence[Row], works: Sequence[Analysis], axes: Sequence[Compared]) -> list[Row]:
+    """Return rows with the values where all raters count alike."""
+    plain: list[Row] = []
+    for work in works:
+        matched = replace(work.aligner.matched, ratings=work.aligner.matched.ratings.unweighted())
+        alike = replace(work, aligner=replace(work.aligner, matched=matched), bootstrap=0)
+        plain += alike.overall() + [row for one in axes for row in alike.groups(one)]
+
+    def key(row: Row) -> tuple[str, ...]:
+        return row.kind, row.model, row.prompt, row.axis, row.group, row.subset, row.statistic
+
+    values = {key(row): row.value for row in plain}
+    return [replace(row, unweighted=values[key(row)]) for row in rows]
 
 
 def _comparable(one: Compared) -> bool:

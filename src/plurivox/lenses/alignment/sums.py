@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.counting import group_counts
+from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.part import Part
@@ -21,6 +21,7 @@ from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
 from plurivox.statistics.cohesion import parts as finish_parts
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
+from plurivox.statistics.soft_blocks import mean_emd
 
 STATISTICS = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 """What is a mean over items, in the order of the last dimension of values."""
@@ -51,9 +52,14 @@ class Given(NamedTuple):
         return self.rows[part.first : part.first + part.n_items + 1], self.voice, self.point, self.share
 
 
-def votes_of(part: Part) -> tuple[Any, ...]:
-    """Return the ratings as kernels want them: by item, who gave them, their positions, and how often each counts."""
+def votes_of(part: Part, weights: Floats | None = None) -> tuple[Any, ...]:
+    """Return the ratings as kernels want them: by item, who gave them, their positions, and how often each counts.
+
+    With ``weights`` a rating counts as often as its rater's.
+    """
     raters = part.raters
+    if weights is not None:
+        return part.offsets, raters, part.scores, weights[raters]
     if len(part.multiplicity):  # totals: everything is given by one rater, who is nobody
         raters = np.zeros(len(part.scores), dtype=np.int32)
         raters.flags.writeable = False  # as those of parts are, so that kernels are compiled once
@@ -99,6 +105,7 @@ class Distances(Once):
     n_units: int
     prior: Floats
     soft: tuple[Soft, ...]
+    weights: Floats | None = None
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part."""
@@ -106,7 +113,7 @@ class Distances(Once):
 
         sums = np.zeros((self.n_units, self.given.n_voices, self.n_groups, N_SUMS))
         unit = self.unit[part.items]
-        sums_by_unit(*votes_of(part), self.codes, *self.given.within(part), unit, self.prior, sums)
+        sums_by_unit(*votes_of(part, self.weights), self.codes, *self.given.within(part), unit, self.prior, sums)
         if self.soft:
             for g in range(self.n_groups):
                 self._to_posterior(part, g, sums[:, :, g])
@@ -117,14 +124,21 @@ class Distances(Once):
         from plurivox.kernels.alignment import TO_POSTERIOR
 
         codes = None if len(part.multiplicity) else np.where(self.codes == g, 0, -1)
-        counts = group_counts(part, codes, 1, self.given.n_points)[:, 0]
+        n_points = self.given.n_points
+        counts: NDArray[Any] = group_counts(part, codes, 1, n_points)[:, 0]
+        if self.weights is not None and codes is not None:
+            counts = weighted_counts(part, codes, 1, n_points, self.weights, 0, part.n_items)[0][:, 0]
         for voice, items, q, weight in self.soft:
             own = slice(*np.searchsorted(items, (part.first, part.first + part.n_items)))
             votes = counts[items[own] - part.first]
             voted = votes.any(axis=1)
             far = np.zeros(len(votes))
             if voted.any():
-                far[voted] = expected_emd(votes[voted], q[own][voted], self.prior, normalized=False)
+                given = votes[voted], q[own][voted]
+                far[voted] = (
+                    expected_emd(*given, self.prior, normalized=False) if self.weights is None
+                    else mean_emd(given[0] + self.prior, given[1], np.ones(n_points - 1))
+                )  # fmt: skip
             unit = self.unit[items[own]]
             sums[:, voice, TO_POSTERIOR] = np.bincount(unit, weights=far * weight[own], minlength=self.n_units)
 
@@ -137,6 +151,7 @@ class CrossRatings(Once):
     """
 
     together: Ints
+    weights: Floats | None = None
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part."""
@@ -150,7 +165,7 @@ class CrossRatings(Once):
         )
         rows, voice, point, _ = self.given.within(part)
         arrays = (array[0] for array in sums.values())
-        cross_counts(*votes_of(part), self.codes, rows, voice, point, self.together, *arrays)
+        cross_counts(*votes_of(part, self.weights), self.codes, rows, voice, point, self.together, *arrays)
         return sums
 
 
@@ -204,9 +219,12 @@ class PairSums:
 
         sums = np.zeros((draws.total, self.n_units, self.given.n_voices, self.n_pairs, self.n_sums))
         offsets, raters, scores, _ = votes_of(part)
+        weights = np.zeros((draws.total, 0), np.int64)
+        if len(self.grouping.weights):
+            weights = self.grouping.rater_weights(draws)
         labelled_pairs(
-            offsets, raters, scores, self.grouping.labels(draws), self.table, self.to_voters, self.given.n_points,
-            *self.given.within(part), self.unit[part.items], sums,
+            offsets, raters, scores, weights, self.grouping.labels(draws), self.table, self.to_voters,
+            self.given.n_points, *self.given.within(part), self.unit[part.items], sums,
         )  # fmt: skip
         return Sums(by_unit=sums)
 
@@ -275,7 +293,8 @@ class Aligner:
         n_subsets = len(matched.subsets) + 1 if by_subset else 1
         unit, starts = self._units(subset, n_subsets, len(matched.voices) * n_groups * N_SUMS)
         soft = tuple(Soft(v, *distributions(matched, v)) for v in soft_voices(matched))
-        work = Distances(Given.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft)
+        weights = matched.ratings.weights
+        work = Distances(Given.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft, weights)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
     def xrr(self, codes: NDArray[np.int32], n_groups: int, level: Level) -> Floats:
@@ -283,7 +302,7 @@ class Aligner:
         matched = self.matched
         cell = matched.item * len(matched.voices) + matched.voice
         together = np.bincount(cell[matched.point >= 0], minlength=int(cell.max(initial=0)) + 1)[cell]
-        sums = self.added(CrossRatings(Given.of(matched), codes, n_groups, together))
+        sums = self.added(CrossRatings(Given.of(matched), codes, n_groups, together, matched.ratings.weights))
         crossed, own, other = (array[0] for array in sums.values())
         return finish_parts.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,6 +16,7 @@ from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
 from plurivox.results.claims import entangled_axes, entangled_statements, rests_on, stopped_early
 from plurivox.results.result import Row, Statement, p_text, weight_of
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import MAY_STAND_IN
@@ -28,6 +29,10 @@ FEW = 6
 FEW_MISSES = 3
 """Leads that are not claimed and get a sentence each."""
 POSITION_BIAS = 0.001
+NOT_WEIGHTED = (
+    "Distances, XRR and which group is closest use them; stand-ins, alphas, models as raters and tables of items count "
+    "all raters alike."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,14 @@ class AlignmentFindings:
             *self._agreement(),
             *self._shaky(),
             *self._remarks(),
+            *self._weighted(),
             *self.found.withheld_statement(),
         ]
+
+    def _weighted(self) -> list[Statement]:
+        """Say what weights come to, and what does not use them."""
+        said = weighted_statements(self.found.settings, (), "ada_met")
+        return [replace(one, text=f"{one.text} {NOT_WEIGHTED}") for one in said]
 
     def _closest(self) -> list[Statement]:
         """Say of each voice and axis which group is closest if that is claimed; else that none is, and why."""

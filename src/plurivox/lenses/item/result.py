@@ -12,6 +12,7 @@ import polars as pl
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.results.result import Row, p_text
 from plurivox.results.tables import TableResult
+from plurivox.results.weighting import COUNTED_ALIKE, weighted_statements
 from plurivox.results.wording import counted, listed, withheld_groups
 
 FEW = 3
@@ -26,6 +27,7 @@ class ItemRow(Row):
     mean: float = math.nan
     difference: float = math.nan
     p_adjusted_items: float | None = None
+    unweighted_mean: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,7 +63,14 @@ class ItemView(TableResult):
 
     def _said(self) -> list[str]:
         """Return what matters, one sentence each: the item's scores, groups that stand apart, and what is not shown."""
-        return [*self._scores(), *self._apart(), *self._unseen()]
+        return [*self._scores(), *self._apart(), *self._unseen(), *self._weighted()]
+
+    def _weighted(self) -> Iterator[str]:
+        """Tell what weights come to, and what does not use them."""
+        for one in weighted_statements(self.settings, (), "distance"):
+            used = "unweighted" in self.table("use").columns
+            rest = "Counts, and p-values over all items, count all raters alike." if used else COUNTED_ALIKE
+            yield f"{one.text} {rest}"
 
     def _scores(self) -> Iterator[str]:
         """Tell what the item got most often, and how often the study as a whole gives that."""

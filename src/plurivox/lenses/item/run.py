@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plurivox.arguments import Kind, fits, is_text
 from plurivox.axis import OUTSIDE, Axis, By
-from plurivox.engine.counting import Counts, counts_of
+from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
@@ -30,6 +30,7 @@ from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
+from plurivox.results.weighting import beside_may_be_told, weights_in
 from plurivox.results.wording import counted, listed
 from plurivox.settings import keywords
 
@@ -57,7 +58,7 @@ ItemId = Annotated[
 ]
 
 
-@keywords(ItemViewSettings)
+@keywords(ItemViewSettings, weights=True)
 def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how: Running) -> ItemView:
     """Show one item: the scores it got, from which groups, and which groups stand apart by more than chance.
 
@@ -95,8 +96,11 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     >>> view.table("use")["n_ratings"].sum()
     40
     """
-    place = _place(ratings, item)
+    place, remembered = _place(ratings, item), weights_in(ratings, settings.min_group_size)
+    if not beside_may_be_told(ratings, settings.min_group_size):
+        ratings = ratings.unweighted()
     whole = counts_of(ratings, None, place, place + 1)[0, 0]
+    weighed = whole if ratings.weights is None else weighted_counts_of(ratings, None, place, place + 1)[0, 0]
     if not whole.sum():
         raise SelectionError(
             f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
@@ -108,19 +112,23 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     study = together(compared(ratings, by, settings.several, settings.min_group_size), rated, sums=True)
     hidden = [one.withheld for own in study for one in own.each]
     rows: list[ItemRow] = []
-    parts = [("all", "all", whole)]
+    parts: list[tuple[str, str, Counts, NDArray[Any]]] = [("all", "all", whole, weighed)]
     strata = Exchange.of(ratings, settings.within).strata if by else None
     for one, unseen in zip(sorted_raters, hidden, strict=True):
         shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
         rows += _compared(one, shown, ratings, strata, settings, how)
-        parts += [(one.axis.name, one.axis.groups[g], one.counts[g]) for g in shown.tolist()]
+        parts += [(one.axis.name, one.axis.groups[g], one.counts[g], one.weighed[g]) for g in shown.tolist()]
     rows = _among_items(rows, ratings, place, strata, settings, how)
-    everyone = {**dict.fromkeys(_GROUPS), "axis": "all", "group": "all", "note": "", **_given(whole, ratings)}
-    groups = [{name: getattr(row, name) for name in _GROUPS} for row in corrected(rows, "bh")]
+    schema = (
+        _GROUPS if ratings.weights is None else {**_GROUPS, "unweighted": pl.Float64, "unweighted_mean": pl.Float64}
+    )
+    given = _given(whole, weighed, ratings)
+    everyone = {**dict.fromkeys(schema), "axis": "all", "group": "all", "note": "", **given}
+    groups = [{name: getattr(row, name) for name in schema} for row in corrected(rows, "bh")]
     tables = (
-        Table("groups", pl.DataFrame([everyone, *groups], schema=_GROUPS)),
+        Table("groups", pl.DataFrame([{name: one[name] for name in schema} for one in (everyone, *groups)], schema)),
         Table("distribution", _distribution(parts, ratings)),
-        Table("use", _use(whole, ratings)),
+        Table("use", _use(whole, weighed, ratings)),
         Table("attributes", _attributes(ratings, place)),
     )
     asked = {
@@ -130,6 +138,7 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
         "values": list(ratings.scale.values), "permutations": settings.permutations, "seed": settings.seed,
         "within": None if settings.within is None else list(settings.within), "fixed": settings.fixed,
         "min_group_size": settings.min_group_size, **_uncounted(sorted_raters, hidden),
+        **remembered,
     }  # fmt: skip
     return ItemView(tables, asked)
 
@@ -154,7 +163,8 @@ class _Sorted(NamedTuple):
     """The raters of an item sorted along one axis.
 
     ``raters``, ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping
-    groups only the one that is meant is ``listed``, not its rest.
+    groups only the one that is meant is ``listed``, not its rest. ``weighed`` has weights in place of counts, where
+    raters have any.
     """
 
     axis: Axis
@@ -163,6 +173,7 @@ class _Sorted(NamedTuple):
     scores: Counts
     counts: Counts
     listed: Members
+    weighed: NDArray[Any]
 
     @property
     def sizes(self) -> Counts:
@@ -184,6 +195,7 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
         _Sorted(
             axis, raters, axis.codes[raters], scores, counts_of(ratings, axis, place, place + 1)[0],
             np.arange(len(axis)) < (1 if one.overlapping else len(axis)),
+            (counts_of if ratings.weights is None else weighted_counts_of)(ratings, axis, place, place + 1)[0],
         )
         for one in compared(ratings, by, overlapping, 1)
         for axis in one.each
@@ -194,20 +206,22 @@ def _compared(
     one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, strata: Strata, settings: ItemViewSettings, how: Running
 ) -> list[ItemRow]:
     """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
-    values, total = np.array(ratings.scale.values), one.counts.sum(axis=0)
+    values, total = np.array(ratings.scale.values), one.weighed.sum(axis=0)
     length = values[-1] - values[0]
     steps = np.diff(values) / length
-    observed = _distances(one.counts[shown], total, steps)
+    observed = _distances(one.weighed[shown], total, steps)
+    plain = _distances(one.counts[shown], one.counts.sum(axis=0), steps)
     work = Shuffles.of(ratings, one, shown, steps, strata, settings)
     null = work.distances(how) if len(shown) else np.empty((0, 0))
     moved = exchangeable(one.codes, len(one.axis), None if strata is None else strata[one.raters])
     rows = []
     for at, g in enumerate(shown.tolist()):
-        own = one.counts[g]
+        own = one.weighed[g]
         row = ItemRow(
-            "group", one.axis.name, one.axis.groups[g], "distance", float(observed[at]), **_given(own, ratings)
-        )
-        if own.sum() == total.sum():
+            "group", one.axis.name, one.axis.groups[g], "distance", float(observed[at]),
+            unweighted=None if ratings.weights is None else float(plain[at]), **_given(one.counts[g], own, ratings),
+        )  # fmt: skip
+        if one.counts[g].sum() == one.counts.sum():
             rows.append(replace(row, note="nobody else on this axis rated the item"))
             continue
         rest = total - own
@@ -225,12 +239,12 @@ def _compared(
     return rows
 
 
-def _distances(counts: Counts, total: Counts, steps: Floats) -> Floats:
+def _distances(counts: NDArray[Any], total: NDArray[Any], steps: Floats) -> Floats:
     """Return the earth mover's distance between each distribution and what it leaves of the total."""
     n = counts.sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 is the NaN that is meant
         own = np.cumsum(counts, axis=-1) / n
-        rest = np.cumsum(total - counts, axis=-1) / (total.sum() - n)
+        rest = np.cumsum(total - counts, axis=-1) / (total.sum(axis=-1, keepdims=True) - n)
     distances: Floats = (np.abs(own - rest)[..., :-1] * steps).sum(axis=-1)
     return np.where(np.isnan(rest[..., 0]), np.nan, distances)
 
@@ -273,8 +287,13 @@ class Shuffles:
     def __call__(self, first: int, last: int) -> Floats:
         """Return the distances under permutations ``first`` to ``last``, counted from 0."""
         n, (n_groups, n_points) = last - first, self.counts.shape
-        labels = self.grouping.labels(self.draws.between(first, last))[:, self.raters].astype(np.int64)
+        some = self.draws.between(first, last)
+        labels = self.grouping.labels(some)[:, self.raters].astype(np.int64)
         cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + self.scores
+        if len(self.grouping.weights):  # which move with the groups
+            weights = self.grouping.rater_weights(some)[:, self.raters]
+            moved = np.bincount(cells.ravel(), weights.ravel(), n * self.counts.size).reshape(n, n_groups, n_points)
+            return _distances(moved[:, self.shown], moved.sum(axis=1, keepdims=True), self.steps)
         counts = np.bincount(cells.ravel(), minlength=n * self.counts.size).reshape(n, n_groups, n_points)
         return _distances(counts[:, self.shown], self.counts.sum(axis=0), self.steps)
 
@@ -285,39 +304,45 @@ def _among_items(
     """Return the rows with p corrected over all items and groups, as in the list of items that divide groups."""
     if not rows or settings.fixed or not settings.permutations or ratings.n_items == 1:
         return rows
+    ratings = ratings.unweighted()  # as the list of items counts them
     axes = compared(ratings, settings.by, settings.several, settings.min_group_size, sums=True)
     draws = Draws.permuted(settings.permutations, settings.seed)
     p = family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
     return [replace(row, p_adjusted_items=p.get((row.axis, row.group))) for row in rows]
 
 
-def _given(counts: Counts, ratings: Ratings) -> dict[str, Any]:
-    """Tell what raters gave: the points most often, their mean, and how many ratings."""
-    top = [str(label) for label, n in zip(ratings.scale.labels, counts.tolist(), strict=True) if n == counts.max()]
-    mean = float(counts @ np.array(ratings.scale.values) / counts.sum())
-    return {"plurality": ", ".join(top), "mean": mean, "n_ratings": int(counts.sum())}
+def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str, Any]:
+    """Tell what raters gave: the points with most weight, their mean, and how many ratings."""
+    values, most = np.array(ratings.scale.values), weighed.max() - _EQUAL * weighed.sum()
+    top = [str(label) for label, n in zip(ratings.scale.labels, weighed.tolist(), strict=True) if n >= most]
+    mean = float(weighed @ values / weighed.sum())
+    beside = {} if ratings.weights is None else {"unweighted_mean": float(counts @ values / counts.sum())}
+    return {"plurality": ", ".join(top), "mean": mean, "n_ratings": int(counts.sum()), **beside}
 
 
-def _distribution(parts: Sequence[tuple[str, str, Counts]], ratings: Ratings) -> pl.DataFrame:
-    """Return how often each group gave each point."""
+def _distribution(parts: Sequence[tuple[str, str, Counts, NDArray[Any]]], ratings: Ratings) -> pl.DataFrame:
+    """Return how often each group gave each point, and the share of it, weighted where raters have weights."""
     cells = [
-        (axis, group, str(label), n, n / int(counts.sum()))
-        for axis, group, counts in parts
-        for label, n in zip(ratings.scale.labels, counts.tolist(), strict=True)
+        (axis, group, str(label), n, w / weighed.sum(), n / int(counts.sum()))
+        for axis, group, counts, weighed in parts
+        for label, n, w in zip(ratings.scale.labels, counts.tolist(), weighed.tolist(), strict=True)
     ]
-    return pl.DataFrame(cells, schema=_DISTRIBUTION, orient="row")
+    frame = pl.DataFrame(cells, schema={**_DISTRIBUTION, "unweighted": pl.Float64}, orient="row")
+    return frame.drop("unweighted") if ratings.weights is None else frame
 
 
-def _use(whole: Counts, ratings: Ratings) -> pl.DataFrame:
+def _use(whole: Counts, weighed: NDArray[Any], ratings: Ratings) -> pl.DataFrame:
     """Return how often each point was given to the item, and its share among all ratings of the study."""
     study = ratings.used()
-    return pl.DataFrame(
+    shares = weighed / weighed.sum()
+    frame = pl.DataFrame(
         {
             "point": [str(label) for label in ratings.scale.labels], "n_ratings": whole,
-            "share": whole / whole.sum(), "share_of_study": study / study.sum(),
+            "share": shares, "share_of_study": study / study.sum(),
         },
         schema={"point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64, "share_of_study": pl.Float64},
     )  # fmt: skip
+    return frame if ratings.weights is None else frame.with_columns(unweighted=whole / whole.sum())
 
 
 def _attributes(ratings: Ratings, place: int) -> pl.DataFrame:

@@ -14,12 +14,14 @@ MAX_TIED = 4
 MAX_LABEL = 20
 _HEADER = ["group", "ratings", "plurality", "mean", "difference", "distance", "chance", "p", "p groups", "p items"]
 
+_USE = ("point", "n_ratings", "share", "share_of_study")
+
 
 def use_rows(found: ItemView) -> list[tuple[list[str], int | None]]:
     """Return point, ratings, share and share of the study as text, and the ratings as a number."""
     rows: list[tuple[list[str], int | None]] = [
         ([one_line(point), f"{n:,}", f"{share:.1%}", f"{usual:.1%}"], n)
-        for point, n, share, usual in found.table("use").iter_rows()
+        for point, n, share, usual in found.table("use").select(_USE).iter_rows()
     ]
     half = MAX_POINTS // 2
     return rows if len(rows) <= MAX_POINTS else [*rows[:half], (["…", "", "", ""], None), *rows[-half:]]
@@ -45,17 +47,18 @@ def group_tables(found: ItemView) -> list[Shown]:
     shown = []
     for axis, n_withheld in found.settings["withheld"].items():
         rows = found.to_frame()[1:].filter(axis=axis).iter_rows(named=True)
-        lines = [_group_line(row, points, parts[axis, row["group"]]["n_ratings"].to_list()) for row in rows]
+        counted = "n_ratings" if "weights" not in found.settings else "share"
+        lines = [_group_line(row, points, parts[axis, row["group"]][counted].to_list()) for row in rows]
         withheld = f", {n_withheld:,} withheld" if n_withheld else ""
         shown.append(Shown(f"{one_line(axis)}{withheld}", header, [line[: len(header)] for line in lines]))
     return shown
 
 
-def _group_line(row: dict[str, Any], points: list[str], counts: list[int]) -> list[str]:
+def _group_line(row: dict[str, Any], points: list[str], counts: list[float]) -> list[str]:
     top = max(counts)
     tied = [_cut(point) for point, n in zip(points, counts, strict=True) if n == top]
     plurality = ", ".join(tied) if len(tied) <= MAX_TIED else f"{len(tied)} tied"
-    bars = "".join("·" if n == 0 else BARS[-(-8 * n // top) - 1] for n in counts)
+    bars = "".join("·" if n == 0 else BARS[int(-(-8 * n // top)) - 1] for n in counts)
     return [
         one_line(row["group"]), f"{row['n_ratings']:,}", plurality, f"{row['mean']:.2f}",
         number_cell(row["difference"], "+.2f"), number_cell(row["value"], ".3f"),

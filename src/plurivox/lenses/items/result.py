@@ -60,6 +60,7 @@ class Items(Exported):
     items: pl.DataFrame
     _counts: NDArray[np.int64]
     null: NDArray[np.float64]
+    _weighed: NDArray[np.float64] | None = None
 
     ALL_ROWS: ClassVar[str] = "uncertain and divided"
     IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {"top": 6}
@@ -100,17 +101,21 @@ class Items(Exported):
                 unknown = wanted[int(np.flatnonzero(places < 0)[0])]
                 raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
         counts, points = self._counts[places], self.settings["points"]
-        prior = np.array(self.settings["prior"])
-        low, high = share_interval(counts, prior)
-        held = prior.sum() / (prior.sum() + counts.sum(axis=1))
-        return pl.DataFrame(
+        prior, weighted = np.array(self.settings["prior"]), self._weighed is not None
+        own: NDArray[Any] = counts if self._weighed is None else self._weighed[places]
+        low, high = share_interval(own, prior, weighted=weighted)
+        held = prior.sum() / (prior.sum() + own.sum(axis=1))
+        plain = posterior_mean(counts, prior)
+        shares = (own + prior) / (own + prior).sum(axis=1, keepdims=True) if weighted else plain
+        frame = pl.DataFrame(
             {
                 "item": np.repeat(ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
-                "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
+                "n_ratings": counts.ravel(), "probability": shares.ravel(),
                 "ci_low": low.ravel(), "ci_high": high.ravel(), "prior_share": np.repeat(held, len(points)),
             },
             schema_overrides={"item": pl.String, "point": pl.String},
         )  # fmt: skip
+        return frame.with_columns(unweighted=plain.ravel()) if weighted else frame
 
     @checked
     def tasks(self, *, at_most: int | None = None) -> pl.DataFrame:

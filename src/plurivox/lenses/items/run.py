@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import names_raters
+from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Entanglement, Exchange
 from plurivox.engine.families import most_shuffles
@@ -22,6 +23,7 @@ from plurivox.lenses.items.rows import differences, divided
 from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import Prior, prior_words, resolve_prior
 from plurivox.ratings import Ratings
+from plurivox.results.weighting import beside_may_be_told, weights_in
 from plurivox.settings import keywords
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
@@ -30,7 +32,7 @@ OUT_OF_REACH = 2.0**53
 TESTED = ("p_value", "p_adjusted")
 
 
-@keywords(ItemsSettings)
+@keywords(ItemsSettings, weights=True)
 def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     """Find the items that divide groups, and those that one more rating would tell most about.
 
@@ -52,7 +54,8 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     >>> pv.items(study.ratings, by="gender", permutations=99).divided["p_adjusted"][0] < 0.05
     True
     """
-    by = () if settings.uncertain else settings.by
+    by, whole = () if settings.uncertain else settings.by, ratings
+    ratings = whole.unweighted()  # in what divides groups all raters count alike
     axes = compared(
         ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size, sums=True
     )
@@ -67,10 +70,13 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
         "design": {**exchange.as_dict(), "axes": _design(ratings, axes, exchange, settings, how)},
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "prior_note": prior_words(chosen, counts.sum(axis=1)), "precision": float(precision),
+        **weights_in(whole, settings.min_group_size),
     }  # fmt: skip
-    ids = ratings.items["item"].cast(pl.String)
-    uncertain = _uncertain(ids, counts, values, chosen, precision)
-    return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest)
+    ids, weighed = ratings.items["item"].cast(pl.String), None
+    if beside_may_be_told(whole, settings.min_group_size):
+        weighed = weighted_counts_of(whole)[:, 0]
+    uncertain = _uncertain(ids, counts, values, chosen, precision, weighed)
+    return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest, weighed)
 
 
 def _decided(
@@ -122,22 +128,28 @@ def _tested(found: Family) -> dict[str, Any]:
 
 
 def _uncertain(
-    ids: pl.Series, counts: NDArray[np.int64], values: NDArray[np.float64], chosen: Prior, precision: float
-) -> pl.DataFrame:
-    n, prior = counts.sum(axis=1), chosen.weights
-    share = counts / np.maximum(n, 1)[:, np.newaxis]
+    ids: pl.Series, counts: NDArray[np.int64], values: NDArray[np.float64], chosen: Prior, precision: float,
+    weighed: NDArray[np.float64] | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """Return what is known of each item; with weights of what the population would say, and the panel's mean beside."""
+    n, prior, weighted = counts.sum(axis=1), chosen.weights, weighed is not None
+    held: NDArray[Any] = counts if weighed is None else weighed
+    total = held.sum(axis=1)
+    share = held / (np.where(n > 0, total, 1.0) if weighted else np.maximum(n, 1))[:, np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0, and 0/0 the NaN that is meant
-        entropy = 0.0 - np.where(counts > 0, share * np.log(share), 0.0).sum(axis=1)
-        mean = np.einsum("ic,c->i", counts, values) / n
-    low, high = mean_interval(counts, values, prior)
-    needed = ratings_needed(counts, precision, values, prior)
+        entropy = 0.0 - np.where(held > 0, share * np.log(share), 0.0).sum(axis=1)
+        mean, plain = (np.einsum("ic,c->i", own, values) / own.sum(axis=1) for own in (held, counts))
+    low, high = mean_interval(held, values, prior, weighted=weighted)
+    needed = ratings_needed(held, precision, values, prior, weighted=weighted)
+    needed = n + np.ceil(needed - total - 1e-6) if weighted else needed
+    posterior = (held + prior) / (total + prior.sum())[:, np.newaxis] if weighted else posterior_mean(counts, prior)
     frame = pl.DataFrame(
         {
             "item": ids, "n_ratings": n, "mean": mean,
-            "expected_mean": np.einsum("ic,c->i", posterior_mean(counts, prior), values), "ci_low": low,
-            "ci_high": high, "prior_share": chosen.share(n), "information_gain": information_gain(counts, prior),
+            "expected_mean": np.einsum("ic,c->i", posterior, values), "ci_low": low, "ci_high": high,
+            "prior_share": chosen.share(total), "information_gain": information_gain(held, prior, weighted=weighted),
             "ratings_needed": pl.Series(np.where(needed < OUT_OF_REACH, needed, np.nan)).fill_nan(None).cast(pl.Int64),
-            "entropy": entropy,
+            "entropy": entropy, **({"unweighted_mean": pl.Series(plain, nan_to_null=True)} if weighted else {}),
         }
     )  # fmt: skip
     unrated = pl.col("n_ratings") == 0

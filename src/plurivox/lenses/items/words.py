@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.results.claims import entangled_axes, entangled_statements, shuffling, stopped_early
 from plurivox.results.result import Statement, p_text
+from plurivox.results.weighting import COUNTED_ALIKE, weighted_statements
 from plurivox.results.wording import counted, named
 
 if TYPE_CHECKING:
@@ -27,7 +28,17 @@ def claimed(found: Items) -> pl.DataFrame:
 def statements(found: Items) -> list[Statement]:
     """Return whether any item divides groups, and which; and how much of the items' intervals is the prior's."""
     prior = Statement(found.settings["prior_note"], 0.0, statistic="prior")
-    return [*_dividing(found), *([prior] if found.uncertain.height else [])]
+    return [*_dividing(found), *([prior] if found.uncertain.height else []), *_weighted(found)]
+
+
+def _weighted(found: Items) -> list[Statement]:
+    """Tell what weights come to, and what does not use them."""
+    said = weighted_statements(found.settings, (), "items")
+    if not said:
+        return []
+    used = "unweighted_mean" in found.uncertain.columns
+    rest = "Which items divide groups is found with all raters counted alike." if used else COUNTED_ALIKE
+    return [Statement(f"{said[0].text} {rest}", 0.0, statistic="weights")]
 
 
 def _dividing(found: Items) -> list[Statement]:

@@ -41,14 +41,14 @@ class RaterResponses:
     items, scores
         Of each rating.
     references
-        Ratings × reference points: how many reference ratings it meets, the rater's own left out.
+        Ratings × reference points: how many reference ratings it meets, or their weight, the rater's own left out.
     """
 
     n_points: int
     bounds: NDArray[np.int64]
     items: NDArray[np.int32]
     scores: NDArray[Any]
-    references: NDArray[np.int32]
+    references: NDArray[Any]
     n_items: int
     capped: bool
 
@@ -58,13 +58,19 @@ class RaterResponses:
         n_items = ratings.n_items
         order = np.argsort(ratings.codes_of_raters, kind="stable")
         rater, items = ratings.codes_of_raters[order], ratings.item_codes[order]
-        references = reference.totals()[items].astype(np.int32)
+        references = reference.weighted_totals()[items]
+        references = references if len(reference.weights) else references.astype(np.int32)
         inside = reference.raters >= 0
         item = np.repeat(np.arange(n_items), np.diff(reference.offsets))[inside]
         places = _sorted_places(
             rater.astype(np.int64) * n_items + items, reference.raters[inside].astype(np.int64) * n_items + item
         )
-        np.subtract.at(references, (places[places >= 0], reference.scores[inside][places >= 0]), 1)
+        own = (places[places >= 0], reference.scores[inside][places >= 0])
+        if len(reference.weights):
+            np.subtract.at(references, own, reference.weights[inside][places >= 0])
+            references[references < 1e-9 * references.sum(axis=1, keepdims=True).max(initial=1.0)] = 0.0  # rounding
+        else:
+            np.subtract.at(references, own, 1)
         bounds = np.searchsorted(rater, np.arange(ratings.n_raters + 1)).astype(np.int64)
         return cls(len(ratings.scale), bounds, items, ratings.scores[order], references, n_items, capped)
 

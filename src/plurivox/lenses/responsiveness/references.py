@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -45,6 +45,8 @@ class Reference:
         How many of them are among the judged raters, in a reference of its own.
     n_unused
         How many of its items nobody judged has rated.
+    weights
+        The weight of the rater of each; empty if all count alike.
     """
 
     kind: str
@@ -56,6 +58,7 @@ class Reference:
     n_raters: int
     n_shared: int = 0
     n_unused: int = 0
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @property
     def n_points(self) -> int:
@@ -78,6 +81,18 @@ class Reference:
         cells = np.repeat(np.arange(n_items), np.diff(self.offsets)) * self.n_points + self.scores
         counts = np.bincount(cells, minlength=n_items * self.n_points).reshape(n_items, self.n_points)
         return counts.astype(np.int64, copy=False)
+
+    def weighted_totals(self) -> NDArray[Any]:
+        """Return how much weight each item's ratings of each point have, or how often it got them if all count 1."""
+        if not len(self.weights):
+            return self.totals()
+        n_items = len(self.offsets) - 1
+        cells = np.repeat(np.arange(n_items), np.diff(self.offsets)) * self.n_points + self.scores
+        return np.bincount(cells, self.weights, n_items * self.n_points).reshape(n_items, self.n_points)
+
+    def counting_alike(self) -> Reference:
+        """Return the same reference with raters that count alike."""
+        return replace(self, weights=np.zeros(0))
 
     def within(self, ratings: Ratings, part: Ratings) -> Reference:
         """Return the reference of some items of the ratings, by the same raters."""
@@ -115,7 +130,8 @@ def resolve(
     if reference == CROWD:
         boundaries, scores = split(ratings.scale, ratings.scores, split_at)
         raters, n_raters = ratings.codes_of_raters, ratings.n_raters
-        return Reference(CROWD, "the rest of the crowd", ratings.offsets, raters, scores, boundaries, n_raters)
+        whole = Reference(CROWD, "the rest of the crowd", ratings.offsets, raters, scores, boundaries, n_raters)
+        return replace(whole, weights=_weights(ratings))
     return _group(ratings, _condition(reference), split_at, min_group_size)
 
 
@@ -142,7 +158,7 @@ def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_gr
         )
     boundaries, scores = split(ratings.scale, ratings.scores, threshold)
     raters = ratings.codes_of_raters
-    whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members)
+    whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members, weights=_weights(ratings))
     return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
 
 
@@ -178,7 +194,7 @@ def by_others(
         item, rater, scores = (np.repeat(each, reference.multiplicity) for each in (item, rater, scores))
     whole = Reference(
         "ratings", _name(reference), np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
-        reference.n_raters, n_shared, int(np.count_nonzero(items < 0)),
+        reference.n_raters, n_shared, int(np.count_nonzero(items < 0)), _weights(reference),
     )  # fmt: skip
     return _sorted(whole, item, len(judged_items))
 
@@ -189,9 +205,15 @@ def _sorted(reference: Reference, item: NDArray[Any], n_items: int) -> Reference
     order = order[item[order] >= 0]
     offsets = np.searchsorted(item[order], np.arange(n_items + 1)).astype(np.int64)
     raters, scores = reference.raters[order], reference.scores[order]
+    weights = reference.weights[order] if len(reference.weights) else reference.weights
     for array in (offsets, raters):  # as those of ratings are, so that kernels are compiled once for all references
         array.flags.writeable = False
-    return replace(reference, offsets=offsets, raters=raters, scores=scores)
+    return replace(reference, offsets=offsets, raters=raters, scores=scores, weights=weights)
+
+
+def _weights(ratings: Ratings) -> NDArray[np.float64]:
+    """Return the weight of the rater of each rating; none if all count alike."""
+    return np.zeros(0) if ratings.weights is None else ratings.weights[ratings.codes_of_raters]
 
 
 def split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[str, ...], NDArray[np.int64]]:

@@ -44,6 +44,7 @@ class Contrast(NamedTuple):
     pair: Pair
     tested: Shuffled
     sizes: Sizes
+    unweighted: Values | None = None
 
 
 class Found(NamedTuple):
@@ -63,6 +64,7 @@ class Prepared:
     places: list[int]
     responses: Responses
     tested: Shuffled
+    unweighted: Values | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -91,7 +93,8 @@ class Analysis:
         usage = self.ratings.used()[np.newaxis]
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
-        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread)
+        plain = self._unweighted(np.zeros(self.ratings.n_raters, np.int32), 1)
+        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, None, plain)
 
     def prepare(self, one: Compared) -> list[Prepared]:
         """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
@@ -106,6 +109,7 @@ class Analysis:
         return Prepared(
             axis, places, responses,
             self.inference.shuffled(responses, grouping, MEASURES, values, places, axis.name),
+            self._unweighted(axis.codes, len(axis)),
         )  # fmt: skip
 
     def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
@@ -114,7 +118,7 @@ class Analysis:
             self._found(
                 "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
                 _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.responses, one.axis.name),
-                ~one.axis.untold,
+                ~one.axis.untold, one.unweighted,
             )
             for one in prepared
         ]  # fmt: skip
@@ -158,13 +162,17 @@ class Analysis:
         sizes = (
             int(axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum())
         )  # fmt: skip
-        return Contrast(pair, Shuffled(pair.what, MEASURES, pair.difference(values), make, alone), sizes)
+        plain = self._unweighted(axis.codes, len(axis))
+        beside = None if plain is None else pair.difference(plain)
+        return Contrast(pair, Shuffled(pair.what, MEASURES, pair.difference(values), make, alone), sizes, beside)
 
     def compared(self, contrast: Contrast, found: Found, kind: str) -> list[Row]:
         """Return the rows of a difference that was tested."""
         a, b = (found.draws.groups.index(group) for group in contrast.pair.names)
         interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
-        return self.inference.contrast(contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind)
+        return self.inference.contrast(
+            contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind, contrast.unweighted
+        )
 
     def family(self, axis: Axis, condition: Mapping[str, Any], found: Found) -> list[Row]:
         """Return how the groups that share a value lie against all others: mean difference, all lowest, all highest.
@@ -207,6 +215,10 @@ class Analysis:
         """Return the rows of every rater, compared with the other raters of their stratum."""
         responses = RaterResponses.of(self.ratings, self.reference, capped=self._capped)
         tables, values = responses.observed()
+        plain = None
+        if len(self.reference.weights):
+            alike = RaterResponses.of(self.ratings, self.reference.counting_alike(), capped=self._capped)
+            plain = alike.observed()[1]
         usage = _usage(self.ratings, axis)
         order = np.argsort(axis.codes, kind="stable")  # raters by their names' order
         order = order[~axis.withheld[axis.codes[order]]]
@@ -222,7 +234,7 @@ class Analysis:
             interval = Interval(whole.low[order], whole.high[order], undefined_share)
         rows = self._rows(
             "rater", axis.name, axis.shown, tables[order], values[order], np.ones(len(order), np.int64), support,
-            interval, None,
+            interval, None, unweighted=None if plain is None else plain[order],
         )  # fmt: skip
         if self.settings.permutations:
             rows = self._among_peers(rows, values[order], order)
@@ -245,6 +257,7 @@ class Analysis:
         tested: Shuffled | None,
         spread: Spread,
         told: NDArray[np.bool_] | None = None,
+        unweighted: Values | None = None,
     ) -> Found:
         """Return the rows of the groups that may be shown, and the scores of those whose sums may be ``told``."""
         shown = np.array(places, dtype=np.intp)
@@ -257,6 +270,7 @@ class Analysis:
         own = spread.of(places)
         rows = self._rows(
             kind, name, names, tables, values, sizes[shown], support, own.interval(MEASURED), tested, alone,
+            None if unweighted is None else unweighted[shown],
         )  # fmt: skip
         return Found(
             rows,
@@ -279,13 +293,25 @@ class Analysis:
         interval: Interval | None,
         tested: Shuffled | None,
         alone: str = undefined.NO_REFERENCE,
+        unweighted: Values | None = None,
     ) -> list[Row]:
         """Put rows together, with notes on why values are undefined or what to beware of."""
         sizes: list[Sizes] = list(
             zip(n_raters.tolist(), support.n_items.tolist(), support.n_ratings.tolist(), strict=True)
         )
         notes = notes_of(tables, values, support.votes, self.ratings.scale, self.settings.min_support, alone)
-        return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, tested)
+        return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, tested, unweighted)
+
+    def _unweighted(self, codes: NDArray[np.int32], n_groups: int) -> Values | None:
+        """Return the values where all raters count alike, None if they do."""
+        if self.ratings.weights is None and not len(self.reference.weights):
+            return None
+        wanted = self.settings
+        alike = Responses.of(
+            self.ratings.unweighted(), codes, n_groups, self.reference.counting_alike(),
+            group_score=wanted.group_score, ties=wanted.ties, seed=wanted.seed, capped=self._capped,
+        )  # fmt: skip
+        return alike.observed()[1]
 
     def _responses(
         self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None,

@@ -23,11 +23,12 @@ from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Row
+from plurivox.results.weighting import weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 
-@keywords(ResponsivenessSettings)
+@keywords(ResponsivenessSettings, weights=True)
 def responsiveness(
     ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: ResponsivenessSettings, how: Running
 ) -> Responsiveness:
@@ -85,7 +86,7 @@ def responsiveness(
             withheld[one.axis.name if all_items else f"{one.axis.name}, {subset}"] = one.n_withheld
             each.append(_Part.of(work, one))
             if settings.psychometrics:
-                scales += scaling.scale(part, one, subset)
+                scales += scaling.scale(part.unweighted(), one, subset)
     whole.decide([one.tested for part in each for one in part.prepared])
     whole.decide([contrast.tested for part in each for contrast in part.contrasts])
     whole.decide([contrast.tested for part in each for contrast in part.pairs], further=False)
@@ -109,7 +110,11 @@ def responsiveness(
         revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(axis.draws for _, axis in found),
-        settings={**_remembered(settings, ratings, against, overlapping), "design": whole.remembered()},
+        settings={
+            **_remembered(settings, ratings, against, overlapping),
+            "design": whole.remembered(),
+            **weights_in(ratings, size),
+        },
         pair_rows=tuple(row for own, axis in found for row in own.compared(own.pairs, axis, "pair")),
         held_rows=tuple(Analysis(ratings, against, settings, whole).held(known, rows)),
         scored=(*scored, *(axis.scored for _, axis in found)),

@@ -7,7 +7,7 @@ draws weigh votes that are written down once. :mod:`plurivox.lenses.responsivene
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +61,7 @@ class Entries(NamedTuple):
     offsets: NDArray[np.int64]
     places: NDArray[np.int32]
     shares: Values
-    references: NDArray[np.int32]
+    references: NDArray[Any]
 
     def items(self, n_items: int) -> NDArray[np.int64]:
         """Return the item of each vote."""
@@ -93,6 +93,8 @@ class Scores:
         if tied points share a vote.
     cost
         About how many seconds a draw takes.
+    weights
+        The weight of each reference rating, where raters have weights.
     """
 
     grouping: Grouping
@@ -105,6 +107,12 @@ class Scores:
     numbers: Values
     ranks: NDArray[np.int32]
     cost: float
+    weights: Values = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether raters count by their weights, those who are judged or those of the reference."""
+        return len(self.weights) > 0
 
     def __post_init__(self) -> None:
         refuse_tables(*self.shape)
@@ -124,6 +132,8 @@ class Scores:
         from plurivox.kernels.responsiveness import permuted_tables, weighted_tables
 
         grouping, tables = self.grouping, np.zeros((draws.total, *self.shape))
+        if self.weighted:
+            return self._weighed(part, draws, tables)
         given = self._given(part)
         if draws.kind == "permuted":
             shuffled = (grouping.everyone, grouping.bounds, np.uint64(draws.seed), draws.first)
@@ -133,15 +143,41 @@ class Scores:
             weighted_tables(*given, draws.rater_weights(self.drawn), items, tables)
         return Sums(tables=tables)
 
+    def _weighed(self, part: Part, draws: Draws, tables: Values) -> Sums:
+        """Return the tables where raters have weights, which move with the groups in a shuffle."""
+        from plurivox.kernels.weighted_responsiveness import weighed_tables
+
+        given, against, voting, codes = self._given(part)
+        if draws.kind == "permuted":
+            labels, weights = self.grouping.kernel_labels(draws), self._rater_weights(draws)
+        else:
+            labels, weights = np.tile(codes, (draws.total, 1)), self._rater_weights(draws)
+        items = _own_weights(draws, part, len(self.totals))
+        weighed_tables(given, against, self._reference_weights(part), voting, labels, weights, items, tables)
+        return Sums(tables=tables)
+
+    def _rater_weights(self, draws: Draws) -> Values:
+        """Return the weight of each judged rater under each draw, draws × raters."""
+        own = self.grouping.weights if len(self.grouping.weights) else np.ones(len(self.drawn))
+        if draws.kind == "permuted" and len(self.grouping.weights):
+            return self.grouping.rater_weights(draws)
+        drawn = draws.rater_weights(self.drawn)
+        return own * drawn if drawn.shape[1] else np.tile(own, (draws.total, 1))
+
+    def _reference_weights(self, part: Part) -> Values:
+        first, last = (int(self.reference.offsets[at]) for at in (part.items.start, part.items.stop))
+        return self.weights[first:last]
+
     def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Scores:
         """Return the same with a reference that lacks the judged ratings that a rule drops."""
         if not self.shared:
             return self
-        reference = kept(self.reference, keep(self.reference))
+        left = keep(self.reference)
+        reference, weights = kept(self.reference, left), self.weights[left] if self.weighted else self.weights
         n_items, n_points = self.totals.shape
         cells = reference.item_of_each() * n_points + reference.scores
         totals = np.bincount(cells, minlength=n_items * n_points).reshape(n_items, n_points).astype(np.int64)
-        return replace(self, reference=reference, totals=totals)
+        return replace(self, reference=reference, totals=totals, weights=weights)
 
     def entries(self, part: Part) -> Entries:
         """Return the votes on a part's items as they are."""
@@ -150,10 +186,18 @@ class Scores:
         n_groups, _, n_reference = self.shape
         offsets = np.zeros(part.n_items + 1, np.int64)
 
-        def room(n: int) -> tuple[NDArray[np.int32], Values, NDArray[np.int32]]:
-            return np.zeros((n, 2), np.int32), np.zeros(n), np.zeros((n, n_reference), np.int32)
+        def room(n: int) -> tuple[NDArray[np.int32], Values, NDArray[Any]]:
+            kind = np.float64 if self.weighted else np.int32
+            return np.zeros((n, 2), np.int32), np.zeros(n), np.zeros((n, n_reference), kind)
 
         given = self._given(part)
+        if self.weighted:
+            from plurivox.kernels.weighted_responsiveness import write_weighed
+
+            judged, against, voting, codes = given
+            own = self._rater_weights(Draws.observed())[0]
+            given = (judged, against, self._reference_weights(part), voting, codes, own)
+            write_entries = write_weighed
         count = write_entries(*given, n_groups, offsets, *room(0))
         entries = room(count)
         write_entries(*given, n_groups, offsets, *entries)
@@ -245,7 +289,7 @@ class Responses:
             Grouping.of(ratings, codes, n_groups, strata, among),
             np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
             bool((against.raters >= 0).any()), same, GROUP_SCORES.index(group_score), np.array(ratings.scale.values),
-            ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7,
+            ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7, _each_weight(ratings, against),
         )  # fmt: skip
         return cls(ratings, scored, Metrics(capped))
 
@@ -327,6 +371,13 @@ class Responses:
     def _run(self, work: Contribution, draws: Draws, how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, self.finish, how)
         return np.concatenate([np.zeros((0, self.scored.shape[0], len(MEASURES))), *made])
+
+
+def _each_weight(ratings: Ratings, reference: Reference) -> Values:
+    """Return the weight of each reference rating, 1 where only judged raters have weights; none if nobody has any."""
+    if ratings.weights is None and not len(reference.weights):
+        return np.zeros(0)
+    return reference.weights if len(reference.weights) else np.ones(len(reference.scores))
 
 
 def scores_of(scored: Scores, parts: Sequence[Part]) -> NDArray[np.int32]:

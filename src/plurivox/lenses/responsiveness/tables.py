@@ -14,11 +14,13 @@ from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
+from plurivox.results.weighting import beside_unweighted
 from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))
 MAX_COLUMNS = 12
+NOT_WEIGHTED = "How the scale is used, and psychometrics, count all raters alike."
 
 
 def tables(found: Responsiveness) -> list[Shown]:
@@ -32,7 +34,8 @@ def tables(found: Responsiveness) -> list[Shown]:
             make = _raters if names_raters(axis) else _values
             shown.append(make(found, axis, subset, f"{title}{axis}"))
     shown += _intervals(found) + _more(found) + _precision(found) + _correlations(found)
-    return shown
+    main = [row for row in found.rows if row.kind in ("overall", "group")]
+    return shown + beside_unweighted(main, {name: LABELS[name] for name in MAIN})
 
 
 def brief(found: Responsiveness) -> list[Shown | Compact]:
@@ -52,7 +55,8 @@ def notes(found: Responsiveness) -> list[str]:
     against = found.settings["reference"]["kind"] == "crowd"
     kinds = ("group", "contrast") if against else ("overall", "group", "contrast")
     main = [row for row in found.rows if row.kind in kinds and row.statistic not in with_trait("one class")]
-    return notes_of(main, LABELS)
+    said = notes_of(main, LABELS)
+    return [*said, NOT_WEIGHTED] if "weights" in found.settings else said
 
 
 def _own(found: Responsiveness, axis: str, subset: str) -> dict[str, dict[str, Row]]:

@@ -19,6 +19,7 @@ from plurivox.results.claims import (
 )
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, p_text, weight_of
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import NO_GROUPS, named
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
@@ -48,6 +49,7 @@ def statements(result: Responsiveness) -> list[Statement]:
         found_beside = result.psychometrics().statements()
         sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
     sentences += _against(result) + _without_groups(result)
+    sentences += weighted_statements(result.settings, result.rows, "wra")
     return sentences + _each_rater(result) + _left_out(result) + result.withheld_statement()
 
 

@@ -49,7 +49,7 @@ def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl
     The posterior mean moves with the prior; all other predictions stay.
     """
     chosen = _sample(len(target.counts), seed)
-    counts = target.counts[chosen]
+    counts = target.held[chosen]
     metrics = tuple(name for name in scoring.metrics if name not in EMPIRICAL)
     if not metrics:
         return pl.DataFrame(schema=SENSITIVITY)
@@ -64,7 +64,7 @@ def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl
 class _AtStrengths:
     """Mean scores and ranks for some of :data:`STRENGTHS`."""
 
-    counts: Counts
+    counts: Counts | Floats
     predictions: Mapping[str, Floats]
     scoring: Scoring
 

@@ -261,8 +261,9 @@ def check_train(ratings: Ratings, train: Ratings | None) -> None:
 
 
 def reference_predictions(
-    counts: Counts, pool: Counts, chosen: NDArray[np.int64], prior: Floats, folds: NDArray[np.int64], train: bool
-) -> dict[str, Floats]:
+    counts: NDArray[Any], pool: NDArray[Any], chosen: NDArray[np.int64], prior: Floats, folds: NDArray[np.int64],
+    train: bool,
+) -> dict[str, Floats]:  # fmt: skip
     """Return the uniform prediction, the marginal one, and the posterior mean, each items × points.
 
     The marginal prediction of an item is the share of each point among all ratings of other items: training items if

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.counting import group_counts
+from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.grouping import items_of_values, raters_who_rated
 from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.running import Running
@@ -30,6 +30,7 @@ from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Scored, Target
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
+from plurivox.results.weighting import beside_may_be_told
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 from plurivox.statistics.undefined import NO_RATING
 
@@ -40,10 +41,11 @@ class Found(NamedTuple):
     scored: Scored
     values: Floats
     draws: Floats
+    unweighted: Floats | None = None
 
     def rows(self) -> list[Row]:
         """Return a row for each bin, all items first, prediction and metric."""
-        return rows_of(self.scored, self.values, self.draws)
+        return rows_of(self.scored, self.values, self.draws, self.unweighted)
 
 
 class GroupFound(NamedTuple):
@@ -115,7 +117,20 @@ class Analysis:
         seed = self.settings.seed
         scored = Scored.of(target, self.scoring, seed, self.how.doing(what))
         draws = scored.draws(self.settings.bootstrap, seed, self.how.doing(f"{what}, resampling"))
-        return Found(scored, scored.values(), draws)
+        return Found(scored, scored.values(), draws, self._unweighted(target))
+
+    def _unweighted(self, target: Target) -> Floats | None:
+        """Return the values where all raters count alike, None if they do, or if that would tell too much."""
+        if target.weights is None or not beside_may_be_told(self.ratings, self.settings.min_group_size):
+            return None
+        alike = replace(self, ratings=self.ratings.unweighted())
+        kept = np.searchsorted(self.matched.items, target.items)
+        pool = np.zeros((self.ratings.n_items, target.counts.shape[1]), np.int64)
+        pool[target.items] = target.counts
+        if target.raters is None:
+            pool = self.ratings.counts()
+        given = (pool, target.raters, kept, target.codes, target.bins, target.n_raters, target.axis, target.group)
+        return Scored.of(alike._target(*given), self.scoring, self.settings.seed, Running()).values()
 
     def _target(
         self,
@@ -131,18 +146,31 @@ class Analysis:
         """Return what predictions are held against: the counts of ``pool`` for those scored items that are kept."""
         items = self.matched.items[kept]
         counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
-        train = self.train is not None
-        beside = reference_predictions(
-            counts, pool if self.train is None else self.train, items, self.prior.weights, folds, train
-        )
+        train, weighed = self.train is not None, self._weighed(raters)
+        own = None if weighed is None else weighed[items]
+        others = self.train if self.train is not None else pool if weighed is None else weighed
+        beside = reference_predictions(counts if own is None else own, others, items, self.prior.weights, folds, train)
         predictions = {**dict(zip(self.models, self.matched.shares[:, kept], strict=True)), **beside}
         told = {name: one.told(items, raters) for name, one in self.matched.by_rater.items()}
         return Target(
-            self.ratings.parts(), raters, items, counts, codes, bins, predictions, n_raters, axis, group, told
-        )
+            self.ratings.parts(), raters, items, counts, codes, bins, predictions, n_raters, axis, group, told,
+            self.ratings.weights, own,
+        )  # fmt: skip
+
+    def _weighed(self, raters: NDArray[np.int32] | None) -> Floats | None:
+        """Return the weights of some raters, or of all, on each point of every item; None where all count alike."""
+        ratings = self.ratings
+        if ratings.weights is None:
+            return None
+        codes = np.zeros(ratings.n_raters, np.int32) if raters is None else raters
+        parts = [
+            weighted_counts(part, codes, 1, len(ratings.scale), ratings.weights, 0, part.n_items)[0][:, 0]
+            for part in ratings.parts()
+        ]
+        return np.concatenate(parts)
 
 
-def rows_of(scored: Scored, values: Floats, draws: Floats) -> list[Row]:
+def rows_of(scored: Scored, values: Floats, draws: Floats, unweighted: Floats | None = None) -> list[Row]:
     """Return a row for each bin, all items first, prediction and metric."""
     target = scored.target
     n_ratings = target.counts.sum(axis=1)
@@ -161,6 +189,7 @@ def rows_of(scored: Scored, values: Floats, draws: Floats) -> list[Row]:
                     float(values[b, p, m]), n_raters=target.n_raters, n_items=counted, n_ratings=total,
                     note=_note(metric, float(values[b, p, m]), int(infinite[b, p, m]), counted, n_items),
                     subset=ALL if b == len(target.bins) else target.bins[b], model=name,
+                    unweighted=None if unweighted is None else float(unweighted[b, p, m]),
                 )  # fmt: skip
                 if interval is not None and not math.isnan(row.value) and counted > 1:
                     row = row.with_interval(

@@ -48,13 +48,14 @@ from plurivox.lenses.soft.words import SoftFindings
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Table, frame_of
+from plurivox.results.weighting import weights_in
 from plurivox.settings import keywords
 from plurivox.statistics.soft_blocks import Scoring, step_lengths
 
 MOST_KEPT = 4_000_000  # numbers of bootstrap draws that a result keeps
 
 
-@keywords(SoftSettings, positional=("prior",))
+@keywords(SoftSettings, positional=("prior",), weights=True)
 def soft_scores(
     ratings: Ratings,
     predictions: Predictions | Frame,
@@ -133,7 +134,7 @@ def soft_scores(
         {
             **settings.as_dict(), "several": overlapping, **_described(work, whole, train),
             "n_items_in_no_part": 0 if apart is None else int(np.count_nonzero(apart.codes == len(apart.bins))),
-            "design": {**exchange.as_dict(), "axes": design},
+            "design": {**exchange.as_dict(), "axes": design}, **weights_in(ratings, settings.min_group_size),
         },
         (*tables, Table("parts", _parts_frame(parts, prior)), Table("prior weight", pl.concat(weights))),
         revealing={one.axis.name: one.n_revealing for one in axes},
@@ -152,7 +153,7 @@ def _tables(
     if asked.curve:
         curve = sensitivity(target, work.scoring, asked.seed, work.how.doing("strengths of the prior"))
     labels = [str(label) for label in work.ratings.scale.labels]
-    pairs, moved = Comparing(*found, asked, work.how.doing("sign-flips")).frames(interactions)
+    pairs, moved = Comparing(*found[:3], asked, work.how.doing("sign-flips")).frames(interactions)
     entangled = [name for name, one in design.items() if one["entangled"]]  # nothing is claimed of their groups
     whose = (pl.col("kind") == GROUPS) & pl.col("axis").is_in(entangled)
     moved = moved.with_columns(claim=pl.col("claim") & ~whose)
@@ -174,8 +175,9 @@ def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: 
     yield from () if by_bin is None else (by_bin,)
     if axes and metric in BY_RATING:
         scoring = replace(work.scoring, metrics=(BY_RATING[metric],))
-        votes = Votes.of(work.ratings, target, work.models, scoring)
-        yield from over_groups(work.ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
+        ratings = work.ratings.unweighted()
+        votes = Votes.of(ratings, target, work.models, scoring)
+        yield from over_groups(ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
 
 
 def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[Tests]:
@@ -268,7 +270,7 @@ def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
 def prior_weight(target: Target, prior: Prior) -> pl.DataFrame:
     """Return the prior's mean share α₀/(α₀ + n) of the weight in each bin and overall."""
     n = target.counts.sum(axis=1)
-    share = prior.share(n)
+    share = prior.share(target.held.sum(axis=1))
     rows = []
     for b, name in enumerate([*target.bins, ALL]):
         inside = np.ones(len(n), dtype=bool) if b == len(target.bins) else target.codes == b

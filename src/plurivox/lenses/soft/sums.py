@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.counting import group_counts
+from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
 from plurivox.engine.run import Sums
@@ -44,6 +44,8 @@ class Target:
         For each model and reference, items × points.
     told
         For each model that predicts raters one by one, items × 2, as ``Scoring.scores`` takes them.
+    weights, weighed
+        The weight of each rater, and the weights on each point, items × points; None where all count alike.
     """
 
     parts: Sequence[Part]
@@ -57,6 +59,13 @@ class Target:
     axis: str = ALL
     group: str = ALL
     told: Mapping[str, Floats] = field(default_factory=dict)
+    weights: Floats | None = None
+    weighed: Floats | None = None
+
+    @property
+    def held(self) -> Counts | Floats:
+        """What predictions are held against, items × points: weights where raters have any, else counts."""
+        return self.counts if self.weighed is None else self.weighed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +83,7 @@ class Scores:
     n_units: int
     scoring: Scoring
     told: Floats | None = None
+    weights: Floats | None = None
 
     @property
     def cost(self) -> float:
@@ -88,7 +98,7 @@ class Scores:
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part."""
         own = slice(*np.searchsorted(self.items, (part.first, part.first + part.n_items)))
-        counts = group_counts(part, self.raters, 1, self.q.shape[1])[self.items[own] - part.first, 0]
+        counts = self._counts(part)[self.items[own] - part.first, 0]
         scores = self.scoring.scores(counts, self.q[own], None if self.told is None else self.told[own])
         endless = np.isposinf(scores)
         scores[~np.isfinite(scores)] = 0.0
@@ -98,6 +108,14 @@ class Scores:
             if column.any():
                 sums[0, :, at] = np.bincount(self.unit[own], column, self.n_units)
         return Sums(by_unit=sums)
+
+    def _counts(self, part: Part) -> NDArray[Any]:
+        """Return how often a part's items got each point, or with which weight."""
+        n_points = self.q.shape[1]
+        if self.weights is None:
+            return group_counts(part, self.raters, 1, n_points)
+        codes = np.zeros(len(self.weights), np.int32) if self.raters is None else self.raters
+        return weighted_counts(part, codes, 1, n_points, self.weights, 0, part.n_items)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +187,7 @@ class Scored:
         finite, infinite = [], []
         for at, (name, q) in enumerate(target.predictions.items()):
             how.tell(at, n)
-            work = Scores(target.raters, target.items, q, unit, n_units, scoring, target.told.get(name))
+            work = Scores(target.raters, target.items, q, unit, n_units, scoring, target.told.get(name), target.weights)
             sums = UnitSums.of(target.parts, work, starts, how._replace(progress=None)).by_unit
             finite.append(sums[:, : len(scoring.metrics)])
             infinite.append(sums[:, len(scoring.metrics) :])

@@ -13,6 +13,7 @@ from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, p_cell, score_cell
+from plurivox.results.weighting import TITLE
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
@@ -20,6 +21,12 @@ BESIDE, CE = "expected_emd", "cross_entropy"
 """Shown by bins beside the leading metric."""
 SHOWN_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 MOST_NOTES = 12
+
+
+NOT_WEIGHTED = (
+    "Scores are weighted: a rating counts as often as its rater's weight, also beside the prior. A fitted prior, the "
+    "PIT, calibration, and whether groups change how models compare, count all raters alike."
+)
 
 
 def tables(found: SoftScores) -> list[Shown]:
@@ -30,7 +37,16 @@ def tables(found: SoftScores) -> list[Shown]:
     shown += [_bins(found, name) for name in with_ce if len(found.bins) > 1]
     shown += _parts(found, with_ce)
     shown += _intervals(found, by_bin) + _comparisons(found, by_bin) + _interactions(found)
-    return shown + _curve(found, by_bin) + _more(found)
+    return shown + _curve(found, by_bin) + _more(found) + _unweighted(found)
+
+
+def _unweighted(found: SoftScores) -> list[Shown]:
+    """Return weighted scores of all raters with the unweighted ones, if raters have weights."""
+    rows = [row for row in found.rows if row.unweighted is not None and (row.axis, row.subset) == (ALL, ALL)]
+    names = list(dict.fromkeys(row.statistic for row in rows))
+    cells = {(row.model, row.statistic): f"{score_cell(row.value)} ({score_cell(row.unweighted)})" for row in rows}
+    lines = [[model, *(cells[model, name] for name in names)] for model in dict.fromkeys(row.model for row in rows)]
+    return [Shown(TITLE, ["model", *(LABELS[name] for name in names)], lines)] if lines else []
 
 
 def brief(found: SoftScores) -> list[Shown]:
@@ -234,4 +250,5 @@ def notes(found: SoftScores) -> list[str]:
     for row in found.rows:
         if row.note and row.subset == ALL and row.axis == ALL:
             notes.setdefault((row.model, row.note), []).append(LABELS[row.statistic])
-    return [f"{model}, {', '.join(names)}: {note}" for (model, note), names in notes.items()][:MOST_NOTES]
+    said = [f"{model}, {', '.join(names)}: {note}" for (model, note), names in notes.items()][:MOST_NOTES]
+    return [*said, NOT_WEIGHTED] if "weights" in found.settings else said

@@ -18,6 +18,7 @@ from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
 from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, stopped_early
 from plurivox.results.result import Row, Statement, p_text
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
@@ -71,6 +72,7 @@ class SoftFindings:
             *calibrated(self.found.calibration()),
             *(Statement(text, 0.0) for text in left_out(self.found)),
             *self._stopped(),
+            *weighted_statements(self.found.settings, (), self.found.main),
             *self.found.withheld_statement(),
         ]
 

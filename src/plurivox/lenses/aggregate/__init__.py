@@ -1,0 +1,32 @@
+"""Aggregation: one label per item by several methods, and what that hides."""
+
+from plurivox.lenses.aggregate.settings import AggregateSettings, LabelsSettings
+from plurivox.lenses.record import Lens, Written
+
+LABELS = Written(
+    name="labels",
+    help="Also write the labels of all methods, one row per item: .csv, .parquet or .jsonl.",
+    settings=LabelsSettings,
+    check="plurivox.lenses.aggregate.writing:check_file",
+    write="plurivox.lenses.aggregate.writing:write_labels",
+)
+
+LENS = Lens(
+    name="aggregate",
+    command="aggregate",
+    order=55,
+    question="Give each item one label by several methods, and tell what that hides.",
+    about="Plurality, mean and posterior take each item alone; Dawid–Skene, MACE and an ordinal model also weigh "
+    "raters by how far\nthey agree with others. All assume one true label per item. With --by, the table tells how far "
+    "the labels lie from what\neach group says. Raters are shuffled between groups to see what chance does: * is p < "
+    ".05, ** p < .05 after correction.",
+    settings=AggregateSettings,
+    csv_tables=("values", "labels", "probabilities", "methods", "differing", "raters"),
+    result="plurivox.lenses.aggregate.result:Aggregation",
+    brief="plurivox.lenses.aggregate.tables:brief",
+    notes="plurivox.lenses.aggregate.tables:notes",
+    chart="plurivox.plots.aggregate:hidden_views",
+    written=LABELS,
+    section="plurivox.report.sections.aggregate:section",
+    kernel="plurivox.kernels.aggregate:add_departures",
+)

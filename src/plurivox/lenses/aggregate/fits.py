@@ -1,0 +1,292 @@
+"""Models that take one point of each item for true: Dawid and Skene's, MACE, and one for the order of points.
+
+They are not sums over items but climb a likelihood: each round gives every item a probability for each point, and then
+every rater the parameters that make these most likely. Parts of the items are walked over in their order, so that
+neither the order of rows nor threads change a bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.part import Part
+from plurivox.errors import InputError
+from plurivox.ratings import Ratings
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-8
+"""A model has converged once a round adds less than this to the log-likelihood, for each rating."""
+TRIED = 10
+"""Rounds after which the best of MACE's starts is chosen, and goes on alone."""
+MOST_CELLS = 1 << 27
+"""Raters × points × points, at most: two tables of a gigabyte."""
+KNOWING, GUESSING = 0.5, 10.0
+"""MACE's priors: both weights of the Beta on whether a rater knows, and that of each point they guess (Hovy 2013)."""
+ORDERED = (1.0, 1.0, 0.25)
+"""The ordinal model's priors: precision ~ Gamma(2, 1), and bias, in units of noise, ~ Normal(0, 2²)."""
+_STARTS = 1021  # which child of the seed MACE's starts come from
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """What a model says of items, and of raters.
+
+    Attributes
+    ----------
+    posterior
+        Items × points: how likely each point is the true one; NaN for items without ratings.
+    iterations, converged
+        How many rounds it took, and whether the last one changed next to nothing.
+    log_likelihood
+        Of the ratings; of the ordinal model with that of its parameters.
+    raters
+        What is known of each rater, by name: how often a rater is right, knows the answer, or how precise and how
+        biased they are.
+    """
+
+    posterior: Floats
+    iterations: int
+    converged: bool
+    log_likelihood: float
+    raters: dict[str, Floats]
+
+
+def dawid_skene(ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE) -> Fit:
+    """Fit a table of errors for each rater, P(says x | the item is t), and the share of items of each point.
+
+    It starts from the shares of each item's ratings, and finds the maximum of the likelihood that lies uphill.
+
+    References
+    ----------
+    Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm.
+    """
+    from plurivox.kernels import aggregate as k
+
+    found = _Tables.of(ratings, "Dawid–Skene")
+
+    def improve() -> float:
+        k.fill_errors(found.counts, found.log_errors)
+        return 0.0
+
+    posterior, iterations, converged, value = found.climb(improve, max_iterations, tolerance)
+    right = np.einsum("rtt->r", found.counts) / np.maximum(found.counts.sum(axis=(1, 2)), 1e-300)
+    return Fit(posterior, iterations, converged, value, {"right": _known(ratings, right)})
+
+
+def ordinal(
+    ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE,
+    prior: tuple[float, float, float] = ORDERED,
+) -> Fit:  # fmt: skip
+    """Fit a precision and a bias for each rater who sees the item's point, on an ordered scale, with noise.
+
+    With positions 0 … K of the points, and the logistic function σ::
+
+        P(rater r says x or lower | the item is t) = σ(a_r (x + ½ − t) − β_r)        x < K
+
+    so that a rater with bias β/a = 1 sees items one point higher, and a large precision a means little noise. Beside
+    the tables of Dawid and Skene, this has two numbers for each rater, and says x nearer to t more often than points
+    further away. Precisions have the prior Gamma(2, 1) and biases Normal(0, 2²); ``prior`` has the weight and the rate
+    of the first, and the weight of the second, which is 1/2². On two points and without priors it is Dawid and Skene's
+    model of raters who are right more often than by chance.
+    """
+    from plurivox.kernels import aggregate as k
+
+    found = _Tables.of(ratings, "the ordinal model")
+    precision, bias, weights = np.ones(ratings.n_raters), np.zeros(ratings.n_raters), np.array(prior)
+
+    def improve() -> float:
+        own: float = k.fit_ordered(found.counts, weights, precision, bias)
+        k.fill_ordered(precision, bias, found.log_errors)
+        return own
+
+    posterior, iterations, converged, value = found.climb(improve, max_iterations, tolerance)
+    known = {"precision": _known(ratings, precision), "bias": _known(ratings, bias / precision)}
+    return Fit(posterior, iterations, converged, value, known)
+
+
+def too_large(ratings: Ratings) -> bool:
+    """Tell whether a table of points × points for each rater would be too large."""
+    return ratings.n_raters * len(ratings.scale) ** 2 > MOST_CELLS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tables:
+    """Tables of what each rater says where an item is of each point: expected counts, and logarithms of shares."""
+
+    ratings: Ratings
+    shares: Floats
+    posterior: Floats
+    counts: Floats
+    log_errors: Floats
+
+    @classmethod
+    def of(cls, ratings: Ratings, model: str) -> _Tables:
+        """Start from the shares of each item's ratings."""
+        from plurivox.kernels import aggregate as k
+
+        n_raters, n_points = ratings.n_raters, len(ratings.scale)
+        if too_large(ratings):
+            raise InputError(
+                f"{model} needs a table of {n_points:,} × {n_points:,} points for each of {n_raters:,} raters",
+                hint="Leave it out with methods, or sort the scores into fewer points.",
+            )
+        shares = _vote_shares(ratings)
+        tables = [np.zeros((n_raters, n_points, n_points)) for _ in range(2)]
+        found = cls(ratings, np.zeros(n_points), shares, *tables)
+        for part in ratings.parts():
+            k.count_pass(*_given(part), shares[part.items], found.counts, found.shares)
+        found.shares[:] /= max(found.shares.sum(), 1.0)
+        return found
+
+    def climb(self, improve: Callable[[], float], most: int, tolerance: float) -> tuple[Floats, int, bool, float]:
+        """Repeat rounds until one adds next to nothing; ``improve`` makes log_errors of counts and tells its prior."""
+        least = tolerance * max(self.ratings.n_entries, 1)
+        last, value, done = -math.inf, -math.inf, 0
+        while done < most and self.ratings.n_entries:
+            own = improve()
+            value = self._expect() + own
+            done += 1
+            if abs(value - last) <= least:
+                return self.posterior, done, True, value
+            last = value
+        return self.posterior, done, not self.ratings.n_entries, value
+
+    def _expect(self) -> float:
+        from plurivox.kernels import aggregate as k
+
+        with np.errstate(divide="ignore"):  # a point that nobody gave is impossible
+            log_shares = np.log(np.where(self.shares > 0, np.maximum(self.shares, k.LEAST), 0.0))
+        self.counts[:], self.shares[:] = 0.0, 0.0
+        total = 0.0
+        for part in self.ratings.parts():
+            total += k.errors_pass(
+                *_given(part), self.log_errors, log_shares, self.posterior[part.items], self.counts, self.shares
+            )
+        self.shares[:] = np.where(np.isfinite(log_shares), np.maximum(self.shares, k.LEAST), 0.0)
+        self.shares[:] /= max(self.shares.sum(), 1.0)
+        return total
+
+
+# MACE ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Where MACE starts: P(knows) of each rater, and raters × points, what those guess who do not know."""
+
+    knows: Floats
+    guesses: Floats
+
+
+def mace(
+    ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE, starts: int = 10, seed: int = 0,
+    start: Start | None = None,
+) -> Fit:  # fmt: skip
+    """Fit how likely each rater knows the answer, and what they say when they guess.
+
+    Who knows says the item's point; who does not draws from points of their own liking. Every point that anybody gave
+    is as likely before. Parameters have priors, Beta(½, ½) and Dirichlet(10), and are improved by variational Bayes.
+    Of several starts, a level one and others by seed, the one whose ratings are most likely after 10 rounds goes on.
+
+    References
+    ----------
+    Hovy, Berg-Kirkpatrick, Vaswani & Hovy (2013), Learning Whom to Trust with MACE, NAACL.
+    """
+    used = ratings.used() > 0
+    each = [start] if start is not None else [_start(ratings.n_raters, used, seed, at) for at in range(starts)]
+    climbers = [_Mace(ratings, used, one) for one in each]
+    if len(climbers) > 1:
+        tried = [one.climb(min(TRIED, max_iterations), tolerance)[2] for one in climbers]
+        climbers = [climbers[int(np.argmax(tried))]]  # the first of equals
+    done, converged, value = climbers[0].climb(max_iterations, tolerance)
+    return Fit(climbers[0].posterior, done, converged, value, {"knows": _known(ratings, climbers[0].knows)})
+
+
+def _start(n_raters: int, used: NDArray[np.bool_], seed: int, number: int) -> Start:
+    """Return a start: level if it is the first, else drawn as in MACE, from the seed and its number alone."""
+    if number == 0:
+        knows, guesses = np.ones((n_raters, 2)), np.ones((n_raters, len(used)))
+    else:
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(_STARTS, number))))
+        knows, guesses = (rng.uniform(1.0, 2.5, (n_raters, n)) for n in (2, len(used)))
+    guesses = guesses * used
+    return Start((knows / knows.sum(axis=1, keepdims=True))[:, 1], guesses / guesses.sum(axis=1, keepdims=True))
+
+
+class _Mace:
+    """MACE on its way up; it can be told to go on."""
+
+    def __init__(self, ratings: Ratings, used: NDArray[np.bool_], start: Start) -> None:
+        self.ratings, self.used = ratings, used
+        self.knows, self.guessing, self.guesses = start.knows, 1.0 - start.knows, start.guesses
+        self.posterior = np.full((ratings.n_items, len(used)), np.nan)
+        self.done, self.last = 0, -math.inf
+        self._expect()
+
+    def climb(self, most: int, tolerance: float) -> tuple[int, bool, float]:
+        """Repeat rounds until one adds next to nothing, up to so many in all."""
+        least = tolerance * max(self.ratings.n_entries, 1)
+        while self.done < most and self.ratings.n_entries:
+            self._improve()
+            value = self._expect()
+            self.done += 1
+            change, self.last = abs(value - self.last), value
+            if change <= least:
+                return self.done, True, value
+        return self.done, not self.ratings.n_entries, self.last
+
+    def _expect(self) -> float:
+        from plurivox.kernels import aggregate as k
+
+        n_raters, n_points = self.guesses.shape
+        guess, know = self.guessing[:, np.newaxis] * self.guesses, self.knows[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):  # of points that nobody gave nothing is asked
+            log_shares = np.where(self.used, -math.log(max(int(self.used.sum()), 1)), -np.inf)
+            tables = np.log(guess), np.log1p(know / guess), know / (guess + know)
+        self._strategy, self._knowing = np.zeros((n_raters, n_points)), np.zeros(n_raters)
+        total = 0.0
+        for part in self.ratings.parts():
+            total += k.competence_pass(
+                *_given(part), log_shares, *tables, self.posterior[part.items], self._strategy, self._knowing
+            )
+        return total
+
+    def _improve(self) -> None:
+        both = np.stack([self._strategy.sum(axis=1), self._knowing], axis=1)
+        self.guessing, self.knows = _mean_logs(both + KNOWING).T
+        self.guesses = np.zeros(self._strategy.shape)
+        self.guesses[:, self.used] = _mean_logs(self._strategy[:, self.used] + GUESSING)
+
+
+def _mean_logs(weights: Floats) -> Floats:
+    """Return exp E[ln p] of Dirichlet distributions, one for each row."""
+    from scipy.special import digamma
+
+    return np.asarray(np.exp(digamma(weights) - digamma(weights.sum(axis=1, keepdims=True))))
+
+
+# Shared --------------------------------------------------------------------------------------------------------------
+
+
+def _given(part: Part) -> tuple[NDArray[Any], ...]:
+    """Return the ratings of a part as kernels want them."""
+    return part.offsets, part.raters, part.scores
+
+
+def _vote_shares(ratings: Ratings) -> Floats:
+    """Return the shares of each item's ratings, NaN without any."""
+    counts = ratings.counts()
+    with np.errstate(invalid="ignore"):  # 0/0 is the NaN that is meant
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _known(ratings: Ratings, values: Floats) -> Floats:
+    """Return the values of raters who rated, NaN for others."""
+    return np.where(ratings.per_rater() > 0, values, np.nan)

@@ -1,0 +1,167 @@
+"""The rows of an aggregation: how far labels of each method lie from what groups say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared, Grouping
+from plurivox.engine.jackknife import LeftOut
+from plurivox.engine.run import Values
+from plurivox.lenses.aggregate.labels import Labels
+from plurivox.lenses.aggregate.settings import AggregateSettings
+from plurivox.lenses.aggregate.sums import STATISTICS, Measured, OfMethod, of_columns
+from plurivox.lenses.held import held
+from plurivox.lenses.inference import Inference, Shuffled, Sizes
+from plurivox.lenses.spread import Spread
+from plurivox.ratings import Ratings
+from plurivox.results.result import Draws, Row
+from plurivox.results.weighting import beside_may_be_told
+from plurivox.statistics.registry import of_role
+
+ONE_EACH = "no item has two ratings of this group"
+NOTHING = "this group rated nothing"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The groups of an axis that are shown, beside the labels of one method, ready to be tested."""
+
+    axis: Axis
+    places: list[int]
+    measured: OfMethod
+    tested: Shuffled
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.axis.groups[g] for g in self.places)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """One call of :func:`plurivox.aggregate`: what all of its axes share."""
+
+    ratings: Ratings
+    settings: AggregateSettings
+    inference: Inference
+    labels: Sequence[Labels]
+    prior: NDArray[np.float64]
+    alike: Analysis | None = None
+    """The same where raters count alike, if they have weights."""
+
+    def prepare(self, one: Compared) -> list[list[Prepared]]:
+        """Measure the groups of an axis, overlapping ones each on an axis of their own; for each all methods."""
+        found = []
+        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
+            self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
+            grouping = self._grouping(axis)
+            measured = self._measured(grouping)
+            found.append([self._prepared(measured.of(at), axis, places, grouping) for at in range(len(self.labels))])
+        return found
+
+    def _prepared(self, own: OfMethod, axis: Axis, places: list[int], grouping: Grouping) -> Prepared:
+        observed = own.measured.values[:, own.columns]
+        return Prepared(
+            axis, places, own, self.inference.shuffled(own, grouping, STATISTICS, observed, places, axis.name)
+        )
+
+    def overall(self) -> list[Row]:
+        """Return how far labels lie from what all raters together say."""
+        measured = self._measured(Grouping.together(self.ratings))
+        sizes = (self.ratings.n_raters, self.ratings.n_items, len(self.ratings))
+        left = self._left_out(measured, "all raters")
+        return [row for at in range(len(self.labels))
+                for row in self._rows("overall", "all", ("all",), measured.of(at), [0], [sizes], left)]  # fmt: skip
+
+    def rows(self, name: str, each: Sequence[Prepared]) -> list[Row]:
+        """Return the rows of the groups of an axis, by method."""
+        first = each[0]
+        if not first.places:
+            return []
+        n_items, n_ratings = self.ratings.sizes(first.axis.codes, len(first.axis))
+        sizes = [(int(first.axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in first.places]
+        left = self._left_out(first.measured.measured, name)
+        return [
+            row for one in each
+            for row in self._rows("group", name, one.groups, one.measured, one.places, sizes, left, one.tested)
+        ]  # fmt: skip
+
+    def _rows(
+        self, kind: str, name: str, groups: Sequence[str], own: OfMethod, places: list[int], sizes: Sequence[Sizes],
+        left: LeftOut | None, tested: Shuffled | None = None,
+    ) -> list[Row]:  # fmt: skip
+        values = own.measured.values[places][:, own.columns]
+        spread = Spread() if left is None else Spread(left=of_columns(left, own.columns)).of(places)
+        rows = self.inference.rows(
+            kind, name, groups, list(enumerate(STATISTICS)), values, sizes,
+            [_why(own.measured, g) for g in places], spread.interval(of_role("hidden")), tested,
+            self._unweighted(own, places),
+        )  # fmt: skip
+        return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
+
+    def _unweighted(self, own: OfMethod, places: list[int]) -> Values | None:
+        """Return the values where all raters count alike, None if they do, or if that would tell too much."""
+        if self.alike is None or not beside_may_be_told(self.ratings, self.settings.min_group_size):
+            return None
+        measured = self.alike._measured(replace(own.measured.grouping, weights=np.zeros(0)))
+        return np.asarray(measured.values[places][:, own.columns])
+
+    def _measured(self, grouping: Grouping) -> Measured:
+        return Measured(self.ratings, grouping, self.labels, self.prior)
+
+    def _left_out(self, measured: Measured, name: str) -> LeftOut | None:
+        if self.settings.interval == "none":
+            return None
+        return measured.left_out(self.settings.resample, self.inference.doing(f"resampling {name}"))
+
+    def draws(self, name: str, prepared: Sequence[Sequence[Prepared]]) -> list[Draws]:
+        """Return the shuffles behind the groups of an axis, a set for each method, each value's in order of size.
+
+        Whoever knows which shuffle gave which value has one equation for each shuffle, and so what each rater said.
+        """
+        found = []
+        for at, one in enumerate(self.labels):
+            null = [np.zeros((len(prepared[0][at].tested.null) if prepared else 0, 0, len(STATISTICS)))]
+            null += [own[at].tested.null for own in prepared]
+            groups = tuple(group for own in prepared for group in own[at].groups)
+            ordered = np.sort(np.concatenate(null, axis=1), axis=0)
+            none = np.zeros((0, len(groups), len(STATISTICS)))
+            found.append(Draws(name, groups, STATISTICS, ordered, STATISTICS, none, one.method))
+        return found
+
+    def held(self, prepared: Mapping[str, Sequence[Sequence[Prepared]]], rows: Sequence[Row]) -> list[Row]:
+        """Test what is claimed of groups again, within each other attribute of the call."""
+
+        def measure(one: Prepared, strata: NDArray[np.int32]) -> OfMethod:
+            grouping = Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)
+            return self._measured(grouping).of(one.measured.at)
+
+        found = []
+        for at, labels in enumerate(self.labels):
+            known = {
+                (name, group): own[at] for name, each in prepared.items() for own in each for group in own[at].groups
+            }
+            own_rows = [row for row in rows if row.model == labels.method]
+            found += held(self.inference, self.ratings, self.settings.by, own_rows, known, measure)
+        return found
+
+    def _grouping(self, axis: Axis) -> Grouping:
+        return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)
+
+
+def _claimed(row: Row) -> Row:
+    """Return a row that claims nothing where labels lie close: those near a noisy group's mean do by themselves."""
+    return row.with_claim(False) if row.claim and row.direction != "above" else row
+
+
+def _why(measured: Measured, g: int) -> dict[str, str]:
+    """Return why values of a group are undefined."""
+    rated, twice = measured.observed["groups"][0, g, :2]
+    if rated == 0:
+        return dict.fromkeys(STATISTICS, NOTHING)
+    return {} if twice else {"departure": ONE_EACH}

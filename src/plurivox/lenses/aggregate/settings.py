@@ -1,0 +1,79 @@
+"""What can be asked of aggregation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.settings.values import names
+
+METHODS = ("plurality", "mean", "posterior", "dawid_skene", "mace", "ordinal")
+"""How one label is made of an item's ratings."""
+OF_COUNTS = METHODS[:3]
+"""Those that need not know who gave a rating."""
+CALLED = {
+    "plurality": "plurality", "mean": "mean", "posterior": "posterior", "dawid_skene": "Dawid–Skene", "mace": "MACE",
+    "ordinal": "ordinal model",
+}  # fmt: skip
+"""What tables and charts call them."""
+SAID = {**CALLED, **{name: f"the {CALLED[name]}" for name in ("mean", "posterior", "ordinal")}}
+"""What sentences call them."""
+
+
+def _methods(given: Any) -> tuple[str, ...]:
+    found = tuple(name.replace("-", "_") for name in names(given))
+    if not found or not set(found) <= set(METHODS):
+        raise TypeError("not methods")
+    return tuple(name for name in METHODS if name in found)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AggregateSettings(Settings):
+    """What was asked of aggregation."""
+
+    by: Axes = shared.by(())
+    methods: tuple[str, ...] = setting(
+        METHODS, f"How labels are made: {', '.join(METHODS)} (default: all).", metavar="METHODS",
+        parse=lambda text: tuple(map(str.strip, text.split(","))), canonical=_methods, accepts="str | Sequence[str]",
+        hint=f"Choose some of {', '.join(METHODS)}.",
+        doc='How labels are made: ``"plurality"``, ``"mean"`` and ``"posterior"`` (the expected distribution under '
+        '``prior``) of each item alone; ``"dawid_skene"``, ``"mace"`` and ``"ordinal"`` also from how far raters agree '
+        "elsewhere. All by default.",
+    )  # fmt: skip
+    prior: Any = shared.prior()
+    max_iterations: int = setting(
+        1000, "Rounds after which a model stops that has not converged (default 1,000).", metavar="N", least=1,
+        most=1_000_000, doc="After how many rounds a model stops that has not converged, which is then said.",
+    )  # fmt: skip
+    starts: int = setting(
+        10, "From how many starting points MACE is fitted (default 10).", metavar="N", least=1, most=1000,
+        doc="From how many starting points MACE is fitted; the most likely one goes on.",
+    )  # fmt: skip
+    permutations: int = shared.permutations(1000)
+    max_permutations: int | None = shared.max_permutations()
+    stop_early: bool = shared.stop_early()
+    n_lenses: int = shared.n_lenses()
+    interval: str | None = shared.interval(
+        choices=("jackknife", "none"), help="How 95 % intervals are made: jackknife (the default) or none.",
+        doc='How 95 % intervals are made: ``"jackknife"`` leaves out each item and each rater in turn, while labels '
+        'stay as they are; ``"none"`` makes none.',
+    )  # fmt: skip
+    resample: str = shared.resample()
+    within: tuple[str, ...] | None = shared.within()
+    correction: str = shared.correction()
+    several: Frozen = shared.several()
+    min_group_size: int = shared.min_group_size()
+    seed: int = shared.seed()
+
+    @property
+    def bootstrap(self) -> int:
+        """No draws: copies of a rater would look like raters who agree."""
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelsSettings(Settings):
+    """What is asked of the labels that are written."""
+
+    slim: bool = setting(False, "Write labels and confidence only, without the probability of each point.")

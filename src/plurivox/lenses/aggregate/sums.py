@@ -1,0 +1,211 @@
+"""What a part of the items adds to how far labels lie from what groups say, under any draws.
+
+Labels are made of all ratings, whoever gave them, so that shuffling raters between groups leaves them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.counting import weighted_counts_of
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
+from plurivox.engine.part import Part
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.lenses.aggregate.labels import Labels
+from plurivox.ratings import Ratings
+
+STATISTICS = ("departure", "overruled", "label_shift")
+"""The statistics of a group and a method, in the order of values."""
+KINDS = {"plurality": 1, "mean": 2, "posterior": 3}
+"""How methods that need not know who gave a rating make labels, as :mod:`plurivox.kernels.aggregate` calls it."""
+_NONE = 1e-9  # whole numbers that were added and taken off again
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Departing:
+    """The contribution of a part to the sums of one grouping of the raters.
+
+    Attributes
+    ----------
+    grouping
+        The groups, and who is shuffled with whom.
+    values
+        The numbers of the scale.
+    chosen, numbers, own
+        Items × methods: the label's position, what the item is scored, and by how much one rating moves that.
+    cost
+        About how many seconds a draw takes.
+    mass, kinds, prior
+        Where raters have weights: the weight of all ratings of each item, how each method makes labels, and the
+        posterior's prior.
+    """
+
+    grouping: Grouping
+    values: NDArray[np.float64]
+    chosen: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    own: NDArray[np.float64]
+    cost: float
+    mass: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+    prior: NDArray[np.float64]
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return len(self.grouping.codes) + self.grouping.n_groups * self._n_sums
+
+    @property
+    def _n_sums(self) -> int:
+        return 2 + 3 * int(self.chosen.shape[1])
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        from plurivox.kernels.aggregate import add_departures, weighted_departures
+
+        sums = np.zeros((draws.total, self.grouping.n_groups, self._n_sums))
+        units = np.zeros(0, np.int64)
+        if draws.resample == "items" and draws.units is not None:
+            units = draws.units[part.items] - draws.first
+        if len(self.grouping.weights):
+            labels, weights = self._labels(draws), self.grouping.rater_weights(draws)
+            weighted_departures(
+                part.offsets, part.raters, part.scores, self.values, labels, weights, units,
+                *(array[part.items] for array in (self.chosen, self.numbers, self.mass)), self.kinds, self.prior,
+                draws.kind == "permuted" and draws.first > 0, sums,
+            )  # fmt: skip
+            return Sums(groups=sums)
+        given = (part.offsets, part.raters, part.scores, self.values, self._labels(draws), units)
+        add_departures(*given, *(array[part.items] for array in (self.chosen, self.numbers, self.own)), sums)
+        return Sums(groups=sums)
+
+    def _labels(self, draws: Draws) -> NDArray[np.int32]:
+        """Return the group of each rater under each draw; whoever is left out is in none."""
+        if draws.kind == "permuted":
+            return self.grouping.labels(draws)
+        if len(self.grouping.weights):  # who is left out has the weight 0
+            return np.tile(self.grouping.codes, (draws.total, 1))
+        keep = draws.rater_weights(self.grouping.codes)
+        codes = np.tile(self.grouping.codes, (draws.total, 1))
+        found = np.where(keep > 0, codes, np.int32(-1)) if keep.shape[1] else codes
+        found.flags.writeable = False  # kernels are compiled for one kind of array
+        return found
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Departing:
+        """Return the same: it holds no ratings itself."""
+        return self
+
+
+def finish(sums: Sums) -> Values:
+    """Return the values of all groups, draws × groups × (methods × statistics)."""
+    groups = sums["groups"]
+    rated, twice = groups[..., 0], groups[..., 1]
+    each = groups[..., 2:].reshape(*groups.shape[:-1], -1, 3)
+    n = np.stack([twice, rated, rated], axis=-1)[..., np.newaxis, :]
+    means = np.divide(each, n, out=np.full(each.shape, np.nan), where=np.broadcast_to(n > _NONE, each.shape))
+    means[..., 0] = np.sign(means[..., 0]) * np.sqrt(np.abs(means[..., 0]))
+    return np.asarray(means.reshape(*groups.shape[:-1], -1))
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Groups beside the labels of all methods: values, observed and under draws."""
+
+    ratings: Ratings
+    grouping: Grouping
+    labels: Sequence[Labels]
+    prior: NDArray[np.float64]
+
+    @cached_property
+    def work(self) -> Departing:
+        """What a part of the items adds."""
+        values = np.array(self.ratings.scale.values, dtype=float)
+        chosen = np.stack([one.chosen for one in self.labels], axis=1)
+        numbers = np.stack([one.numbers for one in self.labels], axis=1)
+        own = np.stack([one.own for one in self.labels], axis=1)
+        cost = self.ratings.n_entries * 4e-9 + self.ratings.n_items * self.grouping.n_groups * 2e-8
+        kinds = np.array([KINDS.get(one.method, 0) for one in self.labels])
+        mass = np.zeros(0)
+        if len(self.grouping.weights):
+            mass = weighted_counts_of(self.ratings)[:, 0].sum(axis=1)
+        return Departing(self.grouping, values, chosen, numbers, own, cost, mass, kinds, self.prior)
+
+    @cached_property
+    def observed(self) -> Sums:
+        """The sums of the raters as they are."""
+        return total(self.ratings.parts(), self.work)
+
+    @cached_property
+    def values(self) -> Values:
+        """Groups × (methods × statistics)."""
+        return np.asarray(finish(self.observed)[0])
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], Values]:
+        return {}
+
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return the values of shuffled raters; those of the last shuffles are kept, since every method asks."""
+        key = shuffles.first, shuffles.last
+        if key not in self._made:
+            made = run(self.ratings.parts(), self.work, shuffles, finish, how)
+            self._made.clear()
+            self._made[key] = np.concatenate([np.zeros((0, *self.values.shape)), *made])
+        return self._made[key]
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item, each rater of a group, or both; labels stay as they are."""
+        parts, work = self.ratings.parts(), self.work
+        each: list[Values] = []
+        if resample in ("items", "both"):
+            each.append(without_items(parts, work, self.observed, finish, how))
+        if resample in ("raters", "both"):
+            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+            units = RaterUnits.of(rated, self.grouping.n_groups)
+            each.extend(without_raters(parts, work, units, finish, how))
+        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
+        return LeftOut(self.values, tuple(each), ratings)
+
+    def of(self, at: int) -> OfMethod:
+        """Return the values of one method."""
+        return OfMethod(self, at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfMethod:
+    """The values of one method among those of all."""
+
+    measured: Measured
+    at: int
+
+    @property
+    def columns(self) -> slice:
+        """Where they stand."""
+        return slice(self.at * len(STATISTICS), (self.at + 1) * len(STATISTICS))
+
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return the values of shuffled raters."""
+        return self.measured.null(shuffles, how)[..., self.columns]
+
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return nothing: there are no draws, see :class:`~plurivox.lenses.aggregate.settings.AggregateSettings`."""
+        return np.zeros((0, self.measured.grouping.n_groups, len(STATISTICS)))
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item, each rater of a group, or both."""
+        left = self.measured.left_out(resample, how)
+        return of_columns(left, self.columns)
+
+
+def of_columns(left: LeftOut, columns: slice) -> LeftOut:
+    """Return some of the statistics that were left out of."""
+    ratings = None if left.ratings is None else left.ratings[..., columns]
+    return LeftOut(left.observed[..., columns], tuple(one[..., columns] for one in left.each), ratings)

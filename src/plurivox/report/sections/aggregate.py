@@ -1,0 +1,96 @@
+"""What one label per item would hide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from plurivox.lenses.aggregate.fits import too_large
+from plurivox.lenses.aggregate.result import Aggregation
+from plurivox.lenses.aggregate.settings import CALLED, METHODS, OF_COUNTS
+from plurivox.report.making import drawn, findings_of, headline, remarks_of, table, tested_values
+from plurivox.report.parts import Block, Brief, DataTable, Section
+from plurivox.results.wording import counted, listed
+
+LEAD = (
+    "If every item had to have one label, whose view would it be? All methods here assume one true label per item and "
+    "take other ratings for errors."
+)
+MOST_RATINGS = 5_000_000
+"""Ratings up to which a report fits models of raters; each round looks at all of them."""
+MAX_ROWS = 1000
+
+
+def found_in(brief: Brief) -> Aggregation:
+    """Return what the lens found, as the report asks it."""
+    interval = "none" if brief.asked.interval == "none" else "jackknife"
+    found: Aggregation = brief.ask("aggregate", methods=_methods(brief), interval=interval, n_lenses=1)
+    return found
+
+
+def _methods(brief: Brief) -> tuple[str, ...]:
+    ratings = brief.ratings
+    if not ratings.has_raters or ratings.n_entries > MOST_RATINGS or too_large(ratings):
+        return OF_COUNTS
+    return METHODS
+
+
+def section(brief: Brief) -> Section | None:
+    """Show which groups labels lie far from, if there are groups, and how far methods differ among themselves.
+
+    Its claims stay out of the headlines, and so out of their correction: what they say of groups other sections ask
+    more directly.
+    """
+    if not brief.axes:
+        return None
+    found = found_in(brief)
+    findings = [
+        replace(one, said=replace(one.said, p=None, standing="" if one.said.standing == "open" else one.said.standing))
+        for one in findings_of(found, "aggregate-views", {"differing": "aggregate-differing"})
+    ]
+    blocks: list[Block] = []
+    more: list[Block] = []
+    if any(row.kind == "group" for row in found.rows):
+        blocks.append(_views(found))
+        more.append(_values(found))
+    more += [_how(found), _differing(found)]
+    return Section("aggregate", "What one label would hide", LEAD, blocks, findings, _remarks(found), more)
+
+
+def _remarks(found: Aggregation) -> list[str]:
+    absent = [CALLED[name] for name in METHODS if name not in found.settings["methods"]]
+    left = f"{listed(absent)} were left out: they need to know who rated, and take long with very many ratings."
+    return [*remarks_of(found), *([left] if absent else [])]
+
+
+def _views(found: Aggregation) -> Block:
+    title = headline(found.statements(), "departure", otherwise="Labels are not certain to lie far from any group")
+    return drawn(
+        "hidden_views", found, "aggregate-views", title,
+        "For each method of labelling, how far its labels lie from what each group says, beside what chance gives.",
+        "What raters of a group differ among themselves is taken off. A group far to the right sees many items "
+        "otherwise than they are labelled; whoever trains or judges by these labels does not hear it.",
+        measure="Typical distance between an item's label and the group's mean, in points of the scale.",
+    )  # fmt: skip
+
+
+def _values(found: Aggregation) -> DataTable:
+    frame = found.to_frame().with_columns(pl.col("method").replace(CALLED))
+    return table("aggregate-values", "Labels and groups: all values", tested_values(frame, "method"), MAX_ROWS)
+
+
+def _how(found: Aggregation) -> DataTable:
+    names = {"n_items": "items", "n_tied": "tied", "mean_confidence": "mean confidence", "iterations": "rounds",
+             "log_likelihood": "log-likelihood"}  # fmt: skip
+    frame = found.methods().with_columns(pl.col("method").replace(CALLED)).rename(names)
+    return DataTable("aggregate-methods", "How labels were made", frame, {"log-likelihood": 1})
+
+
+def _differing(found: Aggregation) -> DataTable:
+    frame = found.differing().with_columns(pl.col("method", "other").replace(CALLED))
+    names = {"n_differ": "different labels", "n_items": "items"}
+    rated = found.labels().drop_nulls("agreed")
+    n = int((~rated["agreed"]).sum())
+    note = f"All methods together give different labels to {n:,} of {counted(rated.height, 'item')}."
+    return DataTable("aggregate-differing", "Where methods differ", frame.rename(names), note=note)
