@@ -92,10 +92,10 @@ def name_pages() -> dict[str, str]:
     return pages
 
 
-_API = """`import plurivox as pv`. Every analysis takes {class}`plurivox.Ratings`, settings by name, and returns a frozen
-result. A result has `rows`, every value, which `to_frame()` shows as a table; `withheld` and `outside`, for each
-attribute how many groups were too small to show and how many raters have no value; `draws`, the permutations and bootstrap
-draws; and `settings`, what was asked for and the seed. `findings()` says what stands out in
+_API = """`import plurivox as pv`. Every analysis takes {class}`plurivox.Ratings`, settings by name, and returns a
+frozen result. A result has `rows`, every value, which `to_frame()` shows as a table; `withheld` and `outside`, for
+each attribute how many groups were too small to show and how many raters have no value; `draws`, the permutations
+and bootstrap draws; and `settings`, what was asked for and the seed. `findings()` says what stands out in
 sentences, and `statements()` gives them as records with `claim`, `p` and what p rests on ([claims](claims.md)).
 """
 
@@ -121,8 +121,8 @@ def settings_page() -> str:
     return "\n".join(parts)
 
 
-_SETTINGS = """One record holds the settings of an analysis: the keyword of the Python function, the option of the command,
-and the key of its section in `plurivox.toml` are the same thing.
+_SETTINGS = """One record holds the settings of an analysis: the keyword of the Python function, the option of the
+command, and the key of its section in `plurivox.toml` are the same thing.
 """
 
 
@@ -155,9 +155,9 @@ def benchmarks_page() -> str:
 
 _BENCHMARKS = """# Benchmarks
 
-Speed and memory are measured side by side in one run, because machines differ and are busy: read ratios, not seconds.
-`make bench` runs everything; each script runs alone with `python -m benchmarks.NAME`. What was decided on such figures is
-in [build or buy](decisions.md); what a large study takes is in [scale](scale.md).
+Speed and memory are measured side by side in one run, because machines differ and are busy: read ratios, not
+seconds. `make bench` runs everything; each script runs alone with `python -m benchmarks.NAME`. What was decided on
+such figures is in [build or buy](decisions.md); what a large study takes is in [scale](scale.md).
 """
 
 

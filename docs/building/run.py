@@ -11,8 +11,8 @@ plurivox describe ratings.csv
 ````
 
 All blocks of a page share a folder, which is empty at its beginning, and those in Python their names. Under a block
-stands what it printed, or how its last expression is shown. A block that fails fails the build; ``:fails:`` says that it
-should. ``:hide-output:`` shows nothing under it, ``:lines: 12`` the first twelve lines, and "…" for the others.
+stands what it printed, or how its last expression is shown. A block that fails fails the build; ``:fails:`` says that
+it should. ``:hide-output:`` shows nothing under it, ``:lines: 12`` the first twelve lines, and "…" for the others.
 """
 
 from __future__ import annotations
