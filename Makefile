@@ -20,9 +20,9 @@ help:
 	@echo "make test-slow   run the slow tests: waits in real time, browsers, the frozen corpus (minutes)"
 	@echo "make test-claims   measure how often simulated studies claim a difference and intervals hold (minutes)"
 	@echo "make fuzz    feed damaged input to everything that reads, SECONDS=120 long, from SEED=0 on"
-	@echo "make check   formatting, lint, types, layers, generated docs"
+	@echo "make check   formatting, lint, types, layers"
 	@echo "make bench   measure speed and memory beside other ways, in one run"
-	@echo "make docs    write the generated parts of docs/"
+	@echo "make docs    build the documentation as a site"
 	@echo "make lock    pin the requirement files anew"
 	@echo "make model-server   install a real model server, which make test-slow then asks, too (torch: large)"
 
@@ -95,7 +95,6 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m docs.generate --check
 
 bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.reading
@@ -118,8 +117,10 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.stars
 	$(BIN)/python -m benchmarks.convabuse
 
-docs: $(VENV)/.dev
-	$(BIN)/python -m docs.generate
+# Nothing is fetched, every warning is an error, and blocks and pictures are made by running them.
+docs: $(VENV)/.dev $(VENV)/.torch
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 # The lock files name packages, versions and hashes, never an address.
 LOCK := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header --annotation-style line \
@@ -131,4 +132,4 @@ lock: $(BIN)/python
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) plurivox-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) docs/_build docs/api docs/pictures plurivox-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from docs.building import pages
 from plurivox.data.catalogue import catalogue
 from plurivox.data.record import Dataset
 from plurivox.errors import ColumnError, FileError, IdError, InputError, ScoreError, SelectionError
@@ -63,8 +64,7 @@ def test_a_record_says_what_it_must(one: Dataset) -> None:
     for t in one.tables:
         assert not set(t.columns) & set(t.more)
         assert not one.downloads or t.name in named or any(name.endswith(".zip") for name in named)
-    page = Path(__file__).parents[1] / "docs" / "datasets.md"
-    assert f"`{one.name}`" in page.read_text(encoding="utf-8")
+    assert f"`{one.name}`" in pages.datasets_page()
 
 
 def test_names_are_found_or_named() -> None:

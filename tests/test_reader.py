@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import norms
+from docs.building import pages
 from plurivox.reader import Reading, read_answer
 from plurivox.reader.rules import RULES, described_rules, prepare
 
@@ -94,7 +95,7 @@ def test_each_rule_alone(rule: str, text: str, options: list[tuple[str, str]], s
 
 def test_every_rule_is_tried_alone_and_documented_in_its_order() -> None:
     assert {rule for rule, *_ in ONE_RULE} == BY_NAME.keys()
-    page = (Path(__file__).parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")
+    page = pages.rules_page()
     places = [page.index(f"`{one.name}`") for one in described_rules()]
     assert places == sorted(places)
     assert all(one.meaning in page for one in described_rules())

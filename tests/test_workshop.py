@@ -11,6 +11,8 @@ import pytest
 import typer
 
 import plurivox as pv
+from docs.building import pages
+from plurivox import plots
 from plurivox.cli.app import program
 
 ROOT = Path(__file__).parent.parent
@@ -25,13 +27,22 @@ def test_all_is_sorted_and_importable() -> None:
         _ = pv.nonsense
 
 
-def test_the_api_page_lists_exactly_all() -> None:
-    page = (ROOT / "docs" / "api.md").read_text()
-    assert [line[3:] for line in page.splitlines() if line.startswith("## ")] == pv.__all__
+def test_every_public_name_has_a_page() -> None:
+    listed = [name for _, module, names in pages.public_names() if module == "plurivox" for name in names]
+    assert sorted(listed) == pv.__all__
+    made = pages.name_pages()
+    assert {f"api/plurivox.{name}.rst" for name in pv.__all__} <= made.keys()
+    assert {f"api/plurivox.plots.{name}.rst" for name in plots.__all__} <= made.keys()
+
+
+def test_every_chart_is_in_the_gallery() -> None:
+    scripts = "".join(path.read_text() for path in (ROOT / "docs" / "gallery").glob("*/*.py"))
+    drawn = [name for name in plots.__all__ if f"{name}_data" in plots.__all__]
+    assert [name for name in drawn if f"plots.{name}(" not in scripts] == []
 
 
 def test_every_command_and_option_is_documented() -> None:
-    page = (ROOT / "docs" / "cli.md").read_text()
+    page = pages.cli_page()
     group = typer.main.get_command(program())
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert f"## plurivox {name}\n" in page
@@ -39,7 +50,7 @@ def test_every_command_and_option_is_documented() -> None:
         for parameter in command.params:
             assert parameter.help, f"{name}: {parameter.name} has no help"
             for option in parameter.opts if parameter.param_type_name == "option" else ():
-                assert option in section, f"{name}: {option} is not in docs/cli.md"
+                assert option in section, f"{name}: {option} is not in the page of commands"
 
 
 def test_every_setting_is_documented() -> None:

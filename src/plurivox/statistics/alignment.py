@@ -36,7 +36,7 @@ def modes(votes: ArrayLike) -> Floats:
 def ada_met(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
     """Return the mean distance of answers from the mode of votes (ADA-Met).
 
-    ADA_i = |mode_i − s_i|, and K where there is no answer, which is the longest distance on the scale.
+    ``ADA_i = |mode_i − s_i|``, and K where there is no answer, which is the longest distance on the scale.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def ada_met_answered(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) ->
 def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
     """Return the mean distance of answers from single votes: the mean over items of the mean over voters.
 
-    D_i = Σ_p n_ip |p − s_i|/n_i, and K where there is no answer. Unlike :func:`ada_met` it sees how votes spread.
+    ``D_i = Σ_p n_ip |p − s_i|/n_i``, and K where there is no answer. Unlike :func:`ada_met` it sees how votes spread.
 
     Parameters are those of :func:`ada_met`.
 

@@ -16,7 +16,7 @@ from plurivox.statistics.soft import Value, against_shares
 def manhattan(p: ArrayLike, q: ArrayLike) -> Value:
     """Return the Manhattan distance of ratings and a prediction: the sum of what each point has too much or too little.
 
-    MD = Σ_c |p_c − q_c|.
+    ``MD = Σ_c |p_c − q_c|``.
 
     Parameters are those of :func:`cross_entropy`. 0 if q = p; 2 if no point has a share in both; NaN for an item
     without ratings.
@@ -36,7 +36,7 @@ def manhattan(p: ArrayLike, q: ArrayLike) -> Value:
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Value:
     """Return the Wasserstein distance in steps of the scale, each of the length 1.
 
-    WS = Σ_{k<K} |F_p(k) − F_q(k)|, which is :func:`emd` that is not normalised.
+    ``WS = Σ_{k<K} |F_p(k) − F_q(k)|``, which is :func:`emd` that is not normalised.
 
     Parameters are those of :func:`cross_entropy`. 0 if q = p; K if all ratings are at one end and the prediction at the
     other; NaN for an item without ratings.
@@ -76,8 +76,9 @@ def error_rate(p: ArrayLike, q: ArrayLike) -> Value:
 def absolute_distance(p: ArrayLike, q: ArrayLike) -> Value:
     """Return how far the predicted point of a rater is from theirs, if it is drawn from q; 1 is the whole scale.
 
-    AD = Σ_{c,k} p_c q_k |c − k|/K, K the steps of the scale. Where raters are predicted one by one it is the mean over
-    raters of the steps between the two, divided by K. :func:`absolute_distance_points` divides by the points instead.
+    ``AD = Σ_{c,k} p_c q_k |c − k|/K``, K the steps of the scale. Where raters are predicted one by one it is the mean
+    over raters of the steps between the two, divided by K. :func:`absolute_distance_points` divides by the
+    points instead.
 
     Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and foretold for sure; 1 if they are at
     one end and the prediction at the other; NaN for an item without ratings.
@@ -97,7 +98,7 @@ def absolute_distance(p: ArrayLike, q: ArrayLike) -> Value:
 def absolute_distance_points(p: ArrayLike, q: ArrayLike) -> Value:
     """Return :func:`absolute_distance` divided by the number of points instead of that of steps.
 
-    AD = Σ_{c,k} p_c q_k |c − k|/(K + 1). The description of the shared task divides by the range, K; a public
+    ``AD = Σ_{c,k} p_c q_k |c − k|/(K + 1)``. The description of the shared task divides by the range, K; a public
     implementation of it divides by the number of points, and so can not reach 1.
 
     Parameters are those of :func:`cross_entropy`.

@@ -119,7 +119,7 @@ def js(p: ArrayLike, q: ArrayLike) -> Value:
 def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike | None = None) -> Value:
     """Return the earth mover's distance: how far probability has to be moved along the scale to turn q into p.
 
-    EMD = Σ_{k<K} |F_p(k) − F_q(k)|/K with F the cumulative probabilities of the points 0 … K.
+    ``EMD = Σ_{k<K} |F_p(k) − F_q(k)|/K`` with F the cumulative probabilities of the points 0 … K.
 
     Parameters
     ----------
@@ -308,8 +308,9 @@ def expected_emd(
 ) -> Value:
     """Return the expected earth mover's distance of an item's distribution and a prediction.
 
-    E[EMD] = Σ_{k<K} E|F_p(k) − F_q(k)|/K with F_p(k) ~ Beta(A, a₀ − A), A = Σ_{j≤k} a_j, a = α + n, which has a closed
-    form: E|F − c| = 2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c, μ = A/a₀, I the regularised incomplete beta function.
+    ``E[EMD] = Σ_{k<K} E|F_p(k) − F_q(k)|/K`` with F_p(k) ~ Beta(A, a₀ − A), A = Σ_{j≤k} a_j, a = α + n, which has a
+    closed form: ``E|F − c| = 2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c``, μ = A/a₀, I the regularised incomplete beta
+    function.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def js(counts: Counts, q: Tensor, **how: Unpack[How]) -> Tensor:
 def emd(
     counts: Counts, q: Tensor, *, normalized: bool = True, values: Sequence[float] | None = None, **how: Unpack[How]
 ) -> Tensor:
-    """Return Σ_{k<K} |F_p(k) − F_q(k)|/K, F cumulative probabilities, p the shares of ratings.
+    """Return ``Σ_{k<K} |F_p(k) − F_q(k)|/K``, F cumulative probabilities, p the shares of ratings.
 
     ``values`` are the numbers of the points where steps differ; without ``normalized`` a step has its own length.
     """

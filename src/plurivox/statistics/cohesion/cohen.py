@@ -65,7 +65,7 @@ def cohen_kappa(scores: ArrayLike, weights: str = "unweighted") -> Cohen:
 
     κ_ab = 1 − Σ_ck d_ck p_ck/Σ_ck d_ck p_c q_k over the items that both scored: p_ck is the share on which a gave c
     and b gave k, p_c and q_k are the sums of its rows and columns. d_ck, the weight of a disagreement, is [c ≠ k]
-    (``"unweighted"``), |c − k| (``"linear"``) or (c − k)² (``"quadratic"``), with the scores themselves as numbers.
+    (``"unweighted"``), ``|c − k|`` (``"linear"``) or (c − k)² (``"quadratic"``), with the scores themselves as numbers.
 
     1 if every two raters agree on all they share; 0 if as often as their own uses of the points give by chance; below
     0 if less. NaN if no pair has a kappa. Pairs that share few items count as much as others, so the mean is noisy

@@ -1,0 +1,18 @@
+"""
+What chance alone would give
+============================
+
+The values of shuffled raters as a histogram, and the observed value as a line.
+"""
+
+import plurivox as pv
+from plurivox import plots
+
+study = pv.simulate(
+    n_items=80,
+    n_raters=90,
+    seed=1,
+    effects=[pv.Effect({"age": "18-29"}, shared_sd=1.5), pv.Effect({"ethnicity": "White"}, bias=-0.8)],
+)
+found = pv.cohesion(study.ratings, by=["age"], permutations=199, seed=0)
+chart = plots.null_histograms(found)
