@@ -42,8 +42,8 @@ class Measured:
         Numbers of items: of humans and judges for the items of both, and of judges for further ones.
     spoken
         The mean number of the judges for each item that they answered.
-    size, error
-        How many ratings each item of both has, and the variance of its mean, NaN of a single rating.
+    error
+        The variance of each item's mean over its raters, NaN of a single rating.
     powered
         The estimate.
     alone, together
@@ -56,7 +56,6 @@ class Measured:
     model: Floats
     further: Floats
     spoken: Floats
-    size: Floats
     error: Floats
     powered: Powered
     alone: RaterVariance
@@ -75,21 +74,18 @@ class Measured:
         known = ~np.isnan(answers).any(axis=1) & part
         own = rated.some(known[rated.item])
         x = numbers[own.score]
-        size: Floats = np.bincount(own.item, weights=own.times, minlength=len(known)).astype(float)
-        both = size > 0
-        human = np.bincount(own.item, weights=own.times * x, minlength=len(known))[both] / size[both]
+        every = own.means(numbers, len(known))
+        both = ~np.isnan(every)
+        human = every[both]
         powered = prediction_powered(human, answers[both], answers[known & ~both])
         alone = together = _KNOWN
         if over_raters:
-            alone = rater_variance(own.item, own.rater, x)
-            together = rater_variance(own.item, own.rater, x - (answers[own.item] @ powered.weights))
-        squares = np.bincount(own.item, weights=own.times * x * x, minlength=len(known))[both] / size[both] - human**2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            error = np.where(size[both] > 1, np.maximum(squares, 0.0) / (size[both] - 1), np.nan)
+            alone = rater_variance(own.item, own.rater, x, own.weight)
+            together = rater_variance(own.item, own.rater, x - (answers[own.item] @ powered.weights), own.weight)
         n_raters = len(np.unique(own.rater[own.rater >= 0]))
         spoken = np.asarray(answers[known & answered].mean(axis=1), dtype=float)
         return cls(
-            human, answers[both], answers[known & ~both], spoken, size[both], error, powered, alone, together,
+            human, answers[both], answers[known & ~both], spoken, _errors(own, x, every)[both], powered, alone, together,
             n_raters, int(own.times.sum()),
         )  # fmt: skip
 
@@ -116,6 +112,30 @@ class Measured:
             for raters in (self.alone, self.together)
         )
         return Needed(alone.alone * self.ratings_per_item, together.together * self.ratings_per_item)
+
+
+def _errors(own: Rated, x: Floats, mean: Floats) -> Floats:
+    """Return the variance of the mean of each item over its raters, NaN of a single rating.
+
+    With W = Σw, Q = Σw² and the mean square s of deviations from the mean it is s/(W²/Q − 1), for raters who are drawn
+    independently of their weights.
+    """
+    squared = own.weight**2 / own.times  # ratings that are counted together are of different raters
+    size, whole, square, second = (
+        np.bincount(own.item, weights=one, minlength=len(mean))
+        for one in (own.times, own.weight, squared, own.weight * x * x)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.maximum(second / whole - mean**2, 0.0)
+        return np.where(size > 1, spread / (whole**2 / square - 1), np.nan)
+
+
+def beside(rows: list[Row], alike: list[Row]) -> list[Row]:
+    """Return rows with the values where all raters count alike beside; a model alone has no rater."""
+    return [
+        own if own.statistic == "estimate_model" else replace(own, unweighted=plain.value)
+        for own, plain in zip(rows, alike, strict=True)
+    ]
 
 
 def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None, level: float = 0.95) -> list[Row]:

@@ -12,6 +12,7 @@ from plurivox.lenses.estimate.checks import ATTRIBUTE, SILENT
 from plurivox.lenses.estimate.judges import BEST, COMBINED, TOGETHER
 from plurivox.lenses.estimate.settings import KEPT, MEAN
 from plurivox.results.result import Row, Statement, p_text, told
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import are, counted, named, resampled
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class EstimateFindings:
         """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
         return [
             *self._population(), *self._estimates(), *self._worth(), *self._needed(), *self._errors(),
-            *self._remarks(), *self.found.withheld_statement(),
+            *self._weighted(), *self._remarks(), *self.found.withheld_statement(),
         ]  # fmt: skip
 
     @property
@@ -194,6 +195,11 @@ class EstimateFindings:
             f"The items rated{whose} differ from the others {what} ({after}). The estimate assumes that they are a "
             "random part of all."
         )
+
+    def _weighted(self) -> list[Statement]:
+        """Say what weights come to, and where they change the estimate that is said most."""
+        own = [row for row in self.found.rows if (row.model, row.prompt, row.other) == (*self.main, self.found.of[0])]
+        return weighted_statements(self.found.settings, own, "estimate")
 
     def _remarks(self) -> list[Statement]:
         """Say what was left out, and what intervals are over."""
