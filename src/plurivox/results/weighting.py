@@ -54,7 +54,8 @@ def withheld_note(settings: Mapping[str, Any], rows: Sequence[Row]) -> list[str]
 
 
 def weighted_statements(
-    settings: Mapping[str, Any], rows: Sequence[Row], statistic: str, about: Callable[[Row], str] = raters_of
+    settings: Mapping[str, Any], rows: Sequence[Row], statistic: str, name: str = "",
+    about: Callable[[Row], str] = raters_of,
 ) -> list[Statement]:
     """Return what the weights come to, and where they change a statistic most: facts, not claims."""
     if "weights" not in settings:
@@ -68,22 +69,25 @@ def weighted_statements(
     if changed:
         most = max(changed, key=lambda row: abs(row.value - (row.unweighted or 0.0)))
         told += (
-            f" They change {LABELS[statistic]} most for {about(most)}: from {most.unweighted:.2f} to {most.value:.2f}."
+            f" They change {name or LABELS[statistic]} most for {about(most)}: from {most.unweighted:.2f} to {most.value:.2f}."
         )
     return [Statement(told, 0.0, statistic="weights")]
 
 
 def beside_unweighted(
-    rows: Sequence[Row], headings: Mapping[str, str], about: Callable[[Row], str] = raters_of, first: str = "raters"
+    rows: Sequence[Row], headings: Mapping[str, str], about: Callable[[Row], str] = raters_of, first: str = "raters",
+    forms: Mapping[str, str] | None = None,
 ) -> list[Shown]:
     """Return a table of weighted values with the unweighted ones, if raters have weights.
 
-    Rows about the same make one line; ``first`` is the heading of what they are about.
+    Rows about the same make one line; ``first`` is the heading of what they are about, ``forms`` how some statistics are
+    written.
     """
     known = [row for row in rows if row.unweighted is not None and row.statistic in headings]
     cells: dict[str, dict[str, str]] = {}
     for row in known:
-        text = f"{number_cell(row.value, '.3f')} ({number_cell(row.unweighted, '.3f')})"
+        form = (forms or {}).get(row.statistic, ".3f")
+        text = f"{number_cell(row.value, form)} ({number_cell(row.unweighted, form)})"
         cells.setdefault(about(row), {})[row.statistic] = text
     used = [name for name in headings if any(name in own for own in cells.values())]
     lines = [[name, *(own.get(statistic, "") for statistic in used)] for name, own in cells.items()]

@@ -85,8 +85,8 @@ class Measured:
         n_raters = len(np.unique(own.rater[own.rater >= 0]))
         spoken = np.asarray(answers[known & answered].mean(axis=1), dtype=float)
         return cls(
-            human, answers[both], answers[known & ~both], spoken, _errors(own, x, every)[both], powered, alone, together,
-            n_raters, int(own.times.sum()),
+            human, answers[both], answers[known & ~both], spoken, _errors(own, x, every)[both], powered, alone,
+            together, n_raters, int(own.times.sum()),
         )  # fmt: skip
 
     @property

@@ -45,15 +45,17 @@ def brief(found: Estimate) -> list[Shown | Compact]:
 
 def notes(found: Estimate) -> list[str]:
     """Return why values are missing, and what they rest on where that is less than all."""
-    said: dict[str, list[str]] = {}
+    said: dict[str, dict[str, None]] = {}
     for row in found.rows:
         shown = row.statistic in ("estimate", "effective_judges") and row.other == found.of[0]
         if row.note and shown and not row.note.startswith("answered"):  # which is in the first table
             who = str(Voice(row.model, row.prompt))
             where = "" if row.axis == ALL else f", {row.group}"
             part = "" if row.subset == ALL else f" on {row.subset}"
-            said.setdefault(row.note, []).append(f"{who}{where}{part}")
-    told = [f"{'; '.join(who[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()]
+            said.setdefault(row.note, {})[f"{who}{where}{part}"] = None
+    told = [
+        f"{'; '.join(list(who)[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()
+    ]
     return [*told, *withheld_note(found.settings, found.rows)]
 
 
@@ -206,7 +208,7 @@ def _errors(found: Estimate) -> list[Shown]:
 def _weighted(found: Estimate) -> list[Shown]:
     rows = [row for row in found.rows if row.other == found.of[0]]
     headings = {"estimate": "together", "estimate_humans": "humans alone", "ppi_lambda": "λ", "ppi_worth": "worth"}
-    return beside_unweighted(rows, headings, judge_and_raters_of, "model")
+    return beside_unweighted(rows, headings, judge_and_raters_of, "model", {"ppi_worth": ",.0f"})
 
 
 def _population(found: Estimate) -> list[Shown]:

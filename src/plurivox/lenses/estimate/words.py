@@ -199,7 +199,7 @@ class EstimateFindings:
     def _weighted(self) -> list[Statement]:
         """Say what weights come to, and where they change the estimate that is said most."""
         own = [row for row in self.found.rows if (row.model, row.prompt, row.other) == (*self.main, self.found.of[0])]
-        return weighted_statements(self.found.settings, own, "estimate")
+        return weighted_statements(self.found.settings, own, "estimate", "the estimate")
 
     def _remarks(self) -> list[Statement]:
         """Say what was left out, and what intervals are over."""
