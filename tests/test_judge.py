@@ -18,7 +18,7 @@ from plurivox.engine.families import adjust
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.judge.quantities import NAMES, QUANTITIES
 from plurivox.lenses.judge.requirements import Requirement
-from plurivox.statistics.ppi import rater_variance, worth
+from plurivox.statistics.ppi import prediction_powered, rater_variance, worth
 from support import Write
 
 POINTS = 4
@@ -374,7 +374,9 @@ def test_ratings_that_do_not_vary_and_one_rater_are_told() -> None:
     assert rows["agreement"]["note"] == "expected disagreement is 0"
     assert rows["relative"]["note"] == "no item has two ratings, or ratings do not vary"
     assert (rows["bias"]["value"], rows["bias"]["ci_low"]) == (0.0, None)
-    assert rows["worth"]["note"].startswith("if it also answered") or rows["worth"]["note"] == "ratings do not vary"
+    assert rows["worth"]["note"] == "the model gives all items the same"
+    varying = card({item: {0: item % 4} for item in range(12)}, {item: [item % 3] for item in range(12)})
+    assert varying.cell("m", "worth")["note"] == "one rater tells nothing of others"
     assert found.verdict(found.voices[0]).kind == "undecided"
 
 
@@ -403,10 +405,27 @@ def test_worth_is_that_of_prediction_powered_inference() -> None:
     human = [float(np.mean(list(rated[item].values()))) for item in both]
     model = [float(np.mean(given[item])) for item in both]
     further = [float(np.mean(own)) for item, own in given.items() if item not in rated]
-    rows = [(item, rater, score) for item in both for rater, score in rated[item].items()]
+    (weight,) = prediction_powered(human, model, further).weights
+    rows = [
+        (item, rater, score - weight * answer)
+        for item, answer in zip(both, model, strict=True)
+        for rater, score in rated[item].items()
+    ]
     found = worth(human, model, further, rater_variance(*zip(*rows, strict=True)).variance)
     per_item = len(rows) / len(both)
     assert (one["value"], one["ci_low"], one["ci_high"]) == pytest.approx([per_item * part for part in found])
+
+
+@pytest.mark.parametrize("resample", ["items", "both"])
+def test_worth_is_that_of_an_estimate_also_where_a_model_refuses(resample: str) -> None:
+    study = pv.simulate(n_items=200, n_raters=40, n_rated=60, ratings_per_item=4, seed=8)
+    assert study.answers is not None
+    assert study.answers.filter(pl.col("state") == "refused").height
+    judged, estimated = (lens(study.ratings, study.answers, resample=resample) for lens in (pv.judge, pv.estimate))
+    for model in ("model-a", "model-b", "model-c"):
+        one, row = judged.cell(model, "worth"), estimated.row(model, "ppi_worth")
+        assert (one["value"], one["ci_low"], one["ci_high"]) == (row.value, row.ci_low, row.ci_high)
+        assert one["scored"] == 60
 
 
 def test_worth_without_unrated_items_says_what_it_supposes() -> None:

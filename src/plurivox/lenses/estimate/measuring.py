@@ -100,10 +100,25 @@ class Measured:
         """How many ratings the items of both have on average."""
         return self.n_ratings / len(self.human) if len(self.human) else math.nan
 
-    def worth(self) -> Worth:
-        """Return what the judges are worth in further human ratings."""
+    def worth(self) -> tuple[Worth, str]:
+        """Return what the judges are worth in further human ratings, and why that cannot be told, empty if it can."""
+        if self.useless:
+            return Worth(math.nan, math.nan, math.nan), self.useless
         found = worth(self.human, self.model, self.further, self.together.variance)
-        return Worth(*(one * self.ratings_per_item for one in found))
+        why = ONE_RATER if math.isnan(self.together.variance) else NO_SPREAD
+        return Worth(*(one * self.ratings_per_item for one in found)), why if math.isnan(found.items) else ""
+
+    @property
+    def useless(self) -> str:
+        """Why the judges cannot add anything, empty if they can."""
+        if not len(self.human):
+            return NO_ITEM
+        if not len(self.further):
+            return NO_FURTHER
+        if len(self.human) < 2:
+            return ONE_ITEM
+        every = np.concatenate([self.model, self.further])
+        return ALIKE if (every == every[:1]).all() else ""
 
     def needed(self, width: float) -> Needed:
         """Return how many human ratings an interval of a width needs, without and with the judges."""
@@ -155,11 +170,10 @@ def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None,
             float(spoken.mean()) if len(spoken) else math.nan, (float(spread), len(spoken) - 1.0), estimand, None,
         ),
     ]  # fmt: skip
-    reason = _useless(found)
     if len(powered.weights) == 1:
-        value = math.nan if reason else float(powered.weights[0])
-        rows.append(replace(whole, statistic="ppi_lambda", value=value).with_note(reason))
-    rows.append(_worth(found, whole, reason))
+        value = math.nan if found.useless else float(powered.weights[0])
+        rows.append(replace(whole, statistic="ppi_lambda", value=value).with_note(found.useless))
+    rows.append(_worth(found, whole))
     if width is not None:
         without, beside = found.needed(width)
         rows.append(_needed(whole, "ratings_needed", beside))
@@ -187,26 +201,9 @@ def _with(
     return row.with_interval(max(value - half, lowest), min(value + half, highest))
 
 
-def _useless(found: Measured) -> str:
-    """Tell why a judge cannot add anything, empty if it can."""
-    if not len(found.human):
-        return NO_ITEM
-    if not len(found.further):
-        return NO_FURTHER
-    if len(found.human) < 2:
-        return ONE_ITEM
-    every = np.concatenate([found.model, found.further])
-    return ALIKE if (every == every[:1]).all() else ""
-
-
-def _worth(found: Measured, base: Row, reason: str) -> Row:
-    row = replace(base, statistic="ppi_worth", value=math.nan)
-    if reason:
-        return row.with_note(reason)
-    value, low, high = found.worth()
-    if math.isnan(value):
-        return row.with_note(ONE_RATER if math.isnan(found.together.variance) else NO_SPREAD)
-    row = replace(row, value=value)
+def _worth(found: Measured, base: Row) -> Row:
+    (value, low, high), why = found.worth()
+    row = replace(base, statistic="ppi_worth", value=value).with_note(why)
     return row if math.isnan(low) else row.with_interval(low, high)
 
 

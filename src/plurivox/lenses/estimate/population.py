@@ -68,7 +68,9 @@ class Rated(NamedTuple):
 
     def some(self, chosen: Mask) -> Rated:
         """Return some of the ratings."""
-        return Rated(*(own[chosen] for own in self))
+        return Rated(
+            self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen]
+        )
 
     def alike(self) -> Rated:
         """Return the same ratings where all raters count alike."""
@@ -80,7 +82,8 @@ class Rated(NamedTuple):
             np.bincount(self.item, weights=one, minlength=n_items)
             for one in (self.weight, self.weight * numbers[self.score])
         )
-        return np.divide(total, whole, out=np.full(n_items, np.nan), where=whole > 0)
+        found: Floats = np.divide(total, whole, out=np.full(n_items, np.nan), where=whole > 0)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,11 +69,11 @@ class OwnLevels:
         kept = (group >= 0) & self.asked[part.items][item]
         cell, score = (item * self.n_groups + group)[kept], self.values[part.scores][kept]
         weight = self.weights[part.raters[kept]] if len(self.weights) else np.ones(len(cell))
-        n, own, whole = (
+        n, weighed, whole = (
             np.bincount(cell, one, minlength=part.n_items * self.n_groups) for one in (None, weight, weight * score)
         )
         met = n[cell] > 1
-        above = score[met] - (whole[cell] - weight * score)[met] / (own[cell] - weight)[met]
+        above = score[met] - (whole[cell] - weight * score)[met] / (weighed[cell] - weight)[met]
         rater, subset = part.raters[kept][met].astype(np.int64), self.subset[part.items][item[kept][met]]
         size = len(self.codes)
         sums = np.zeros((1 + self.n_subsets, size, 2))
