@@ -47,7 +47,7 @@ def tells_unweighted(ratings: Ratings, min_group_size: int) -> bool:
     return ratings.weights is not None and (panel is None or not panel.summary(min_group_size).withholds)
 
 
-def withheld_note(settings: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+def not_both(settings: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
     """Return why no unweighted value stands beside, if that is so."""
     both = "weights" not in settings or any(row.unweighted is not None for row in rows)
     return [] if both else [NOT_BOTH]

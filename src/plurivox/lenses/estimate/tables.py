@@ -13,7 +13,7 @@ from plurivox.lenses.estimate.words import EstimateFindings, voices_shown
 from plurivox.results.compact import Compact, Line
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, interval_text, number_cell, p_cell, score_cell
-from plurivox.results.weighting import beside_unweighted, judge_and_raters_of, withheld_note
+from plurivox.results.weighting import beside_unweighted, judge_and_raters_of, not_both
 from plurivox.results.wording import resampled
 
 MOST_LINES = 14
@@ -56,7 +56,7 @@ def notes(found: Estimate) -> list[str]:
     told = [
         f"{'; '.join(list(who)[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()
     ]
-    return [*told, *withheld_note(found.settings, found.rows)]
+    return [*told, *not_both(found.settings, found.rows)]
 
 
 def _accounts(found: Estimate) -> Shown:

@@ -89,23 +89,13 @@ class EstimateFindings:
         return shown
 
     def _worth_of(self, voice: Voice, row: Row, of: str) -> Statement:
-        about = f"for the {_what(of)}"
         name = self._voice(voice)
         name = f"{name[:1].upper()}{name[1:]}" if voice.model == TOGETHER else name
-        verb = "are" if voice.model == TOGETHER else "is"
-        if row.ci_low is None or row.ci_high is None:
-            text = (
-                f"{name} {verb} worth about {_round(row.value)} further human ratings {about}; there are too few items "
-                "for an interval."
-            )
+        text = worth_sentence(name, row, f"for the {_what(of)}", several=voice.model == TOGETHER)
+        if row.ci_low is None:
             return Statement(text, 1.0, statistic="ppi_worth", standing="open")
-        ends = f"95 % interval {_round(max(row.ci_low, 0.0))} to {_round(row.ci_high)} over items"
         if row.ci_low > 0:
-            text = f"{name} {verb} worth about {_round(row.value)} further human ratings {about} ({ends})."
             return Statement(text, 2.1, statistic="ppi_worth", group=ALL if voice == self.main else "")
-        text = (
-            f"{name} {verb} not certain to be worth any human rating {about}: {_round(max(row.value, 0.0))} ({ends})."
-        )
         return Statement(text, 1.6, statistic="ppi_worth", standing="open")
 
     def _needed(self) -> list[Statement]:
@@ -232,6 +222,19 @@ class EstimateFindings:
 
     def _voice(self, voice: Voice) -> str:
         return f"all {len(self.found.voices)} judges" if voice.model == TOGETHER else str(voice)
+
+
+def worth_sentence(name: str, row: Row, about: str, *, several: bool = False) -> str:
+    """Say what judges are worth in human ratings, and where the interval does not carry it, that they may be not."""
+    value = _round(max(row.value, 0.0))
+    ratings = f"{value} further human rating{'' if value == '1' else 's'}"
+    if row.ci_low is None or row.ci_high is None:
+        verb = "are" if several else "is"
+        return f"{name} {verb} worth about {ratings} {about}; there are too few items for an interval."
+    ends = f"95 % interval {_round(max(row.ci_low, 0.0))} to {_round(max(row.ci_high, 0.0))} over items"
+    if row.ci_low > 0:
+        return f"{name} {'are' if several else 'is'} worth about {ratings} {about} ({ends})."
+    return f"{name} may not be worth any human ratings {about}: about {value} ({ends})."
 
 
 def voices_shown(found: Estimate) -> list[Voice]:

@@ -20,7 +20,7 @@ from plurivox.results.text import (
     spread_header,
     value_cell,
 )
-from plurivox.results.weighting import beside_unweighted, withheld_note
+from plurivox.results.weighting import beside_unweighted, not_both
 from plurivox.results.wording import interval_method, intervals_over, named
 from plurivox.statistics.registry import LABELS, of_role
 
@@ -220,7 +220,7 @@ def notes(found: Variation) -> list[str]:
     main = [row for row in found.rows if row.kind in ("group", "contrast")]
     said = notes_of(main, LABELS)
     if "weights" in found.settings:
-        said += [NOT_WEIGHTED, *withheld_note(found.settings, found.rows)]
+        said += [NOT_WEIGHTED, *not_both(found.settings, found.rows)]
     said += [
         f"{row['attribute']} {row['group']}, all attributes at once: {row['note']}"
         for row in found.adjusted().filter(pl.col("note") != "").iter_rows(named=True)
