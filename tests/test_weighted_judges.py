@@ -220,12 +220,12 @@ def test_raters_beside_each_other_against_pairs_of_distinct_raters(level: str) -
 
 @pytest.mark.parametrize("quantity", ["agreement", "distance", "bias"])
 def test_intervals_over_raters_against_leaving_each_out_by_hand(quantity: str) -> None:
-    def card(given: Votes, weights: Sequence[float]) -> dict[str, Any]:
-        asked: dict[str, Any] = {"resample": "raters", "level": "interval"}
-        return pv.judge(study(given, weights=weights), answers(), **asked).cell("m", quantity)
+    def card(out: int) -> dict[str, Any]:
+        left = study([vote for vote in votes() if vote[1] != out], weights=[w for r, w in enumerate(REAL) if r != out])
+        return pv.judge(left, answers(), resample="raters", level="interval").cell("m", quantity)
 
-    one = card(votes(), REAL)
-    left = [card([vote for vote in votes() if vote[1] != r], REAL)["value"] for r in range(N_RATERS)]
+    one = card(-1)
+    left = [card(r)["value"] for r in range(N_RATERS)]
     scale = "fisher" if quantity == "agreement" else "plain"
     ends = LeftOut(np.array([[one["value"]]]), (np.array(left).reshape(-1, 1, 1),))
     low, high, _ = ends.interval([scale], [(-math.inf, math.inf)])
@@ -301,15 +301,15 @@ def test_means_are_not_told_both_ways_where_a_raked_value_is_withheld(
     assert all(row.unweighted is None for row in found.rows)
 
 
-def test_commands_weight_raters_and_show_both(simulated: pv.Simulation, tmp_path: Path) -> None:
-    simulated.write(tmp_path / "study")
-    people = simulated.ratings.raters["gender"].unique().drop_nulls().to_list()
-    lines = [f"gender,{name},{1 / len(people)}" for name in people]
-    population = tmp_path / "population.csv"
-    population.write_text("\n".join(["attribute,value,share", *lines]))
-    folder = tmp_path / "study"
+def test_commands_weight_raters_and_show_both(tmp_path: Path) -> None:
+    folder, population = tmp_path / "study", tmp_path / "population.csv"
+    made = run_cli("simulate", folder, "--items", 90, "--rated", 40, "--raters", 50, "--ratings-per-item", 5)
+    assert made.code == 0, made.err
+    ages = pl.read_csv(folder / "raters.csv")["age"].unique().drop_nulls().to_list()
+    population.write_text("\n".join(["attribute,value,share", *(f"age,{age},{1 / len(ages)}" for age in ages)]))
     for command in ("estimate", "judge"):
-        out = run_cli(command, folder / "ratings.csv", folder / "answers.csv", "--raters", folder / "raters.csv",
-                      "--weights", population, "--min-group-size", "1", "--full")  # fmt: skip
-        assert "Weighted values, unweighted ones in brackets" in out.output
-        assert "does not use the weights" not in out.output
+        given = (folder / "ratings.csv", folder / "answers.csv", "--raters", folder / "raters.csv")
+        done = run_cli(command, *given, "--weights", population, "--min-group-size", 1, "--all")
+        assert done.code == 0, done.err
+        assert "Weighted values, unweighted ones in brackets" in done.out
+        assert "does not use the weights" not in done.err
