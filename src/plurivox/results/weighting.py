@@ -54,7 +54,10 @@ def not_both(settings: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
 
 
 def weighted_statements(
-    settings: Mapping[str, Any], rows: Sequence[Row], statistic: str, name: str = "",
+    settings: Mapping[str, Any],
+    rows: Sequence[Row],
+    statistic: str,
+    name: str = "",
     about: Callable[[Row], str] = raters_of,
 ) -> list[Statement]:
     """Return what the weights come to, and where they change a statistic most: facts, not claims."""
@@ -68,20 +71,22 @@ def weighted_statements(
     ]  # fmt: skip
     if changed:
         most = max(changed, key=lambda row: abs(row.value - (row.unweighted or 0.0)))
-        told += (
-            f" They change {name or LABELS[statistic]} most for {about(most)}: from {most.unweighted:.2f} to {most.value:.2f}."
-        )
+        told += f" They change {name or LABELS[statistic]} most for {about(most)}: from {most.unweighted:.2f} to "
+        told += f"{most.value:.2f}."
     return [Statement(told, 0.0, statistic="weights")]
 
 
 def beside_unweighted(
-    rows: Sequence[Row], headings: Mapping[str, str], about: Callable[[Row], str] = raters_of, first: str = "raters",
+    rows: Sequence[Row],
+    headings: Mapping[str, str],
+    about: Callable[[Row], str] = raters_of,
+    first: str = "raters",
     forms: Mapping[str, str] | None = None,
 ) -> list[Shown]:
     """Return a table of weighted values with the unweighted ones, if raters have weights.
 
-    Rows about the same make one line; ``first`` is the heading of what they are about, ``forms`` how some statistics are
-    written.
+    Rows about the same make one line. ``first`` is the heading of what they are about; ``forms`` is how some
+    statistics are written.
     """
     known = [row for row in rows if row.unweighted is not None and row.statistic in headings]
     cells: dict[str, dict[str, str]] = {}

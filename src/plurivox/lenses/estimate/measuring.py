@@ -25,10 +25,10 @@ from plurivox.statistics.ppi import (
 
 NO_ITEM = "no item has both human ratings and an answer"
 NO_FURTHER = "the model answered no further item"
-ALIKE = "the model gives all items the same"
-ONE_ITEM = "one item tells nothing of others"
-ONE_RATER = "one rater tells nothing of others"
-NO_SPREAD = "all items have the same value, which tells nothing of others"
+ALIKE = "the model gives every item the same answer"
+ONE_ITEM = "one item says nothing about others"
+ONE_RATER = "one rater says nothing about others"
+NO_SPREAD = "all items have the same value, which says nothing about others"
 _KNOWN = RaterVariance(0.0, math.inf)
 
 
@@ -191,7 +191,7 @@ def _with(
     if math.isnan(value):
         return row.with_note(NO_ITEM if found is not None else "the model answered no item")
     if found is not None and not len(found.further) and statistic == "estimate":
-        row = row.with_note(f"{NO_FURTHER}, so that this is the mean of humans")
+        row = row.with_note(f"{NO_FURTHER}, so this is the mean of the human ratings")
     if math.isnan(variance):
         alone = found is not None and math.isnan(found.alone.variance) and base.n_items > 1
         return row.with_note(ONE_RATER if alone else ONE_ITEM)

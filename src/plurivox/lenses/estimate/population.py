@@ -68,9 +68,7 @@ class Rated(NamedTuple):
 
     def some(self, chosen: Mask) -> Rated:
         """Return some of the ratings."""
-        return Rated(
-            self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen]
-        )
+        return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen])
 
     def alike(self) -> Rated:
         """Return the same ratings where all raters count alike."""

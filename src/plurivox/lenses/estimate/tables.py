@@ -53,9 +53,7 @@ def notes(found: Estimate) -> list[str]:
             where = "" if row.axis == ALL else f", {row.group}"
             part = "" if row.subset == ALL else f" on {row.subset}"
             said.setdefault(row.note, {})[f"{who}{where}{part}"] = None
-    told = [
-        f"{'; '.join(list(who)[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()
-    ]
+    told = [f"{'; '.join(list(who)[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()]
     return [*told, *not_both(found.settings, found.rows)]
 
 

@@ -62,7 +62,7 @@ class EstimateFindings:
                 continue
             if row.n_items == humans.n_items:
                 text = (
-                    "No model answered an item that nobody rated, so that there is nothing to add to humans: their "
+                    "No model answered an item that nobody rated, so there is nothing to add to what humans say: their "
                     f"{_what(of)} is {self._value(humans)}."
                 )
                 said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
@@ -85,7 +85,11 @@ class EstimateFindings:
         said = [self._worth_of(voice, rows[voice], of) for voice in known[-1:] + known[:-1]]
         shown, rest = said[:FEW], len(said) - FEW
         if rest > 0:
-            shown.append(Statement(f"What {rest} more models are worth is in the table.", 0.0, statistic="ppi_worth"))
+            shown.append(
+                Statement(
+                    f"What {counted(rest, 'more model')} {are(rest)} worth is in the table.", 0.0, statistic="ppi_worth"
+                )
+            )
         return shown
 
     def _worth_of(self, voice: Voice, row: Row, of: str) -> Statement:
@@ -131,7 +135,7 @@ class EstimateFindings:
         if not math.isnan(row.value):
             ends = "" if row.ci_low is None else f" ({row.ci_low:.1f} to {row.ci_high:.1f} over items)"
             text = (
-                f"By their errors in the {_what(of)}, the {n} judges are like {row.value:.1f} independent ones{ends}."
+                f"By their errors in the {_what(of)}, the {n} judges count as {row.value:.1f} independent ones{ends}."
             )
             said.append(Statement(text, 2.0, statistic="effective_judges"))
         best = self.rows(Voice(BEST, ""), of)["estimate"]
@@ -202,13 +206,15 @@ class EstimateFindings:
                 name = self._voice(Voice(one["model"], one["prompt"]))
                 rest = "the others are left out"
                 if settings["unanswered"] == KEPT:
-                    rest = "what it refused or answered unreadably counts with its mean answer"
+                    rest = "items that it refused or answered unreadably count with its mean answer"
                 texts.append(f"{name} scored {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
         if settings["n_unsorted"]:
             n = settings["n_unsorted"]
-            texts.append(f"{counted(n, 'item')} {are(n)} in no part of the items: no {settings['subset']} is known.")
+            texts.append(
+                f"{counted(n, 'item')} {are(n)} in no part of the items, having no known {settings['subset']}."
+            )
         if not settings["has_raters"]:
-            texts.append("Nobody knows who rated, so that intervals are over items alone.")
+            texts.append("It is not known who rated what, so intervals are over items alone.")
         return told(texts, 0.0)
 
     def _value(self, row: Row) -> str:

@@ -192,7 +192,12 @@ class Carding:
     def _row(self, v: int, name: str, cells: dict[str, Any]) -> dict[str, Any]:
         """Return a row of the card; what is not given is not known."""
         account = self._account(v)
-        usual: dict[str, Any] = {**dict.fromkeys(CARD), "scored": account["answered"], "of": account["n_items"], "note": ""}
+        usual: dict[str, Any] = {
+            **dict.fromkeys(CARD),
+            "scored": account["answered"],
+            "of": account["n_items"],
+            "note": "",
+        }
         voice = self.matched.voices[v]
         return {**usual, "model": voice.model, "prompt": voice.prompt, "quantity": name, **cells}
 

@@ -9,7 +9,7 @@ from plurivox.answers import Voice
 from plurivox.lenses.estimate.words import worth_sentence
 from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, Reason, Verdict
 from plurivox.results.result import Statement, told
-from plurivox.results.weighting import judge_and_raters_of, weighted_statements, not_both
+from plurivox.results.weighting import judge_and_raters_of, not_both, weighted_statements
 from plurivox.results.wording import counted, resampled
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _claim(found: JudgeCard, voice: Voice, one: Reason) -> Statement:
     if one.quantity == "position_bias":
         how = "orders of options shuffled between items"
     return Statement(
-        f"{voice}: {one.text[0].lower()}{one.text[1:]}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
+        f"{voice}{one.text.removeprefix('It')}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
         True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=f"the answers of {voice}",
         short=one.short, amount=one.amount, subset=one.subset,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from plurivox.answers import Answers
 from plurivox.lenses.estimate.measuring import Measured
 from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
 from plurivox.ratings import Ratings
-from plurivox.results.wording import counted
+from plurivox.results.wording import are
 
 TIMES, MOST_ITEMS = 10, 20_000
 """Without unrated items: how many times as many further ones are supposed, with up to how many rated ones."""
@@ -51,7 +51,7 @@ class Saving:
         measured = self._measured(v, self.found.rated)
         n, n_further = len(measured.human), len(measured.further)
         if n < LEAST_ITEMS:
-            return _nothing(n, f"{counted(n, 'item')} with a rating and an answer, and {LEAST_ITEMS} are needed")
+            return _nothing(n, f"{LEAST_ITEMS} items with a rating and an answer are needed; there {are(n)} {n}")
         if not n_further and n > MOST_ITEMS:
             return _nothing(n, "it answered no items that nobody rated")
         (value, low, high), why = _supposed(measured).worth()
