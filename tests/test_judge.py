@@ -421,7 +421,8 @@ def test_worth_is_that_of_an_estimate_also_where_a_model_refuses(resample: str) 
     study = pv.simulate(n_items=200, n_raters=40, n_rated=60, ratings_per_item=4, seed=8)
     assert study.answers is not None
     assert study.answers.filter(pl.col("state") == "refused").height
-    judged, estimated = (lens(study.ratings, study.answers, resample=resample) for lens in (pv.judge, pv.estimate))
+    judged = pv.judge(study.ratings, study.answers, resample=resample)
+    estimated = pv.estimate(study.ratings, study.answers, resample=resample)
     for model in ("model-a", "model-b", "model-c"):
         one, row = judged.cell(model, "worth"), estimated.row(model, "ppi_worth")
         assert (one["value"], one["ci_low"], one["ci_high"]) == (row.value, row.ci_low, row.ci_high)
