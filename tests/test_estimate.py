@@ -166,7 +166,7 @@ def test_counts_per_point_have_intervals_over_items(write: Write) -> None:
     assert found.value("model", "estimate_humans") == pytest.approx(np.mean(shares))
     assert found.row("model").ci_low is not None
     assert found.row("model").n_raters == 0
-    assert "Nobody knows who rated" in " ".join(found.findings())
+    assert "It is not known who rated what" in " ".join(found.findings())
     assert " over items)" in found.findings()[0]
 
 
@@ -292,8 +292,8 @@ def asked(points: dict[str, int | None]) -> pl.DataFrame:
     ("points", "notes"),
     [
         ({"a": 0, "b": 4, "c": 2}, {"estimate": "no further item", "ppi_lambda": "no further item"}),
-        ({"a": 1, "b": 1, "c": 1, "d": 1}, {"ppi_lambda": "all items the same", "ppi_worth": "all items the same"}),
-        ({"a": 1, "d": 3}, {"estimate": "one item tells nothing", "ppi_lambda": "one item tells nothing"}),
+        ({"a": 1, "b": 1, "c": 1, "d": 1}, {"ppi_lambda": "same answer", "ppi_worth": "same answer"}),
+        ({"a": 1, "d": 3}, {"estimate": "one item says nothing", "ppi_lambda": "one item says nothing"}),
     ],
 )
 def test_what_is_undefined_says_why(points: dict[str, int], notes: dict[str, str]) -> None:
@@ -310,7 +310,7 @@ def test_one_rater_tells_nothing_of_others() -> None:
     ratings = rated(*((item, 1, item % 5) for item in range(10)))
     given = asked({str(item): item % 5 for item in range(20)})
     row = pv.estimate(ratings, given).row("m")
-    assert (row.ci_low, row.note) == (None, "one rater tells nothing of others")
+    assert (row.ci_low, row.note) == (None, "one rater says nothing about others")
     assert pv.estimate(ratings, given, resample="items").row("m").ci_low is not None
 
 

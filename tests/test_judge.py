@@ -18,7 +18,7 @@ from plurivox.engine.families import adjust
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.judge.quantities import NAMES, QUANTITIES
 from plurivox.lenses.judge.requirements import Requirement
-from plurivox.statistics.ppi import rater_variance, worth
+from plurivox.statistics.ppi import prediction_powered, rater_variance, worth
 from support import Write
 
 POINTS = 4
@@ -290,7 +290,7 @@ def test_a_model_that_likes_the_first_place_is_found_and_named() -> None:
     assert one["marginal"] < 0.06
     place = found.places().row(0, named=True)
     assert (place["place"], place["share"]) == (1, pytest.approx(0.475, abs=0.06))
-    assert "the option shown at place 1 has" in found.findings()[0]
+    assert "the one shown in place 1 gets" in found.findings()[0]
 
 
 def test_favourite_answers_and_uneven_orders_are_no_position_bias() -> None:
@@ -348,7 +348,7 @@ def test_refusals_are_counted_and_failures_are_not() -> None:
     assert rows["answered"]["value"] == pytest.approx(24 / 36)
     assert rows["answered"]["note"] == "left out: 2 failed, 2 missing"
     assert (rows["agreement"]["scored"], rows["agreement"]["of"]) == (24, 40)
-    assert "It answers 24 of 36 items only, 67% (50% to 80%): 8 refused, 4 unreadable." in found.findings()[0]
+    assert "It answers only 24 of 36 items, 67% (50% to 80%): 8 refused, 4 unreadable." in found.findings()[0]
 
 
 def test_what_cannot_be_told_has_its_reason() -> None:
@@ -374,7 +374,9 @@ def test_ratings_that_do_not_vary_and_one_rater_are_told() -> None:
     assert rows["agreement"]["note"] == "expected disagreement is 0"
     assert rows["relative"]["note"] == "no item has two ratings, or ratings do not vary"
     assert (rows["bias"]["value"], rows["bias"]["ci_low"]) == (0.0, None)
-    assert rows["worth"]["note"].startswith("if it also answered") or rows["worth"]["note"] == "ratings do not vary"
+    assert rows["worth"]["note"] == "the model gives every item the same answer"
+    varying = card({item: {0: item % 4} for item in range(12)}, {item: [item % 3] for item in range(12)})
+    assert varying.cell("m", "worth")["note"] == "one rater says nothing about others"
     assert found.verdict(found.voices[0]).kind == "undecided"
 
 
@@ -403,10 +405,28 @@ def test_worth_is_that_of_prediction_powered_inference() -> None:
     human = [float(np.mean(list(rated[item].values()))) for item in both]
     model = [float(np.mean(given[item])) for item in both]
     further = [float(np.mean(own)) for item, own in given.items() if item not in rated]
-    rows = [(item, rater, score) for item in both for rater, score in rated[item].items()]
+    (weight,) = prediction_powered(human, model, further).weights
+    rows = [
+        (item, rater, score - weight * answer)
+        for item, answer in zip(both, model, strict=True)
+        for rater, score in rated[item].items()
+    ]
     found = worth(human, model, further, rater_variance(*zip(*rows, strict=True)).variance)
     per_item = len(rows) / len(both)
     assert (one["value"], one["ci_low"], one["ci_high"]) == pytest.approx([per_item * part for part in found])
+
+
+@pytest.mark.parametrize("resample", ["items", "both"])
+def test_worth_is_that_of_an_estimate_also_where_a_model_refuses(resample: str) -> None:
+    study = pv.simulate(n_items=200, n_raters=40, n_rated=60, ratings_per_item=4, seed=8)
+    assert study.answers is not None
+    assert study.answers.filter(pl.col("state") == "refused").height
+    judged = pv.judge(study.ratings, study.answers, resample=resample)
+    estimated = pv.estimate(study.ratings, study.answers, resample=resample)
+    for model in ("model-a", "model-b", "model-c"):
+        one, row = judged.cell(model, "worth"), estimated.row(model, "ppi_worth")
+        assert (one["value"], one["ci_low"], one["ci_high"]) == (row.value, row.ci_low, row.ci_high)
+        assert one["scored"] == 60
 
 
 def test_worth_without_unrated_items_says_what_it_supposes() -> None:
@@ -425,7 +445,7 @@ def test_worth_without_unrated_items_says_what_it_supposes() -> None:
         ("higher", "not", "It is biased: it rates"),
         ("always 2", "not", "It agrees with a rater less than half as much as raters do with each other"),
         ("backwards", "not", "It is farther from a rater than always answering"),
-        ("first place", "with care", "It likes places: the option shown at place 1 has"),
+        ("first place", "with care", "It depends on the order of options: the one shown in place 1 gets"),
     ],
 )
 def test_the_verdict_on_a_known_judge(judge: str, kind: str, reason: str) -> None:

@@ -410,7 +410,8 @@ def test_the_report_begins_with_how_ratings_were_weighted() -> None:
 
 
 def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld() -> None:
-    from plurivox.lenses.variation.tables import NOT_BOTH, notes
+    from plurivox.lenses.variation.tables import notes
+    from plurivox.results.weighting import NOT_BOTH
 
     drawn = pv.simulate(n_items=20, n_raters=60, seed=2).ratings
     by_gender = drawn.weighted({"gender": {"Man": 0.4, "Woman": 0.55, "Nonbinary": 0.05}})  # of whom there are few

@@ -16,8 +16,6 @@ import polars as pl
 from plurivox.errors import ColumnError, FileError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate
 
-MEMBER = "\0file"
-"""The column with the name of the file, without its ending, in a table made of the files of a folder or an archive."""
 ROWS = 1 << 14
 """Rows of a block, where cells come one by one."""
 MAX_COLUMNS = 10_000

@@ -42,6 +42,7 @@ def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) ->
     alone = len(named) == 1
     names = [named[0][0].subject] if alone else [_subject(own, most, amounts) for own in named]
     text = f"{listed(names, most)} {short}"
+    text = f"T{text[1:]}" if text.startswith("the ") else text  # names of models and groups stay as they are
     if alone:
         text += f", {named[0][0].amount}" if amounts and named[0][0].amount else ""
         text += _parts(named[0], most)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from plurivox.answers import Voice
 from plurivox.panel import PanelSummary
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row, Statement
@@ -19,6 +20,21 @@ COUNTED_ALIKE = (
     "All raters count alike on single items: weights beside counts would tell what a group that is withheld said."
 )
 """Said where weighted values of single items would reveal a group."""
+NOT_BOTH = (
+    "Unweighted values are not shown beside weighted ones: with both, the mean of a group that is withheld could be "
+    "worked out."
+)
+
+
+def raters_of(row: Row) -> str:
+    """Return what the unweighted values of a row are about: its raters, on its items."""
+    return named(row.axis, row.group) + ("" if row.subset == "all" else f", {row.subset}")
+
+
+def judge_and_raters_of(row: Row) -> str:
+    """Return the same with the judge whose answers it is about."""
+    judge = str(Voice(row.model, row.prompt))
+    return judge if (row.axis, row.subset) == ("all", "all") else f"{judge}, {raters_of(row)}"
 
 
 def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
@@ -29,44 +45,63 @@ def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
     return {"weights": {name: value for name, value in found.items() if name != "cells"}}
 
 
-def beside_may_be_told(ratings: Ratings, least: int) -> bool:
+def tells_unweighted(ratings: Ratings, min_group_size: int) -> bool:
     """Tell whether unweighted values may stand beside weighted ones.
 
     Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without would
     be two equations for the mean of that group.
     """
-    return ratings.weights is not None and (ratings.panel is None or not ratings.panel.summary(least).withholds)
+    panel = ratings.panel
+    return ratings.weights is not None and (panel is None or not panel.summary(min_group_size).withholds)
 
 
-def weighted_statements(settings: Mapping[str, Any], rows: Sequence[Row], statistic: str) -> list[Statement]:
+def not_both(settings: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+    """Return why no unweighted value stands beside, if that is so."""
+    both = "weights" not in settings or any(row.unweighted is not None for row in rows)
+    return [] if both else [NOT_BOTH]
+
+
+def weighted_statements(
+    settings: Mapping[str, Any],
+    rows: Sequence[Row],
+    statistic: str,
+    name: str = "",
+    about: Callable[[Row], str] = raters_of,
+) -> list[Statement]:
     """Return what the weights come to, and where they change a statistic most: facts, not claims."""
     if "weights" not in settings:
         return []
     told = PanelSummary(**{**settings["weights"], "cells": ()}).sentence
     changed = [
         row for row in rows
-        if row.statistic == statistic and row.unweighted is not None and row.kind in ("overall", "group")
+        if row.statistic == statistic and row.unweighted is not None and row.kind in ("overall", "group", "voice")
         and math.isfinite(row.value - row.unweighted)
     ]  # fmt: skip
     if changed:
         most = max(changed, key=lambda row: abs(row.value - (row.unweighted or 0.0)))
-        told += (
-            f" They change {LABELS[statistic]} most for {named(most.axis, most.group)}: from {most.unweighted:.2f} to "
-            f"{most.value:.2f}."
-        )
+        told += f" They change {name or LABELS[statistic]} most for {about(most)}: from {most.unweighted:.2f} to "
+        told += f"{most.value:.2f}."
     return [Statement(told, 0.0, statistic="weights")]
 
 
-def beside_unweighted(rows: Sequence[Row], headings: Mapping[str, str]) -> list[Shown]:
-    """Return a table of weighted values with the unweighted ones, if raters have weights."""
+def beside_unweighted(
+    rows: Sequence[Row],
+    headings: Mapping[str, str],
+    about: Callable[[Row], str] = raters_of,
+    first: str = "raters",
+    forms: Mapping[str, str] | None = None,
+) -> list[Shown]:
+    """Return a table of weighted values with the unweighted ones, if raters have weights.
+
+    Rows about the same make one line. ``first`` is the heading of what they are about; ``forms`` is how some
+    statistics are written.
+    """
     known = [row for row in rows if row.unweighted is not None and row.statistic in headings]
-    cells: dict[tuple[str, str, str], dict[str, str]] = {}
+    cells: dict[str, dict[str, str]] = {}
     for row in known:
-        text = f"{number_cell(row.value, '.3f')} ({number_cell(row.unweighted, '.3f')})"
-        cells.setdefault((row.axis, row.group, row.subset), {})[row.statistic] = text
+        form = (forms or {}).get(row.statistic, ".3f")
+        text = f"{number_cell(row.value, form)} ({number_cell(row.unweighted, form)})"
+        cells.setdefault(about(row), {})[row.statistic] = text
     used = [name for name in headings if any(name in own for own in cells.values())]
-    lines = [
-        [named(axis, group) + ("" if subset == "all" else f", {subset}"), *(own.get(name, "") for name in used)]
-        for (axis, group, subset), own in cells.items()
-    ]
-    return [Shown(TITLE, ["raters", *(headings[name] for name in used)], lines)] if lines else []
+    lines = [[name, *(own.get(statistic, "") for statistic in used)] for name, own in cells.items()]
+    return [Shown(TITLE, [first, *(headings[name] for name in used)], lines)] if lines else []

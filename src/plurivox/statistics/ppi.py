@@ -117,7 +117,9 @@ class RaterVariance(NamedTuple):
     freedom: float
 
 
-def rater_variance(items: ArrayLike, raters: ArrayLike, numbers: ArrayLike) -> RaterVariance:
+def rater_variance(
+    items: ArrayLike, raters: ArrayLike, numbers: ArrayLike, weights: ArrayLike | None = None
+) -> RaterVariance:
     """Return the jackknife variance over raters of the mean over items of their mean rating.
 
     Each rater is left out once; an item that nobody else rated is left out with them. The chance in single ratings is
@@ -133,6 +135,8 @@ def rater_variance(items: ArrayLike, raters: ArrayLike, numbers: ArrayLike) -> R
         Of each rating the item and the rater, numbered from 0; no rater rates an item twice.
     numbers
         Each rating, or what is left of it without λf.
+    weights
+        How much each rating counts in the mean of its item, above 0; by default all count alike.
 
     Examples
     --------
@@ -142,22 +146,23 @@ def rater_variance(items: ArrayLike, raters: ArrayLike, numbers: ArrayLike) -> R
     0.75
     """
     item, rater, x = np.asarray(items), np.asarray(raters), np.asarray(numbers, dtype=float)
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=float)
     item, rater = np.unique(item, return_inverse=True)[1], np.unique(rater, return_inverse=True)[1]
     n, n_raters = int(item.max(initial=-1)) + 1, int(rater.max(initial=-1)) + 1
     if n_raters < 2:
         return RaterVariance(np.nan, np.nan)
-    size = np.bincount(item)
-    mean = np.bincount(item, weights=x) / size
-    several = size[item] > 1
-    off = mean[item] - x
-    moved = np.bincount(rater, weights=np.where(several, off / np.maximum(size[item] - 1, 1), -x), minlength=n_raters)
+    whole_weight = np.bincount(item, weights=w)
+    mean = np.bincount(item, weights=w * x) / whole_weight
+    several = np.bincount(item)[item] > 1
+    off, others = w * (mean[item] - x), np.where(several, whole_weight[item] - w, 1.0)
+    moved = np.bincount(rater, weights=np.where(several, off / others, -x), minlength=n_raters)
     left = n - np.bincount(rater[~several], minlength=n_raters)
     whole = (mean.sum() + moved)[left > 0] / left[left > 0]
     if len(whole) < 2:
         return RaterVariance(np.nan, np.nan)
     squares = (whole - whole.mean()) ** 2
     of_raters = float((len(whole) - 1) / len(whole) * squares.sum())
-    alone = np.where(several, off / (n * np.maximum(size[item] - 1, 1)), (mean.mean() - x) / max(n - 1, 1))
+    alone = np.where(several, off / (n * others), (mean.mean() - x) / max(n - 1, 1))
     of_ratings = float((alone**2).sum())
     uneven = float((squares**2).sum() - squares.sum() ** 2 / len(whole))
     freedom = 2 * float(squares.sum()) ** 2 / uneven if uneven > 0 else np.inf

@@ -20,7 +20,7 @@ from plurivox.lenses.inference import Inference, Shuffled, Sizes
 from plurivox.lenses.spread import Spread
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
-from plurivox.results.weighting import beside_may_be_told
+from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.registry import of_role
 
 ONE_EACH = "no item has two ratings of this group"
@@ -106,7 +106,7 @@ class Analysis:
 
     def _unweighted(self, own: OfMethod, places: list[int]) -> Values | None:
         """Return the values where all raters count alike, None if they do, or if that would tell too much."""
-        if self.alike is None or not beside_may_be_told(self.ratings, self.settings.min_group_size):
+        if self.alike is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
             return None
         measured = self.alike._measured(replace(own.measured.grouping, weights=np.zeros(0)))
         return np.asarray(measured.values[places][:, own.columns])

@@ -25,7 +25,7 @@ from plurivox.lenses.inference import Inference
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
 from plurivox.ratings import Ratings, label_column
 from plurivox.results.result import Row, Table
-from plurivox.results.weighting import beside_may_be_told, weights_in
+from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
@@ -122,7 +122,7 @@ def _alike(
 def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Analysis | None) -> pl.DataFrame:
     """Return a row for each item: labels, confidence and probabilities of each method, unweighted labels beside."""
     beside = {}
-    if alike is not None and beside_may_be_told(ratings, alike.settings.min_group_size):
+    if alike is not None and tells_unweighted(ratings, alike.settings.min_group_size):
         beside = {one.method: one for one in alike.labels if one.method in OF_COUNTS}
     points = [str(label) for label in ratings.scale.labels]
     names = label_column(ratings.scale)

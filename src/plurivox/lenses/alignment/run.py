@@ -37,7 +37,7 @@ from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row, Table
-from plurivox.results.weighting import beside_may_be_told, weights_in
+from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.scale_files import GivenScale
 from plurivox.settings import Axes, Frozen, keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
@@ -101,7 +101,7 @@ def alignment(
     rows = work.overall() + beside.overall()
     for one in axes:
         rows += work.groups(one) + beside.groups(one)
-    if beside_may_be_told(ratings, settings.min_group_size):
+    if tells_unweighted(ratings, settings.min_group_size):
         rows = _with_unweighted(rows, [work, beside], axes)
     inference = Inference(settings, how, Exchange.of(ratings, settings.within))
     closest, corrected = _closest(work, [one for one in axes if _comparable(one)], inference, settings)

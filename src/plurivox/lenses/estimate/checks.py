@@ -83,12 +83,10 @@ def _rows(
 
 def _silent(found: Population, estimand: Estimand, spoken: dict[str, Floats]) -> Iterator[tuple[Any, ...]]:
     """Compare what people say of rated items that a model answered, and of those that it did not."""
-    own = found.rated
-    size = np.bincount(own.item, weights=own.times, minlength=found.n_items)
-    total = np.bincount(own.item, weights=own.times * estimand.numbers[own.score], minlength=found.n_items)
-    human = np.divide(total, size, out=np.full(found.n_items, np.nan), where=size > 0)
+    human = found.rated.means(estimand.numbers, found.n_items)
+    rated = ~np.isnan(human)
     for name, numbers in spoken.items():
-        known, silent = (size > 0) & ~np.isnan(numbers), (size > 0) & np.isnan(numbers)
+        known, silent = rated & ~np.isnan(numbers), rated & np.isnan(numbers)
         yield from _rows("all", "all", SILENT, name, known, silent, _by_mean(human, known, silent))
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from plurivox.answers import Voice
 from plurivox.lenses.estimate.estimands import Estimand
-from plurivox.lenses.estimate.measuring import Measured, rows_of
+from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
 from plurivox.lenses.estimate.population import Floats, Mask, Rated
 from plurivox.results.result import Row
 from plurivox.statistics.ppi import effective_interval, error_correlation
@@ -41,36 +41,63 @@ class Together(NamedTuple):
 
 def together(
     rated: Rated, answers: Floats, answered: Mask, voices: Sequence[Voice], estimand: Estimand, base: Row,
-    width: float | None, *, over_raters: bool,
+    width: float | None, *, over_raters: bool, both_ways: bool,
 ) -> Together:  # fmt: skip
-    """Estimate with all judges, on the items of all; items × judges, NaN where there is none."""
-    every: Mask = np.asarray(~np.isnan(answers).any(axis=1), dtype=bool)
+    """Estimate with all judges, on the items of all; items × judges, NaN where there is none.
 
-    def measured(own: Floats, spoken: Mask) -> Measured:
-        return Measured.of(rated, own, spoken, estimand.numbers, every, over_raters=over_raters)
-
-    whole: Mask = np.asarray(answered.all(axis=1), dtype=bool)
-    joint = measured(answers, whole)
-    spoken = Measured.of(rated, answers, whole, estimand.numbers, every & whole, over_raters=False)
-    single = [measured(answers[:, [k]], answered[:, k]) for k in range(len(voices))]
-    best = int(np.argmin([_or_last(one.powered.variance) for one in single]))
-    note = f"on the items of all {len(voices)} judges"
-    level = 1 - 0.05 / len(voices)
-    base = base.with_note(note)
-    rows = rows_of(joint, replace(base, model=TOGETHER), estimand, width)
-    rows += rows_of(measured(answers.mean(axis=1, keepdims=True), whole), replace(base, model=MEAN), estimand, width)
-    chosen = replace(base, model=BEST).with_note(
-        f"{voices[best]}, selected for its variance; the interval holds for all {len(voices)} at once (Bonferroni)"
-    )
-    # what was selected for its size has no interval of its own
-    rows += [_unclaimed(row) for row in rows_of(single[best], chosen, estimand, width, level)]
-    rows.append(_effective(spoken, replace(base, model=TOGETHER, other=estimand.name)))
+    With ``both_ways`` values of raters who count alike stand beside; the best judge stays who it is.
+    """
+    found = _All.of(rated, answers, answered, estimand, over_raters=over_raters)
+    best = int(np.argmin([_or_last(one.powered.variance) for one in found.single]))
+    base = base.with_note(f"on the items of all {len(voices)} judges")
+    rows = found.rows(voices, best, estimand, base, width)
+    if both_ways:
+        alike = _All.of(rated.alike(), answers, answered, estimand, over_raters=over_raters)
+        rows = beside(rows, alike.rows(voices, best, estimand, base, width))
+    joint, spoken = found.joint, found.spoken
     weights = [
-        (estimand.name, *voice, float(joint.powered.weights[k]), float(single[k].powered.weights[0]),
+        (estimand.name, *voice, float(joint.powered.weights[k]), float(found.single[k].powered.weights[0]),
          *_beside(spoken.human, spoken.model[:, k]), k == best, len(joint.human), len(joint.further))
         for k, voice in enumerate(voices)
     ]  # fmt: skip
     return Together(rows, weights, _errors(spoken, voices, estimand))
+
+
+class _All(NamedTuple):
+    """All judges on the items of all: with a weight each, their mean, each alone; and on items that all answered."""
+
+    joint: Measured
+    mean: Measured
+    single: list[Measured]
+    spoken: Measured
+
+    @classmethod
+    def of(cls, rated: Rated, answers: Floats, answered: Mask, estimand: Estimand, *, over_raters: bool) -> _All:
+        """Measure them beside some raters."""
+        every: Mask = np.asarray(~np.isnan(answers).any(axis=1), dtype=bool)
+        whole: Mask = np.asarray(answered.all(axis=1), dtype=bool)
+
+        def measured(own: Floats, spoken: Mask) -> Measured:
+            return Measured.of(rated, own, spoken, estimand.numbers, every, over_raters=over_raters)
+
+        return cls(
+            measured(answers, whole),
+            measured(answers.mean(axis=1, keepdims=True), whole),
+            [measured(answers[:, [k]], answered[:, k]) for k in range(answers.shape[1])],
+            Measured.of(rated, answers, whole, estimand.numbers, every & whole, over_raters=False),
+        )
+
+    def rows(self, voices: Sequence[Voice], best: int, estimand: Estimand, base: Row, width: float | None) -> list[Row]:
+        """Return the rows of all together, of their mean and of the best one."""
+        rows = rows_of(self.joint, replace(base, model=TOGETHER), estimand, width)
+        rows += rows_of(self.mean, replace(base, model=MEAN), estimand, width)
+        chosen = replace(base, model=BEST).with_note(
+            f"{voices[best]}, selected for its variance; the interval holds for all {len(voices)} at once (Bonferroni)"
+        )
+        level = 1 - 0.05 / len(voices)
+        # what was selected for its size has no interval of its own
+        rows += [_unclaimed(row) for row in rows_of(self.single[best], chosen, estimand, width, level)]
+        return [*rows, _effective(self.spoken, replace(base, model=TOGETHER, other=estimand.name))]
 
 
 def _or_last(variance: float) -> float:

@@ -25,10 +25,10 @@ from plurivox.statistics.ppi import (
 
 NO_ITEM = "no item has both human ratings and an answer"
 NO_FURTHER = "the model answered no further item"
-ALIKE = "the model gives all items the same"
-ONE_ITEM = "one item tells nothing of others"
-ONE_RATER = "one rater tells nothing of others"
-NO_SPREAD = "all items have the same value, which tells nothing of others"
+ALIKE = "the model gives every item the same answer"
+ONE_ITEM = "one item says nothing about others"
+ONE_RATER = "one rater says nothing about others"
+NO_SPREAD = "all items have the same value, which says nothing about others"
 _KNOWN = RaterVariance(0.0, math.inf)
 
 
@@ -42,8 +42,8 @@ class Measured:
         Numbers of items: of humans and judges for the items of both, and of judges for further ones.
     spoken
         The mean number of the judges for each item that they answered.
-    size, error
-        How many ratings each item of both has, and the variance of its mean, NaN of a single rating.
+    error
+        The variance of each item's mean over its raters, NaN of a single rating.
     powered
         The estimate.
     alone, together
@@ -56,7 +56,6 @@ class Measured:
     model: Floats
     further: Floats
     spoken: Floats
-    size: Floats
     error: Floats
     powered: Powered
     alone: RaterVariance
@@ -75,22 +74,19 @@ class Measured:
         known = ~np.isnan(answers).any(axis=1) & part
         own = rated.some(known[rated.item])
         x = numbers[own.score]
-        size: Floats = np.bincount(own.item, weights=own.times, minlength=len(known)).astype(float)
-        both = size > 0
-        human = np.bincount(own.item, weights=own.times * x, minlength=len(known))[both] / size[both]
+        every = own.means(numbers, len(known))
+        both = ~np.isnan(every)
+        human = every[both]
         powered = prediction_powered(human, answers[both], answers[known & ~both])
         alone = together = _KNOWN
         if over_raters:
-            alone = rater_variance(own.item, own.rater, x)
-            together = rater_variance(own.item, own.rater, x - (answers[own.item] @ powered.weights))
-        squares = np.bincount(own.item, weights=own.times * x * x, minlength=len(known))[both] / size[both] - human**2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            error = np.where(size[both] > 1, np.maximum(squares, 0.0) / (size[both] - 1), np.nan)
+            alone = rater_variance(own.item, own.rater, x, own.weight)
+            together = rater_variance(own.item, own.rater, x - (answers[own.item] @ powered.weights), own.weight)
         n_raters = len(np.unique(own.rater[own.rater >= 0]))
         spoken = np.asarray(answers[known & answered].mean(axis=1), dtype=float)
         return cls(
-            human, answers[both], answers[known & ~both], spoken, size[both], error, powered, alone, together,
-            n_raters, int(own.times.sum()),
+            human, answers[both], answers[known & ~both], spoken, _errors(own, x, every)[both], powered, alone,
+            together, n_raters, int(own.times.sum()),
         )  # fmt: skip
 
     @property
@@ -104,10 +100,25 @@ class Measured:
         """How many ratings the items of both have on average."""
         return self.n_ratings / len(self.human) if len(self.human) else math.nan
 
-    def worth(self) -> Worth:
-        """Return what the judges are worth in further human ratings."""
+    def worth(self) -> tuple[Worth, str]:
+        """Return what the judges are worth in further human ratings, and why that cannot be told, empty if it can."""
+        if self.useless:
+            return Worth(math.nan, math.nan, math.nan), self.useless
         found = worth(self.human, self.model, self.further, self.together.variance)
-        return Worth(*(one * self.ratings_per_item for one in found))
+        why = ONE_RATER if math.isnan(self.together.variance) else NO_SPREAD
+        return Worth(*(one * self.ratings_per_item for one in found)), why if math.isnan(found.items) else ""
+
+    @property
+    def useless(self) -> str:
+        """Why the judges cannot add anything, empty if they can."""
+        if not len(self.human):
+            return NO_ITEM
+        if not len(self.further):
+            return NO_FURTHER
+        if len(self.human) < 2:
+            return ONE_ITEM
+        every = np.concatenate([self.model, self.further])
+        return ALIKE if (every == every[:1]).all() else ""
 
     def needed(self, width: float) -> Needed:
         """Return how many human ratings an interval of a width needs, without and with the judges."""
@@ -116,6 +127,30 @@ class Measured:
             for raters in (self.alone, self.together)
         )
         return Needed(alone.alone * self.ratings_per_item, together.together * self.ratings_per_item)
+
+
+def _errors(own: Rated, x: Floats, mean: Floats) -> Floats:
+    """Return the variance of the mean of each item over its raters, NaN of a single rating.
+
+    With W = Σw, Q = Σw² and the mean square s of deviations from the mean it is s/(W²/Q − 1), for raters who are drawn
+    independently of their weights.
+    """
+    squared = own.weight**2 / own.times  # ratings that are counted together are of different raters
+    size, whole, square, second = (
+        np.bincount(own.item, weights=one, minlength=len(mean))
+        for one in (own.times, own.weight, squared, own.weight * x * x)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.maximum(second / whole - mean**2, 0.0)
+        return np.where(size > 1, spread / (whole**2 / square - 1), np.nan)
+
+
+def beside(rows: list[Row], alike: list[Row]) -> list[Row]:
+    """Return rows with the values where all raters count alike beside; a model alone has no rater."""
+    return [
+        own if own.statistic == "estimate_model" else replace(own, unweighted=plain.value)
+        for own, plain in zip(rows, alike, strict=True)
+    ]
 
 
 def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None, level: float = 0.95) -> list[Row]:
@@ -135,11 +170,10 @@ def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None,
             float(spoken.mean()) if len(spoken) else math.nan, (float(spread), len(spoken) - 1.0), estimand, None,
         ),
     ]  # fmt: skip
-    reason = _useless(found)
     if len(powered.weights) == 1:
-        value = math.nan if reason else float(powered.weights[0])
-        rows.append(replace(whole, statistic="ppi_lambda", value=value).with_note(reason))
-    rows.append(_worth(found, whole, reason))
+        value = math.nan if found.useless else float(powered.weights[0])
+        rows.append(replace(whole, statistic="ppi_lambda", value=value).with_note(found.useless))
+    rows.append(_worth(found, whole))
     if width is not None:
         without, beside = found.needed(width)
         rows.append(_needed(whole, "ratings_needed", beside))
@@ -157,7 +191,7 @@ def _with(
     if math.isnan(value):
         return row.with_note(NO_ITEM if found is not None else "the model answered no item")
     if found is not None and not len(found.further) and statistic == "estimate":
-        row = row.with_note(f"{NO_FURTHER}, so that this is the mean of humans")
+        row = row.with_note(f"{NO_FURTHER}, so this is the mean of the human ratings")
     if math.isnan(variance):
         alone = found is not None and math.isnan(found.alone.variance) and base.n_items > 1
         return row.with_note(ONE_RATER if alone else ONE_ITEM)
@@ -167,26 +201,9 @@ def _with(
     return row.with_interval(max(value - half, lowest), min(value + half, highest))
 
 
-def _useless(found: Measured) -> str:
-    """Tell why a judge cannot add anything, empty if it can."""
-    if not len(found.human):
-        return NO_ITEM
-    if not len(found.further):
-        return NO_FURTHER
-    if len(found.human) < 2:
-        return ONE_ITEM
-    every = np.concatenate([found.model, found.further])
-    return ALIKE if (every == every[:1]).all() else ""
-
-
-def _worth(found: Measured, base: Row, reason: str) -> Row:
-    row = replace(base, statistic="ppi_worth", value=math.nan)
-    if reason:
-        return row.with_note(reason)
-    value, low, high = found.worth()
-    if math.isnan(value):
-        return row.with_note(ONE_RATER if math.isnan(found.together.variance) else NO_SPREAD)
-    row = replace(row, value=value)
+def _worth(found: Measured, base: Row) -> Row:
+    (value, low, high), why = found.worth()
+    row = replace(base, statistic="ppi_worth", value=value).with_note(why)
     return row if math.isnan(low) else row.with_interval(low, high)
 
 

@@ -55,16 +55,33 @@ class Spoken(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """Ratings, one entry each: the item, the rater (-1 where nobody knows), the position, and how many there are."""
+    """Ratings, one entry each: the item, the rater (-1 where nobody knows), the position, and how many there are.
+
+    ``weight`` is how much they count in means: ``times``, or the weight of the rater.
+    """
 
     item: Ints
     rater: Ints
     score: Ints
     times: Floats
+    weight: Floats
 
     def some(self, chosen: Mask) -> Rated:
         """Return some of the ratings."""
-        return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen])
+        return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen])
+
+    def alike(self) -> Rated:
+        """Return the same ratings where all raters count alike."""
+        return self._replace(weight=self.times)
+
+    def means(self, numbers: Floats, n_items: int) -> Floats:
+        """Return the mean of each item, NaN where it has no rating."""
+        whole, total = (
+            np.bincount(self.item, weights=one, minlength=n_items)
+            for one in (self.weight, self.weight * numbers[self.score])
+        )
+        found: Floats = np.divide(total, whole, out=np.full(n_items, np.nan), where=whole > 0)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +197,8 @@ def _rated(ratings: Ratings, asked: Mask, place: Ints) -> Rated:
     n = len(own.scores)
     rater = np.full(n, -1, np.int64) if own.rater_codes is None else own.rater_codes.astype(np.int64)
     times = np.ones(n) if own.multiplicity is None else own.multiplicity.astype(float)
-    return Rated(place[own.item_codes], rater, own.scores.astype(np.int64), times)
+    weight = times if ratings.weights is None else ratings.weights[rater]
+    return Rated(place[own.item_codes], rater, own.scores.astype(np.int64), times, weight)
 
 
 def _accounts(answers: Answers, rated: Mask, names: tuple[str, ...], subset_of: Ints) -> pl.DataFrame:

@@ -17,18 +17,19 @@ from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
 from plurivox.lenses.estimate import judges
 from plurivox.lenses.estimate.checks import compared_sets
 from plurivox.lenses.estimate.estimands import Estimand, estimands
-from plurivox.lenses.estimate.measuring import Measured, rows_of
+from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
 from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Row, Table
+from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 
-@keywords(EstimateSettings)
+@keywords(EstimateSettings, weights=True)
 def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettings, how: Running) -> Estimate:
     """Estimate what people think of all items that a model answered, from the few that they rated.
 
@@ -73,7 +74,10 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     if axes:
         answered = places_of(ratings.items["item"], given.items) >= 0
         axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
-    work = _Work(found, settings, ratings.has_raters and settings.resample == "both")
+    work = _Work(
+        found, settings, ratings.has_raters and settings.resample == "both",
+        tells_unweighted(ratings, settings.min_group_size),
+    )  # fmt: skip
     asked = estimands(ratings.scale, settings)
     rows: list[Row] = []
     joint = []
@@ -86,6 +90,7 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     told = {
         **_remembered(found, ratings, asked), "n_elsewhere": given.n_elsewhere, "several": overlapping,
         "by": [one.axis.name for one in axes], "resample": "both" if work.over_raters else "items",
+        **weights_in(ratings, settings.min_group_size),
     }  # fmt: skip
     return Estimate(
         tuple(rows),
@@ -127,6 +132,8 @@ class _Work:
     found: Population
     settings: EstimateSettings
     over_raters: bool
+    both_ways: bool
+    """Whether values of raters who count alike stand beside the weighted ones."""
 
     @property
     def keep_silent(self) -> bool:
@@ -156,7 +163,7 @@ class _Work:
         answers, answered = self._said(range(len(self.found.voices)), estimand)
         return judges.together(
             self.found.rated, answers, answered, self.found.voices, estimand, base, self.settings.width,
-            over_raters=self.over_raters,
+            over_raters=self.over_raters, both_ways=self.both_ways,
         )  # fmt: skip
 
     @property
@@ -179,13 +186,18 @@ class _Work:
         """Return the rows of one judge, or of several with a weight each, beside some raters on some items."""
         answers, each = self._said(voices, estimand)
         answered = np.asarray(each.all(axis=1), dtype=bool)
-        measured = Measured.of(rated, answers, answered, estimand.numbers, part, over_raters=self.over_raters)
         own_items = np.unique(rated.item[part[rated.item]])
         n, n_answered = len(own_items), int(np.count_nonzero(answered[own_items]))
         model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (judges.TOGETHER, "")
         note = "" if n == n_answered else f"answered {n_answered:,} of {n:,} rated items"
         made = replace(base, model=model, prompt=prompt).with_note(note)
-        return rows_of(measured, made, estimand, self.settings.width)
+        given = (answers, answered, estimand.numbers, part)
+
+        def rows(own: Rated) -> list[Row]:
+            measured = Measured.of(own, *given, over_raters=self.over_raters)
+            return rows_of(measured, made, estimand, self.settings.width)
+
+        return beside(rows(rated), rows(rated.alike())) if self.both_ways else rows(rated)
 
 
 def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:

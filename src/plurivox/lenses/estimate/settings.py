@@ -25,10 +25,12 @@ def _what(given: Any) -> tuple[str, ...]:
 class EstimateSettings(Settings):
     """What was asked of an estimate."""
 
-    by: Axes = shared.by((), doc="Rater attributes and crossings of several, for whose groups it is also estimated.")
+    by: Axes = shared.by(
+        (), doc="Rater attributes and crossings of several; each of their groups has an estimate of its own."
+    )
     subset: str | None = setting(
-        None, "Item attribute, for whose values it is also estimated.", metavar="COLUMN",
-        doc="An item attribute, for whose values it is also estimated from all raters.",
+        None, "Also estimate for each value of this item attribute.", metavar="COLUMN",
+        doc="An item attribute; each of its values has an estimate of its own, from all raters.",
     )  # fmt: skip
     what: tuple[str, ...] = setting(
         (), "What to estimate: mean, shares, at-least. By default the mean, and the share from --threshold on.",

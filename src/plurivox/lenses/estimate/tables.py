@@ -13,6 +13,7 @@ from plurivox.lenses.estimate.words import EstimateFindings, voices_shown
 from plurivox.results.compact import Compact, Line
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, interval_text, number_cell, p_cell, score_cell
+from plurivox.results.weighting import beside_unweighted, judge_and_raters_of, not_both
 from plurivox.results.wording import resampled
 
 MOST_LINES = 14
@@ -24,7 +25,7 @@ def tables(found: Estimate) -> list[Shown]:
     """Return all tables of a result as text."""
     return [
         _accounts(found), *_overall(found), *_needed(found), *_subsets(found), *_groups(found), *_judges(found),
-        *_errors(found), *_population(found),
+        *_errors(found), *_population(found), *_weighted(found),
     ]  # fmt: skip
 
 
@@ -44,15 +45,16 @@ def brief(found: Estimate) -> list[Shown | Compact]:
 
 def notes(found: Estimate) -> list[str]:
     """Return why values are missing, and what they rest on where that is less than all."""
-    said: dict[str, list[str]] = {}
+    said: dict[str, dict[str, None]] = {}
     for row in found.rows:
         shown = row.statistic in ("estimate", "effective_judges") and row.other == found.of[0]
         if row.note and shown and not row.note.startswith("answered"):  # which is in the first table
             who = str(Voice(row.model, row.prompt))
             where = "" if row.axis == ALL else f", {row.group}"
             part = "" if row.subset == ALL else f" on {row.subset}"
-            said.setdefault(row.note, []).append(f"{who}{where}{part}")
-    return [f"{'; '.join(who[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()]
+            said.setdefault(row.note, {})[f"{who}{where}{part}"] = None
+    told = [f"{'; '.join(list(who)[:4])}{' and others' if len(who) > 4 else ''}: {note}" for note, who in said.items()]
+    return [*told, *not_both(found.settings, found.rows)]
 
 
 def _accounts(found: Estimate) -> Shown:
@@ -199,6 +201,12 @@ def _errors(found: Estimate) -> list[Shown]:
     like = "" if math.isnan(row.value) else f"; together like {cell(found, row)} independent judges"
     title = f"Correlation of judges' errors over items, {found.of[0]}, chance in ratings taken off{like}"
     return [Shown(title, ["model", *names], lines)]
+
+
+def _weighted(found: Estimate) -> list[Shown]:
+    rows = [row for row in found.rows if row.other == found.of[0]]
+    headings = {"estimate": "together", "estimate_humans": "humans alone", "ppi_lambda": "λ", "ppi_worth": "worth"}
+    return beside_unweighted(rows, headings, judge_and_raters_of, "model", {"ppi_worth": ",.0f"})
 
 
 def _population(found: Estimate) -> list[Shown]:

@@ -12,6 +12,7 @@ from plurivox.lenses.estimate.checks import ATTRIBUTE, SILENT
 from plurivox.lenses.estimate.judges import BEST, COMBINED, TOGETHER
 from plurivox.lenses.estimate.settings import KEPT, MEAN
 from plurivox.results.result import Row, Statement, p_text, told
+from plurivox.results.weighting import weighted_statements
 from plurivox.results.wording import are, counted, named, resampled
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class EstimateFindings:
         """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
         return [
             *self._population(), *self._estimates(), *self._worth(), *self._needed(), *self._errors(),
-            *self._remarks(), *self.found.withheld_statement(),
+            *self._weighted(), *self._remarks(), *self.found.withheld_statement(),
         ]  # fmt: skip
 
     @property
@@ -61,7 +62,7 @@ class EstimateFindings:
                 continue
             if row.n_items == humans.n_items:
                 text = (
-                    "No model answered an item that nobody rated, so that there is nothing to add to humans: their "
+                    "No model answered an item that nobody rated, so there is nothing to add to what humans say: their "
                     f"{_what(of)} is {self._value(humans)}."
                 )
                 said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
@@ -84,27 +85,21 @@ class EstimateFindings:
         said = [self._worth_of(voice, rows[voice], of) for voice in known[-1:] + known[:-1]]
         shown, rest = said[:FEW], len(said) - FEW
         if rest > 0:
-            shown.append(Statement(f"What {rest} more models are worth is in the table.", 0.0, statistic="ppi_worth"))
+            shown.append(
+                Statement(
+                    f"What {counted(rest, 'more model')} {are(rest)} worth is in the table.", 0.0, statistic="ppi_worth"
+                )
+            )
         return shown
 
     def _worth_of(self, voice: Voice, row: Row, of: str) -> Statement:
-        about = f"for the {_what(of)}"
         name = self._voice(voice)
         name = f"{name[:1].upper()}{name[1:]}" if voice.model == TOGETHER else name
-        verb = "are" if voice.model == TOGETHER else "is"
-        if row.ci_low is None or row.ci_high is None:
-            text = (
-                f"{name} {verb} worth about {_round(row.value)} further human ratings {about}; there are too few items "
-                "for an interval."
-            )
+        text = worth_sentence(name, row, f"for the {_what(of)}", several=voice.model == TOGETHER)
+        if row.ci_low is None:
             return Statement(text, 1.0, statistic="ppi_worth", standing="open")
-        ends = f"95 % interval {_round(max(row.ci_low, 0.0))} to {_round(row.ci_high)} over items"
         if row.ci_low > 0:
-            text = f"{name} {verb} worth about {_round(row.value)} further human ratings {about} ({ends})."
             return Statement(text, 2.1, statistic="ppi_worth", group=ALL if voice == self.main else "")
-        text = (
-            f"{name} {verb} not certain to be worth any human rating {about}: {_round(max(row.value, 0.0))} ({ends})."
-        )
         return Statement(text, 1.6, statistic="ppi_worth", standing="open")
 
     def _needed(self) -> list[Statement]:
@@ -140,7 +135,7 @@ class EstimateFindings:
         if not math.isnan(row.value):
             ends = "" if row.ci_low is None else f" ({row.ci_low:.1f} to {row.ci_high:.1f} over items)"
             text = (
-                f"By their errors in the {_what(of)}, the {n} judges are like {row.value:.1f} independent ones{ends}."
+                f"By their errors in the {_what(of)}, the {n} judges count as {row.value:.1f} independent ones{ends}."
             )
             said.append(Statement(text, 2.0, statistic="effective_judges"))
         best = self.rows(Voice(BEST, ""), of)["estimate"]
@@ -195,6 +190,11 @@ class EstimateFindings:
             "random part of all."
         )
 
+    def _weighted(self) -> list[Statement]:
+        """Say what weights come to, and where they change the estimate that is said most."""
+        own = [row for row in self.found.rows if (row.model, row.prompt, row.other) == (*self.main, self.found.of[0])]
+        return weighted_statements(self.found.settings, own, "estimate", "the estimate")
+
     def _remarks(self) -> list[Statement]:
         """Say what was left out, and what intervals are over."""
         settings, texts = self.found.settings, []
@@ -206,13 +206,15 @@ class EstimateFindings:
                 name = self._voice(Voice(one["model"], one["prompt"]))
                 rest = "the others are left out"
                 if settings["unanswered"] == KEPT:
-                    rest = "what it refused or answered unreadably counts with its mean answer"
+                    rest = "items that it refused or answered unreadably count with its mean answer"
                 texts.append(f"{name} scored {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
         if settings["n_unsorted"]:
             n = settings["n_unsorted"]
-            texts.append(f"{counted(n, 'item')} {are(n)} in no part of the items: no {settings['subset']} is known.")
+            texts.append(
+                f"{counted(n, 'item')} {are(n)} in no part of the items, having no known {settings['subset']}."
+            )
         if not settings["has_raters"]:
-            texts.append("Nobody knows who rated, so that intervals are over items alone.")
+            texts.append("It is not known who rated what, so intervals are over items alone.")
         return told(texts, 0.0)
 
     def _value(self, row: Row) -> str:
@@ -226,6 +228,19 @@ class EstimateFindings:
 
     def _voice(self, voice: Voice) -> str:
         return f"all {len(self.found.voices)} judges" if voice.model == TOGETHER else str(voice)
+
+
+def worth_sentence(name: str, row: Row, about: str, *, several: bool = False) -> str:
+    """Say what judges are worth in human ratings, and where the interval does not carry it, that they may be not."""
+    value = _round(max(row.value, 0.0))
+    ratings = f"{value} further human rating{'' if value == '1' else 's'}"
+    if row.ci_low is None or row.ci_high is None:
+        verb = "are" if several else "is"
+        return f"{name} {verb} worth about {ratings} {about}; there are too few items for an interval."
+    ends = f"95 % interval {_round(max(row.ci_low, 0.0))} to {_round(max(row.ci_high, 0.0))} over items"
+    if row.ci_low > 0:
+        return f"{name} {'are' if several else 'is'} worth about {ratings} {about} ({ends})."
+    return f"{name} may not be worth any human ratings {about}: about {value} ({ends})."
 
 
 def voices_shown(found: Estimate) -> list[Voice]:

@@ -30,7 +30,7 @@ from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
-from plurivox.results.weighting import beside_may_be_told, weights_in
+from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.results.wording import counted, listed
 from plurivox.settings import keywords
 
@@ -97,7 +97,7 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     40
     """
     place, remembered = _place(ratings, item), weights_in(ratings, settings.min_group_size)
-    if not beside_may_be_told(ratings, settings.min_group_size):
+    if not tells_unweighted(ratings, settings.min_group_size):
         ratings = ratings.unweighted()
     whole = counts_of(ratings, None, place, place + 1)[0, 0]
     weighed = whole if ratings.weights is None else weighted_counts_of(ratings, None, place, place + 1)[0, 0]

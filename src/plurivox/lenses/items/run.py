@@ -23,7 +23,7 @@ from plurivox.lenses.items.rows import differences, divided
 from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import Prior, prior_words, resolve_prior
 from plurivox.ratings import Ratings
-from plurivox.results.weighting import beside_may_be_told, weights_in
+from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.settings import keywords
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
@@ -73,7 +73,7 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
         **weights_in(whole, settings.min_group_size),
     }  # fmt: skip
     ids, weighed = ratings.items["item"].cast(pl.String), None
-    if beside_may_be_told(whole, settings.min_group_size):
+    if tells_unweighted(whole, settings.min_group_size):
         weighed = weighted_counts_of(whole)[:, 0]
     uncertain = _uncertain(ids, counts, values, chosen, precision, weighed)
     return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest, weighed)

@@ -23,6 +23,7 @@ from plurivox.lenses.judge.sums import (
     constant_distances,
     left_out,
     shares_of,
+    weights_of,
 )
 from plurivox.statistics.levels import Level
 
@@ -77,8 +78,9 @@ def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Runn
     values = np.array(ratings.scale.values, dtype=float)
     blocks = number_of_blocks(ratings.parts())
     n_raters = ratings.n_raters if ratings.has_raters else 0
-    work = Agreements(Judged.of(matched), values, n_raters, blocks, apart(level, n_points))
-    sums, left = left_out(matched, work, AgreementFinish(level, values), how, resample)
+    weights = weights_of(ratings)
+    work = Agreements(Judged.of(matched), values, n_raters, blocks, apart(level, n_points), weights=weights)
+    sums, left = left_out(matched, work, AgreementFinish(level, values, len(weights) > 0), how, resample)
     few = sums["far"][0, :, 1:2] < LEAST_TESTED
     raw = np.where(few, np.nan, left.p_value()[:, [_AT[name] for name in TESTED]])
     found = Measured(sums, left, _interval(left), raw, adjust(raw, "holm"))

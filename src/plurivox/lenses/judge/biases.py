@@ -25,7 +25,7 @@ from plurivox.engine.run import Sums, total
 from plurivox.engine.running import Running
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.rows import Group
-from plurivox.lenses.judge.sums import LEAST_TESTED, Judged, Levels, left_out, mean_levels
+from plurivox.lenses.judge.sums import LEAST_TESTED, Judged, Levels, left_out, mean_levels, weights_of
 
 BIASES = {
     "model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String, "subset": pl.String,
@@ -51,6 +51,7 @@ class OwnLevels:
     n_groups: int
     subset: Ints
     n_subsets: int
+    weights: Floats
 
     @property
     def cost(self) -> float:
@@ -67,11 +68,12 @@ class OwnLevels:
         item, group = part.item_of_each(), self.codes[part.raters].astype(np.int64)
         kept = (group >= 0) & self.asked[part.items][item]
         cell, score = (item * self.n_groups + group)[kept], self.values[part.scores][kept]
-        n = np.bincount(cell, minlength=part.n_items * self.n_groups)
-        whole = np.bincount(cell, score, minlength=part.n_items * self.n_groups)
-        others = n[cell] - 1
-        met = others > 0
-        above = score[met] - (whole[cell] - score)[met] / others[met]
+        weight = self.weights[part.raters[kept]] if len(self.weights) else np.ones(len(cell))
+        n, weighed, whole = (
+            np.bincount(cell, one, minlength=part.n_items * self.n_groups) for one in (None, weight, weight * score)
+        )
+        met = n[cell] > 1
+        above = score[met] - (whole[cell] - weight * score)[met] / (weighed[cell] - weight)[met]
         rater, subset = part.raters[kept][met].astype(np.int64), self.subset[part.items][item[kept][met]]
         size = len(self.codes)
         sums = np.zeros((1 + self.n_subsets, size, 2))
@@ -91,18 +93,39 @@ class Beside(NamedTuple):
     n_raters: int
 
     @classmethod
-    def of(cls, sums: Floats, values: Floats) -> Beside:
-        """Compare values with raters × [Σ, ratings], as t with the spread of raters' means (a prediction interval)."""
+    def of(cls, sums: Floats, values: Floats, weights: Floats) -> Beside:
+        """Compare values with raters × [Σ, ratings], as t with the spread of raters' means (a prediction interval).
+
+        With weights, n of the prediction interval is the effective number of raters.
+        """
         met = sums[:, 1] > 0
         own = sums[met, 0] / sums[met, 1]
         n = len(own)
         if n < 2:
             return cls(np.nan, np.nan, np.full(values.shape, np.nan), n)
-        low, high = np.quantile(own, USUAL)
-        spread, far = own.std(ddof=1) * np.sqrt(1 + 1 / n), np.abs(values - own.mean())
+        if len(weights):
+            weights = weights[met]
+            low, high = weighted_quantiles(own, weights, USUAL)
+            size = float(weights.sum() ** 2 / (weights**2).sum())
+            mean = float(np.average(own, weights=weights))
+            deviation = float(np.sqrt(np.average((own - mean) ** 2, weights=weights) * size / (size - 1)))
+        else:
+            (low, high), size, mean, deviation = np.quantile(own, USUAL), n, own.mean(), own.std(ddof=1)
+        spread, far = deviation * np.sqrt(1 + 1 / size), np.abs(values - mean)
         with np.errstate(divide="ignore", invalid="ignore"):
-            p = np.where(spread > 0, 2 * stdtr(n - 1, -far / spread), np.where(far > 0, 0.0, 1.0))
+            p = np.where(spread > 0, 2 * stdtr(size - 1, -far / spread), np.where(far > 0, 0.0, 1.0))
         return cls(float(low), float(high), np.where(np.isnan(values), np.nan, p), n)
+
+
+def weighted_quantiles(values: Floats, weights: Floats, wanted: Sequence[float]) -> Floats:
+    """Return quantiles between whose places one interpolates; those of numpy where all weights are the same.
+
+    Values follow each other at the distance of the mean of their weights, the lowest at 0 and the highest at 1.
+    """
+    order = np.argsort(values, kind="stable")
+    steps = (weights[order][1:] + weights[order][:-1]) / 2
+    places = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
+    return np.asarray(np.interp(wanted, places, values[order]), dtype=float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +159,10 @@ class Biases:
         n_subsets = 0 if codes is not None else len(matched.subsets)
         values = np.array(ratings.scale.values, dtype=float)
         blocks, n_raters = number_of_blocks(ratings.parts()), ratings.n_raters if ratings.has_raters else 0
-        work = Levels(Judged.of(matched), values, n_raters, blocks, codes, n_groups, matched.subset, n_subsets)
+        weights = weights_of(ratings)
+        work = Levels(
+            Judged.of(matched), values, n_raters, blocks, codes, n_groups, matched.subset, n_subsets, weights=weights
+        )
         groups = None if codes is None else (codes, n_groups)
         sums, left = left_out(matched, work, mean_levels, self.how, self.resample, groups)
         n_columns = left.observed.shape[1]
@@ -146,7 +172,8 @@ class Biases:
         spread = self._own(own, n_groups, n_subsets, values)
         for at, (axis, group, subset), part in columns:
             inside = np.ones(len(own), dtype=bool) if codes is None else own == at
-            beside = Beside.of(spread[part][inside] if spread is not None else np.zeros((0, 2)), left.observed[:, at])
+            own_sums = spread[part][inside] if spread is not None else np.zeros((0, 2))
+            beside = Beside.of(own_sums, left.observed[:, at], weights[inside] if len(weights) else weights)
             for v, voice in enumerate(matched.voices):
                 value = float(left.observed[v, at])
                 yield {
@@ -163,7 +190,8 @@ class Biases:
         if not matched.ratings.has_raters:
             return None
         asked = np.diff(matched.rows) > 0
-        work = OwnLevels(asked, values, codes, n_groups, matched.subset, n_subsets)
+        weights = weights_of(matched.ratings)
+        work = OwnLevels(asked, values, codes, n_groups, matched.subset, n_subsets, weights)
         own: Floats = total(matched.ratings.parts(), work)["own"][0]
         return own
 

@@ -29,10 +29,11 @@ from plurivox.lenses.judge.places import PLACES, Places, position_bias
 from plurivox.lenses.judge.quantities import NAMES
 from plurivox.lenses.judge.result import CARD, JudgeCard
 from plurivox.lenses.judge.settings import JudgeSettings
-from plurivox.lenses.judge.worth import Human, ratings_saved
+from plurivox.lenses.judge.worth import Saving
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Row, Table
+from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 from plurivox.statistics.checks import level_of, usual_level
@@ -40,7 +41,7 @@ from plurivox.statistics.cohesion.parts import percent_agreement_parts
 from plurivox.statistics.levels import Level
 
 
-@keywords(JudgeSettings)
+@keywords(JudgeSettings, weights=True)
 def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, how: Running) -> JudgeCard:
     """Tell what speaks for and against trusting a language model as a judge.
 
@@ -81,9 +82,7 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
     axes, overlapping = compared_axes(matched, settings)
     work = Carding(matched, given, level_of(settings.level, matched.top + 1), settings, how)
     made = work.made(axes)
-    card = pl.DataFrame([tuple(row[name] for name in CARD) for row in made.rows], schema=CARD, orient="row")
-    numbers = [name for name, kind in CARD.items() if kind == pl.Float64 and name != "value"]
-    card = card.with_columns(pl.col(numbers).fill_nan(None))
+    card = _card(made.rows)
     tables = {
         "card": card, "biases": made.biases, "places": made.places, "stand ins": made.stand_ins,
         "requirements": gate.check(settings.require, card, made.biases),
@@ -98,7 +97,7 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
             "labels": [str(label) for label in ratings.scale.labels], "poles": poles_in(ratings.scale),
             "values": [float(value) for value in ratings.scale.values],
             "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
-            "n_raters": ratings.n_raters if ratings.has_raters else 0,
+            "n_raters": ratings.n_raters if ratings.has_raters else 0, **weights_in(ratings, settings.min_group_size),
         },
         tuple(Table(name, frame) for name, frame in tables.items()),
         revealing={one.axis.name: one.n_revealing for one in axes},
@@ -155,24 +154,50 @@ class Carding:
         how = self.how.doing("bias")
         rows = Biases(matched, how, self.settings.resample).rows(axes)
         biases, liked = corrected(rows, [one.p for one in places])
+        saving = Saving.of(matched.ratings, self.answers, self.settings.resample)
+        alike: list[dict[str, float]] = [{} for _ in voices]
+        if tells_unweighted(matched.ratings, self.settings.min_group_size):
+            biases, alike = self._alike(axes, biases, saving)
         stand_ins = self._stand_ins()
         agreements = agreements_of(matched, self.level, self.settings.resample, self.how.doing("agreement"))
-        human = Human.of(matched)
         found: list[dict[str, Any]] = []
         for v in voices:
             own = {
                 **agreements[v], **self._standing(stand_ins, v), **_biased(biases, matched.voices[v]),
                 "position_bias": _placed(places[v], float(liked[v])), "consistency": self._consistent(v, agreements[v]),
-                **self._accounts(v), "worth": self._worth(v, human),
+                **self._accounts(v), "worth": _worth(saving, v),
             }  # fmt: skip
-            found += [self._row(v, name, own[name]) for name in NAMES]
+            found += [self._row(v, name, own[name] | _unweighted(alike[v], name)) for name in NAMES]
         table = [row for v in voices for row in places[v].rows(*matched.voices[v])]
         return Made(found, biases, pl.DataFrame(table, schema=PLACES, orient="row"), stand_ins)
+
+    def _alike(
+        self, axes: Sequence[Compared], biases: pl.DataFrame, saving: Saving
+    ) -> tuple[pl.DataFrame, list[dict[str, float]]]:
+        """Return biases with a column, and other values of each voice by their names, where all raters count alike."""
+        matched = replace(self.matched, ratings=self.matched.ratings.unweighted())
+        rows = Biases(matched, self.how, "none").rows(axes)
+        biases = biases.with_columns(unweighted=pl.Series([row["value"] for row in rows], dtype=pl.Float64))
+        found = [
+            {
+                **{name: agreements[name]["value"] for name in ("agreement", "relative", "distance", "lead")},
+                "bias": _whole(biases, voice)["unweighted"], "worth": saving.alike(v),
+            }
+            for v, (voice, agreements) in enumerate(
+                zip(matched.voices, agreements_of(matched, self.level, "none", self.how), strict=True)
+            )
+        ]  # fmt: skip
+        return biases, found
 
     def _row(self, v: int, name: str, cells: dict[str, Any]) -> dict[str, Any]:
         """Return a row of the card; what is not given is not known."""
         account = self._account(v)
-        usual = {**dict.fromkeys(CARD), "scored": account["answered"], "of": account["n_items"], "note": ""}
+        usual: dict[str, Any] = {
+            **dict.fromkeys(CARD),
+            "scored": account["answered"],
+            "of": account["n_items"],
+            "note": "",
+        }
         voice = self.matched.voices[v]
         return {**usual, "model": voice.model, "prompt": voice.prompt, "quantity": name, **cells}
 
@@ -247,9 +272,29 @@ class Carding:
                            "note": note}  # fmt: skip
         return found
 
-    def _worth(self, v: int, human: Human) -> dict[str, Any]:
-        value, low, high, n_items, _, note = ratings_saved(self.matched, self.answers, v, human)
-        return {"value": value, "ci_low": low, "ci_high": high, "scored": n_items, "note": note}
+
+def _worth(saving: Saving, v: int) -> dict[str, Any]:
+    value, low, high, n_items, note = saving.saved(v)
+    return {"value": value, "ci_low": low, "ci_high": high, "scored": n_items, "note": note}
+
+
+def _unweighted(alike: dict[str, float], name: str) -> dict[str, Any]:
+    """Return the cell of the value where all raters count alike; nothing where such values are not told."""
+    return {"unweighted": alike.get(name)} if alike else {}
+
+
+def _card(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Return the card as a frame, with unweighted values behind if there are any."""
+    schema = CARD | ({"unweighted": pl.Float64} if any("unweighted" in row for row in rows) else {})
+    card = pl.DataFrame([tuple(row[name] for name in schema) for row in rows], schema=schema, orient="row")
+    numbers = [name for name, kind in schema.items() if kind == pl.Float64 and name != "value"]
+    return card.with_columns(pl.col(numbers).fill_nan(None))
+
+
+def _whole(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, Any]:
+    """Return the bias for all raters and items."""
+    everything = (pl.col("axis") == ALL) & (pl.col("subset") == ALL)
+    return biases.row(by_predicate=_is(*voice) & everything, named=True)
 
 
 def mean_interval(values: Floats) -> tuple[float, float]:
@@ -275,8 +320,7 @@ def _placed(one: Places, p: float) -> dict[str, Any]:
 
 def _biased(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the bias for all raters and items, and the largest of all that are told."""
-    own = biases.filter(_is(*voice))
-    whole = own.row(by_predicate=(pl.col("axis") == ALL) & (pl.col("subset") == ALL), named=True)
+    own, whole = biases.filter(_is(*voice)), _whole(biases, voice)
     far = own.filter(pl.col("value").is_not_nan()).sort(pl.col("value").abs(), descending=True).head(1)
     names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "humans_low", "humans_high", "note")
     largest: dict[str, Any] = {"value": math.nan, "note": whole["note"]}
@@ -290,7 +334,8 @@ def _biased(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, dict[str, A
 def _rows(card: pl.DataFrame, biases: pl.DataFrame, ratings: Ratings) -> Iterator[Row]:
     """Yield a row for each quantity of a model, and for each bias beside the overall one."""
     n_raters = ratings.n_raters if ratings.has_raters else 0
-    names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "note", "model", "prompt")
+    names: tuple[str, ...] = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "note", "model", "prompt")
+    names += ("unweighted",) if "unweighted" in card.columns else ()
     for one in card.iter_rows(named=True):
         known: Any = {name: one[name] for name in names}
         if one["quantity"] == "relative":  # which is tested against one half, while rows are tested against chance

@@ -16,8 +16,8 @@ class JudgeSettings(Settings):
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several; bias is also told for each group.")
     subset: str | None = setting(
-        None, "Item attribute, by whose values bias is also told.", metavar="COLUMN",
-        doc="An item attribute, by whose values bias is also told.",
+        None, "Also tell bias for each value of this item attribute.", metavar="COLUMN",
+        doc="An item attribute; bias is also told for each of its values.",
     )  # fmt: skip
     several: Frozen = shared.several()
     models: tuple[str, ...] | None = setting(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from plurivox.engine.part import Part
 from plurivox.engine.run import Finish, Sums, Values, run
 from plurivox.engine.running import Running
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
+from plurivox.ratings import Ratings
 from plurivox.statistics.cohesion import parts as cohesion
 from plurivox.statistics.levels import Level
 
@@ -106,6 +107,8 @@ class Beside:
         How many raters there are.
     n_blocks
         How many blocks of ratings are left out in turn.
+    weights
+        How much each rater counts, empty where all count alike.
     whole
         What each part adds as it is, by its first item; empty while that is not known.
     """
@@ -114,6 +117,7 @@ class Beside:
     values: Floats
     n_raters: int
     n_blocks: int
+    weights: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
     whole: Mapping[int, Sums] = field(default_factory=dict, kw_only=True)
 
     @property
@@ -186,7 +190,7 @@ class Agreements(Beside):
     """What agreement and distance of each voice are made of, over the items that it answered.
 
     ``apart`` is how far apart two points are. Of ``far``: Σ distance, items, then Σ distance and sameness of pairs of
-    raters, and items with such pairs.
+    raters, items with such pairs, and Σw² of their ratings.
     """
 
     apart: Floats
@@ -196,31 +200,38 @@ class Agreements(Beside):
         shape = (n_draws, self.judged.n_voices, self.judged.n_points)
         return Sums(
             crossed=np.zeros((*shape, shape[-1])), own=np.zeros(shape), other=np.zeros(shape), scaled=np.zeros(shape),
-            coincident=np.zeros((*shape, shape[-1])), flat=np.zeros(shape), far=np.zeros((*shape[:2], 5)),
+            coincident=np.zeros((*shape, shape[-1])), flat=np.zeros(shape), far=np.zeros((*shape[:2], 6)),
         )  # fmt: skip
 
     def table(self, part: Part, chosen: Ints | None = None) -> Floats:
-        """Return how many ratings each point has, items × points."""
-        n_points = self.judged.n_points
-        cell = part.item_of_each() * n_points + part.scores
-        times = part.multiplicity if len(part.multiplicity) else None
-        cell = cell if chosen is None else cell[chosen]
-        return np.bincount(cell, times, minlength=part.n_items * n_points).reshape(-1, n_points).astype(float)
+        """Return how many ratings each point has, items × points × 1; or, of weights, Σw, Σw² and their number."""
+        n_points, some = self.judged.n_points, slice(None) if chosen is None else chosen
+        cell = (part.item_of_each() * n_points + part.scores)[some]
+        times: list[Any] = [part.multiplicity[some] if len(part.multiplicity) else None]
+        if len(self.weights):
+            weight = self.weights[part.raters[some]]
+            times = [weight, weight**2, None]
+        counts = [np.bincount(cell, one, minlength=part.n_items * n_points) for one in times]
+        return np.stack(counts, axis=-1).reshape(-1, n_points, len(times)).astype(float)
 
     def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
         """Return what the answers of a voice add."""
-        rated = table.any(axis=1)
-        n, answers = table[rated], asked.counts[rated].astype(float)
+        there = table[..., -1] > 0.5  # ratings are counted, since sums of weights less themselves need not be 0
+        rated = there.any(axis=1)
+        own, answers = np.where(there[..., np.newaxis], table, 0.0)[rated], asked.counts[rated].astype(float)
+        n, squares, ratings = np.moveaxis(np.broadcast_to(own, (*own.shape[:2], 3)), -1, 0)
         m, size = n.sum(axis=1, keepdims=True), answers.sum(axis=1, keepdims=True)
-        flat, pairs = (n @ self.apart) / np.maximum(m, 1.0), m[:, 0] > 1
-        both = (m * (m - 1))[pairs]
-        apart, same = (n @ self.apart * n)[pairs] / both, (n * (n - 1))[pairs] / both
-        crossed = cohesion.xrr_sum(answers, n)
+        flat, pairs, q = (n @ self.apart) / m, ratings.sum(axis=1) > 1, squares.sum(axis=1, keepdims=True)
+        both = (m * m - q)[pairs]
+        apart, same = (n @ self.apart * n)[pairs] / both, (n * n - squares)[pairs] / both
+        weighted = len(self.weights) > 0
+        crossed = (cohesion.weighted_xrr_sum if weighted else cohesion.xrr_sum)(answers, n)
+        coincident = cohesion.weighted_alpha_sum(n[pairs], q[pairs, 0]) if weighted else cohesion.alpha_sum(n)
         distance = (answers / size * flat).sum()
         return Sums(
             crossed=crossed[:-2], own=crossed[-2], other=n.sum(axis=0), scaled=(n * (m + 1) / m).sum(axis=0),
-            coincident=cohesion.alpha_sum(n), flat=flat.sum(axis=0),
-            far=np.array([distance, len(n), apart.sum(), same.sum(), np.count_nonzero(pairs)]),
+            coincident=coincident, flat=flat.sum(axis=0),
+            far=np.array([distance, len(n), apart.sum(), same.sum(), np.count_nonzero(pairs), q[pairs].sum()]),
         )  # fmt: skip
 
 
@@ -236,12 +247,14 @@ class AgreementFinish:
 
     level: Level
     values: Floats
+    weighted: bool = False
 
     def __call__(self, sums: Sums) -> Values:
         """Finish the sums of all draws."""
+        far, items, apart, same, pairs, squares = np.moveaxis(sums["far"], -1, 0)
         own = cohesion.xrr_from(sums["crossed"], sums["own"], sums["other"], self.level, self.values)
-        humans = cohesion.alpha_from(sums["coincident"], self.level, self.values)
-        far, items, apart, same, pairs = np.moveaxis(sums["far"], -1, 0)
+        own_pairs = squares if self.weighted else None
+        humans = cohesion.alpha_from(sums["coincident"], self.level, self.values, self_pairs=own_pairs)
         distance, apart, same = (cohesion.ratio(*one) for one in ((far, items), (apart, pairs), (same, pairs)))
         constants = constant_distances(sums)
         best = _least(constants)
@@ -299,20 +312,21 @@ class Levels(Beside):
         return Sums(levels=np.zeros((n_draws, self.judged.n_voices, n_columns, 2)))
 
     def table(self, part: Part, chosen: Ints | None = None) -> Floats:
-        """Return the number and the sum of ratings by group, items × groups × 2."""
+        """Return Σw, the sum of weighted ratings, and their number by group, items × groups × 3."""
         some = slice(None) if chosen is None else chosen
         item, score = part.item_of_each()[some], self.values[part.scores[some]]
         group = np.zeros(len(item), np.int64) if self.codes is None else self.codes[part.raters[some]].astype(np.int64)
         times = part.multiplicity[some].astype(float) if len(part.multiplicity) else np.ones(len(item))
+        weight = self.weights[part.raters[some]] if len(self.weights) else times
         inside = group >= 0
         cell, size = (item * self.n_groups + group)[inside], part.n_items * self.n_groups
-        n, whole = (np.bincount(cell, one[inside], minlength=size) for one in (times, times * score))
-        return np.asarray(np.stack([n, whole], axis=-1).reshape(part.n_items, self.n_groups, 2), dtype=float)
+        sums = [np.bincount(cell, one[inside], minlength=size) for one in (weight, weight * score, times)]
+        return np.asarray(np.stack(sums, axis=-1).reshape(part.n_items, self.n_groups, 3), dtype=float)
 
     def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         n, whole = table[..., 0], table[..., 1]
-        rated = n > 0.5
+        rated = table[..., 2] > 0.5
         answer = (asked.counts @ self.values) / asked.counts.sum(axis=1)
         above = np.where(rated, answer[:, np.newaxis] - whole / np.where(rated, n, 1.0), 0.0)
         found = np.stack([above.sum(axis=0), rated.sum(axis=0)], axis=-1)
@@ -329,6 +343,11 @@ def mean_levels(sums: Sums) -> Values:
 
 
 # Without items and raters --------------------------------------------------------------------------------------------
+
+
+def weights_of(ratings: Ratings) -> Floats:
+    """Return how much each rater counts, nothing where all count alike."""
+    return np.zeros(0) if ratings.weights is None else ratings.weights
 
 
 def left_out(

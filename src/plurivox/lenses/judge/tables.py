@@ -12,12 +12,13 @@ from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING
 from plurivox.results.text import Shown, p_cell
+from plurivox.results.weighting import beside_unweighted, judge_and_raters_of
 from plurivox.results.wording import intervals_over, named
 
 
 def tables(found: JudgeCard) -> list[Shown]:
     """Return a card for each model, biases, places, and requirements."""
-    return [*_cards(found), *_biases(found), *_places(found), *_requirements(found)]
+    return [*_cards(found), *_biases(found), *_places(found), *_requirements(found), *_weighted(found)]
 
 
 def brief(found: JudgeCard) -> list[Shown]:
@@ -111,6 +112,11 @@ def _biases(found: JudgeCard) -> list[Shown]:
 
 def _off(one: Mapping[str, Any]) -> str:
     return "more than raters" if one["biased"] else "on average" if one["shifted"] else "not certain"
+
+
+def _weighted(found: JudgeCard) -> list[Shown]:
+    labels = {name: one.label for name, one in OF.items()}
+    return beside_unweighted(found.rows, labels, judge_and_raters_of, "model", {"worth": ",.0f"})
 
 
 def _places(found: JudgeCard) -> list[Shown]:

@@ -122,7 +122,9 @@ def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
     constant = f"always answering {one['constant_answer']}"
     by = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)}"
     if not _sure(one):
-        text = f"It is not certain to be nearer to a rater than {constant}: by {one['value']:.2f} points{_ends(one)}."
+        text = (
+            f"Whether it is nearer to a rater than {constant} is not certain: by {one['value']:.2f} points{_ends(one)}."
+        )
         return Reason(text, "open", "lead", one["p_adjusted"])
     if one["value"] > 0:
         text = f"It is nearer to a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
@@ -151,9 +153,9 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
         return Reason(text, "for", "omega", one["p_adjusted"])
     if one["omega"] < MAY_STAND_IN:
         return Reason(
-            f"It is not said to stand in for a rater: it holds its own against {of} ({told}).", "open", "omega"
+            f"It cannot be said to stand in for a rater: it holds its own against {of} ({told}).", "open", "omega"
         )
-    return Reason(f"It is not said to stand in for a rater, though {told}: {one['why']}.", "open", "omega")
+    return Reason(f"It cannot be said to stand in for a rater, though {told}: {one['why']}.", "open", "omega")
 
 
 # Problems ------------------------------------------------------------------------------------------------------------
@@ -169,13 +171,13 @@ def _biases(found: JudgeCard, voice: Voice) -> Iterator[Reason]:
     yield from (_bias(found, one) for one in told)
     rest = [one for one in parts if one not in told]
     if rest:
-        n = f"{counted(len(rest), 'more group or part', 'more groups or parts')} of the items"
-        text = (
-            f"The same is certain of {n}, at most by {abs(rest[0]['value']):.2f} points ({_where(found, rest[0])})."
-            if told
-            else f"It is off on average from {n}, at most by {abs(rest[0]['value']):.2f} points "
-            f"({_where(found, rest[0])}, {p_text(rest[0]['p_adjusted'])})."
-        )
+        most = f"by at most {abs(rest[0]['value']):.2f} points ({_where(found, rest[0])}"
+        if told:
+            more = counted(len(rest), "more group of raters or part", "more groups of raters or parts")
+            text = f"It is certainly off, too, for {more} of the items, {most})."
+        else:
+            where = counted(len(rest), "group of raters or part", "groups of raters or parts")
+            text = f"It is off on average for {where} of the items, {most}, {p_text(rest[0]['p_adjusted'])})."
         yield Reason(text, "against", "bias_elsewhere")
 
 
@@ -194,19 +196,19 @@ def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
     """Say by how much answers are above or below ratings, beside what single raters are."""
     poles = Poles.of(found.settings)
     whom = "raters" if one["axis"] == "all" else f"raters with {named(one['axis'], one['group'])}"
-    where = "" if one["subset"] == "all" else f" items with {_where(found, one)}"
+    where = " items" if one["subset"] == "all" else f" items with {_where(found, one)}"
     way = poles.more if one["value"] > 0 else "lower" if poles.more == "higher" else f"less {poles.high}"
     amount = f"{abs(one['value']):.2f} points"
     much = f"{amount}{_ends(one, turn=one['value'] < 0)} {way} than {whom} do on average"
     key = {
         "axis": one["axis"], "group": one["group"], "subset": one["subset"], "amount": f"by {amount}",
-        "short": f"are {way} than the scores of {whom}{' on' if where else ''}{where}",
+        "short": f"are {way} than the scores of {whom}{'' if one['subset'] == 'all' else f' on{where}'}",
     }  # fmt: skip
     if one["biased"]:
         beyond = f"{p_text(one['p_beyond'])}, which is more than single raters are off{_usual(one)}"
         return Reason(f"It is biased: it rates{where} {much}, {beyond}.", "against", "bias", one["p_beyond"], **key)
     inside = one["humans_low"] is not None and one["humans_low"] <= one["value"] <= one["humans_high"]
-    beside = "; single raters are off by as much" if inside else "; that single raters are off by less is not certain"
+    beside = "; single raters are off by as much" if inside else "; single raters may be off by as much"
     text = f"It rates{where} {much}, {p_text(one['p_adjusted'])}{beside}{_usual(one)}."
     return Reason(text, "against", "bias", one["p_adjusted"], **key)
 
@@ -225,8 +227,8 @@ def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) ->
     frame = found.places().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
     place = frame.sort((pl.col("share") - pl.col("expected")), descending=True).row(0, named=True)
     text = (
-        f"It likes places: the option shown at place {place['place']} has {place['share']:.0%} of its answers, where "
-        f"{place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
+        f"It depends on the order of options: the one shown in place {place['place']} gets {place['share']:.0%} of its "
+        f"answers, where {place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
     )
     short = "depend on where options stand"
     yield Reason(text, "against", "position_bias", one["p_adjusted"], short=short, amount=f"{one['value']:.0%} of them")
@@ -251,7 +253,7 @@ def _silent(cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
     if _missing(one["value"]) or one["ci_high"] >= 1 - SILENT:
         return
     text = (
-        f"It answers {one['scored']:,} of {one['of']:,} items only, {one['value']:.0%}{_ends(one, '.0%')}: "
+        f"It answers only {one['scored']:,} of {one['of']:,} items, {one['value']:.0%}{_ends(one, '.0%')}: "
         f"{cells['refused']['scored']:,} refused, {cells['unreadable']['scored']:,} unreadable."
     )
     yield Reason(text, "against", "answered")

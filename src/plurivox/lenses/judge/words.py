@@ -6,8 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from plurivox.answers import Voice
+from plurivox.lenses.estimate.words import worth_sentence
 from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, Reason, Verdict
-from plurivox.results.result import Statement
+from plurivox.results.result import Statement, told
+from plurivox.results.weighting import judge_and_raters_of, not_both, weighted_statements
 from plurivox.results.wording import counted, resampled
 
 if TYPE_CHECKING:
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
 CLAIMS = ("bias", "position_bias")
 """Quantities of which a certain problem is a claim; that a model stands in for a rater is claimed by alignment."""
 
+NOT_WEIGHTED = (
+    "Standing in for a rater (ω and ρ) is unweighted: every rater counts alike. Position bias, self-consistency and "
+    "refusals do not depend on who rated."
+)
+
 
 def statements(found: JudgeCard) -> list[Statement]:
     """Return the verdict on each model, the claims behind them, and remarks."""
@@ -23,7 +30,7 @@ def statements(found: JudgeCard) -> list[Statement]:
     said = [_verdict(voice, one) for voice, one in verdicts.items()]
     claims = [_claim(found, voice, one) for voice, own in verdicts.items() for one in own.reasons if _is_claim(one)]
     claims.sort(key=lambda one: -one.weight)
-    return [*said, *_worth(found), *claims, *_remarks(found), *found.withheld_statement()]
+    return [*said, *_worth(found), *claims, *_weighted(found), *_remarks(found), *found.withheld_statement()]
 
 
 def _verdict(voice: Voice, verdict: Verdict) -> Statement:
@@ -37,16 +44,23 @@ def _verdict(voice: Voice, verdict: Verdict) -> Statement:
 
 
 def _worth(found: JudgeCard) -> list[Statement]:
-    """Say what the answers of each model are worth in human ratings."""
+    """Say what each model is worth in human ratings, as estimates do."""
     said = []
-    for voice in found.voices:
-        one = found.cell(voice.model, "worth", prompt=voice.prompt)
-        if math.isfinite(one["value"]):
-            ends = "" if one["ci_low"] is None else f" ({one['ci_low']:,.0f} to {one['ci_high']:,.0f})"
-            ratings = f"{one['value']:,.0f}{ends} further human ratings for the mean score"
-            text = f"The answers of {voice} are worth {ratings}{', ' if one['note'] else ''}{one['note']}."
-            said.append(Statement(text, 2.0, statistic="worth"))
+    for row in found.rows:
+        if row.statistic == "worth" and math.isfinite(row.value):
+            about = f"for the mean score{', ' if row.note else ''}{row.note}"
+            text = worth_sentence(str(Voice(row.model, row.prompt)), row, about)
+            sure = row.ci_low is not None and row.ci_low > 0
+            said.append(Statement(text, 2.0 if sure else 1.6, statistic="worth", standing="" if sure else "open"))
     return said
+
+
+def _weighted(found: JudgeCard) -> list[Statement]:
+    """Say what weights come to, where they change agreement most, and what does not use them."""
+    rows = [row for row in found.rows if row.kind == "voice"]
+    said = weighted_statements(found.settings, rows, "agreement", about=judge_and_raters_of)
+    notes = [NOT_WEIGHTED, *not_both(found.settings, found.rows)] if said else []
+    return [*said, *told(notes, 0.0)]
 
 
 def _is_claim(one: Reason) -> bool:
@@ -60,17 +74,14 @@ def _claim(found: JudgeCard, voice: Voice, one: Reason) -> Statement:
     if one.quantity == "position_bias":
         how = "orders of options shuffled between items"
     return Statement(
-        f"{voice}: {one.text[0].lower()}{one.text[1:]}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
+        f"{voice}{one.text.removeprefix('It')}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
         True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=f"the answers of {voice}",
         short=one.short, amount=one.amount, subset=one.subset,
     )  # fmt: skip
 
 
 def _remarks(found: JudgeCard) -> list[Statement]:
-    texts = []
-    if found.settings["n_unrated"]:
-        texts.append(
-            f"Answered and without a rating, so that they only count in what answers are worth: "
-            f"{counted(found.settings['n_unrated'], 'item')}."
-        )
-    return [Statement(text, 0.0) for text in texts]
+    n = found.settings["n_unrated"]
+    counts = "counts" if n == 1 else "count"
+    text = f"{counted(n, 'answered item')} without a rating {counts} only in what answers are worth."
+    return told([text], 0.0) if n else []

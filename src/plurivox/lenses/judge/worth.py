@@ -1,16 +1,17 @@
-"""What a model's answers are worth in further human ratings, by prediction-powered inference of the mean score."""
+"""What a model's answers are worth in further human ratings: what estimate says of the mean score."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from plurivox.answers import Answers
-from plurivox.intake.answer_columns import ANSWERED
-from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions
-from plurivox.results.wording import counted
-from plurivox.statistics.ppi import rater_variance, worth
+from plurivox.lenses.estimate.measuring import Measured
+from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
+from plurivox.ratings import Ratings
+from plurivox.results.wording import are
 
 TIMES, MOST_ITEMS = 10, 20_000
 """Without unrated items: how many times as many further ones are supposed, with up to how many rated ones."""
@@ -25,69 +26,54 @@ class Saved(NamedTuple):
     low: float
     high: float
     n_items: int
-    n_further: int
     note: str
 
 
-class Human(NamedTuple):
-    """The human ratings: of each item their number and mean, and all of them by item and rater."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Saving:
+    """Ratings beside answers to rated and to further items, as an estimate of the mean score has them."""
 
-    size: Ints
-    mean: Floats
-    items: Ints
-    raters: Ints
+    found: Population
     numbers: Floats
+    over_raters: bool
 
     @classmethod
-    def of(cls, matched: AnsweredItems) -> Human:
-        """Return those of rated items."""
-        values = np.array(matched.scale.values, dtype=float)
-        counts = matched.ratings.counts()
-        size = counts.sum(axis=1)
-        mean = np.divide(counts @ values, size, out=np.zeros(len(size)), where=size > 0)
-        if not matched.ratings.has_raters:
-            return cls(size, mean, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        parts = matched.ratings.parts()
-        items = np.concatenate([part.item_of_each() + part.first for part in parts])
-        raters, scores = (np.concatenate([getattr(part, name) for part in parts]) for name in ("raters", "scores"))
-        return cls(size, mean, items, raters.astype(np.int64), values[scores])
+    def of(cls, ratings: Ratings, answers: Answers, resample: str) -> Saving:
+        """Bring together the items of both; what other raters add counts where intervals are over raters."""
+        numbers = np.array(ratings.scale.values, dtype=float)
+        return cls(population(ratings, answers, None), numbers, ratings.has_raters and resample != "items")
 
-    def variance_over_raters(self, items: Ints) -> float:
-        """Return what other raters would add to the variance of the mean over some items; 0 where nobody knows."""
-        inside = np.isin(self.items, items)
-        found = rater_variance(self.items[inside], self.raters[inside], self.numbers[inside]).variance
-        return 0.0 if np.isnan(found) else float(found)
+    def saved(self, v: int) -> Saved:
+        """Return how many further human ratings the answers of a voice are worth for the mean score.
 
+        Items that it refused or answered unreadably count with its mean answer, as estimates count them by default.
+        """
+        measured = self._measured(v, self.found.rated)
+        n, n_further = len(measured.human), len(measured.further)
+        if n < LEAST_ITEMS:
+            return _nothing(n, f"{LEAST_ITEMS} items with a rating and an answer are needed; there {are(n)} {n}")
+        if not n_further and n > MOST_ITEMS:
+            return _nothing(n, "it answered no items that nobody rated")
+        (value, low, high), why = _supposed(measured).worth()
+        if not why and not n_further:
+            why = f"if it also answered {TIMES} times as many items that nobody rated; here there are none"
+        return Saved(value, low, high, n, why)
 
-def ratings_saved(matched: AnsweredItems, answers: Answers, v: int, rated: Human) -> Saved:
-    """Return how many further human ratings the answers of a voice are worth for the mean score."""
-    values = np.array(matched.scale.values, dtype=float)
-    items, shares, _ = distributions(matched, v)
-    kept = rated.size[items] > 0
-    items, f = items[kept], (shares @ values)[kept]
-    if len(items) < LEAST_ITEMS:
-        nothing = f"{counted(len(items), 'item')} with a rating and an answer, and {LEAST_ITEMS} are needed"
-        return Saved(np.nan, np.nan, np.nan, len(items), 0, nothing)
-    further = _further(matched, answers, v, values)
-    note = ""
-    if not len(further) and len(items) > MOST_ITEMS:
-        return Saved(np.nan, np.nan, np.nan, len(items), 0, "it answered no items that nobody rated")
-    if not len(further):
-        note = f"if it also answered {TIMES} times as many items that nobody rated; here there are none"
-    found = worth(
-        rated.mean[items], f, further if len(further) else np.tile(f, TIMES), rated.variance_over_raters(items)
-    )
-    per_item = float(rated.size[items].mean())
-    value, low, high = (one * per_item for one in found)
-    return Saved(
-        value, low, high, len(items), len(further), note or ("" if np.isfinite(found.items) else "ratings do not vary")
-    )
+    def alike(self, v: int) -> float:
+        """Return the same where all raters count alike."""
+        return _supposed(self._measured(v, self.found.rated.alike())).worth()[0].items
+
+    def _measured(self, v: int, rated: Rated) -> Measured:
+        spoken, n = self.found.spoken[v], self.found.n_items
+        answers = spoken.numbers(self.numbers, n, keep_silent=True)[:, np.newaxis]
+        every: Mask = np.ones(n, dtype=bool)
+        return Measured.of(rated, answers, spoken.answered(n), self.numbers, every, over_raters=self.over_raters)
 
 
-def _further(matched: AnsweredItems, answers: Answers, v: int, values: Floats) -> Floats:
-    """Return the mean answer of a voice to each item that nobody rated."""
-    known = matched.ratings.items["item"].gather(np.flatnonzero(np.diff(matched.ratings.offsets) > 0))
-    unrated = ~answers.items.is_in(known.cast(answers.items.dtype).implode()).to_numpy()
-    own = (answers.voice == v) & (answers.state == ANSWERED) & unrated[answers.item]
-    _, at, n = np.unique(answers.item[own], return_inverse=True, return_counts=True)
-    return np.asarray(np.bincount(at, values[answers.point[own]], minlength=len(n)) / n)
+def _nothing(n_items: int, why: str) -> Saved:
+    return Saved(np.nan, np.nan, np.nan, n_items, why)
+
+
+def _supposed(found: Measured) -> Measured:
+    """Return what was measured; without further items as if a voice had answered many like the rated ones."""
+    return found if len(found.further) else replace(found, further=np.tile(found.model, (TIMES, 1)))

@@ -30,7 +30,7 @@ from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Scored, Target
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
-from plurivox.results.weighting import beside_may_be_told
+from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 from plurivox.statistics.undefined import NO_RATING
 
@@ -121,7 +121,7 @@ class Analysis:
 
     def _unweighted(self, target: Target) -> Floats | None:
         """Return the values where all raters count alike, None if they do, or if that would tell too much."""
-        if target.weights is None or not beside_may_be_told(self.ratings, self.settings.min_group_size):
+        if target.weights is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
             return None
         alike = replace(self, ratings=self.ratings.unweighted())
         kept = np.searchsorted(self.matched.items, target.items)

@@ -30,6 +30,7 @@ from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError, few
 from plurivox.ratings import Ratings
+from plurivox.results.weighting import tells_unweighted
 
 EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")
 """What is found of each group: beside the reference group, with the others accounted for and not; beside all raters."""
@@ -299,8 +300,7 @@ class Adjusted:
                     values[at, 3], values[at, 2], *ends[2], int(self.sizes[at]), notes[at],
                 ))  # fmt: skip
         found = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-        panel = self.ratings.panel
-        if self.ratings.weights is None or (panel is not None and panel.summary(asked.min_group_size).withholds):
+        if not tells_unweighted(self.ratings, asked.min_group_size):
             return found
         alike = replace(self, ratings=self.ratings.unweighted()).table(asked.replace(interval="none"), subset, how)
         return found.with_columns(alike["effect"].alias("unweighted"))

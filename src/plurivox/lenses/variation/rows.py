@@ -22,6 +22,7 @@ from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, Finish, Measured
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
+from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 
@@ -60,8 +61,7 @@ class Prepared:
         Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without
         would be two equations for the mean of that group.
         """
-        panel = self.measured.ratings.panel
-        if not self.measured.weighted or (panel is not None and panel.summary(self.axis.min_group_size).withholds):
+        if not tells_unweighted(self.measured.ratings, self.axis.min_group_size):
             return None
         return Finish(np.zeros(0, np.int32))(self.measured.plain.observed)[0, self.places]
 

@@ -20,7 +20,7 @@ from plurivox.results.text import (
     spread_header,
     value_cell,
 )
-from plurivox.results.weighting import beside_unweighted
+from plurivox.results.weighting import beside_unweighted, not_both
 from plurivox.results.wording import interval_method, intervals_over, named
 from plurivox.statistics.registry import LABELS, of_role
 
@@ -30,10 +30,6 @@ COMPONENTS = {
 """How tables call the components of variance, in their order."""
 SHARES = "Shares of the variance in scores, in %; a negative estimate counts as 0"
 NOT_WEIGHTED = "Components of variance, reliability, drift and repeats are unweighted: all raters count alike."
-NOT_BOTH = (
-    "Unweighted values are not shown beside weighted ones: with both, the mean of a group that is withheld could be "
-    "worked out."
-)
 SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
 
 
@@ -224,9 +220,7 @@ def notes(found: Variation) -> list[str]:
     main = [row for row in found.rows if row.kind in ("group", "contrast")]
     said = notes_of(main, LABELS)
     if "weights" in found.settings:
-        said.append(NOT_WEIGHTED)
-        if not any(row.unweighted is not None for row in found.rows):
-            said.append(NOT_BOTH)
+        said += [NOT_WEIGHTED, *not_both(found.settings, found.rows)]
     said += [
         f"{row['attribute']} {row['group']}, all attributes at once: {row['note']}"
         for row in found.adjusted().filter(pl.col("note") != "").iter_rows(named=True)

@@ -22,9 +22,9 @@ from plurivox.results.wording import resampled
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
-    "People rated some of the items, models answered more. What would people say of all? The mean of what they rated "
-    "is corrected by how far the models' answers to the other items lie from those to the rated ones, as far as models "
-    "go with people."
+    "People rated some of the items; models answered more. What would people say of all of them? The mean of the "
+    "ratings is corrected by how far the models' answers to the other items lie from those to the rated ones, to the "
+    "extent that models follow people."
 )
 METHODS = (
     "Prediction-powered inference (Angelopoulos, Duchi and Zrnic 2023): θ = ȳ + λ(f̄_N − f̄_n), where ȳ is the mean of "
@@ -96,7 +96,7 @@ def _figure(found: Estimate, of: str) -> Figure:
         "estimate_forest", found, slug("estimate-forest", of), f"The {what} over all items: {value}",
         f"The {what} from humans alone, humans and models together, and models alone, with 95 % intervals.",
         "Humans and models together should lie near humans alone, with a shorter line. How far models alone are off "
-        "is their bias, which their own line does not tell.", of,
+        "is their bias, which their own line does not show.", of,
         measure=f"95 % intervals over {resampled(found.settings)}; of models alone over items.",
     )  # fmt: skip
 

@@ -96,7 +96,7 @@ def _card(found: JudgeCard) -> DataTable:
     names = {
         "quantity": "quantity", "value": "value", "ci_low": "low", "ci_high": "high", "humans": "two raters",
         "constant": "best constant", "marginal": "chance", "p_adjusted": "p corrected", "scored": "scored", "of": "of",
-        "note": "note",
+        "note": "note", **_unweighted(found.card()),
     }  # fmt: skip
     labels = {name: one.label for name, one in OF.items()}
     frame = tidy(found.card().with_columns(pl.col("quantity").replace(labels)).select("model", "prompt", *names))
@@ -106,11 +106,16 @@ def _card(found: JudgeCard) -> DataTable:
     return table("judge-card", "Every quantity", frame.rename(names), MAX_ROWS, note, search=True)
 
 
+def _unweighted(frame: pl.DataFrame) -> dict[str, str]:
+    """Return the column of values where all raters count alike, if there is one."""
+    return {"unweighted": "unweighted"} if "unweighted" in frame.columns else {}
+
+
 def _biases(found: JudgeCard) -> list[Block]:
     names = {
         "axis": "attribute", "group": "raters", "subset": "items", "value": "bias", "ci_low": "low", "ci_high": "high",
         "humans_low": "raters from", "humans_high": "to", "p_adjusted": "p corrected", "p_beyond": "p beyond raters",
-        "n_items": "scored",
+        "n_items": "scored", **_unweighted(found.biases()),
     }  # fmt: skip
     frame = tidy(found.biases().select("model", "prompt", *names))
     note = (

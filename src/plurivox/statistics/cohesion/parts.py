@@ -99,6 +99,19 @@ def alpha_sum(counts: Counts) -> Floats:
     return total
 
 
+def weighted_alpha_sum(counts: Counts, self_pairs: Counts) -> Floats:
+    """Return the sum of coincidences over items where raters have weights, (items, L) and Q = Σw² (items,) → (L, L).
+
+    Two points of an item coincide W/(W² − Q)·n_c n_k times. What is left of n_c is on the diagonal, which has no
+    distance, so that rows add up to the marginals.
+    """
+    n, m, q = pairable(counts, self_pairs)
+    found = (n * (m / np.where(m > 0, m * m - q, 1.0))[:, None]).T @ n
+    np.fill_diagonal(found, 0.0)
+    np.fill_diagonal(found, n.sum(axis=0) - found.sum(axis=1))
+    return np.asarray(found, dtype=float)
+
+
 def alpha_from(
     coincidences: Counts, level: Level = "nominal", values: Floats | None = None, *, self_pairs: Sums | None = None
 ) -> Floats:
@@ -152,6 +165,13 @@ def xrr_sum(counts_x: Counts, counts_y: Counts) -> Floats:
     for code, (size_x, size_y) in enumerate(sizes):
         if size_x > 0:
             pairs += (size_x + size_y) * (x[kind == code].T @ y[kind == code]) / (size_x * size_y)
+    return np.vstack([pairs, x.sum(axis=0), y.sum(axis=0)])
+
+
+def weighted_xrr_sum(counts_x: Counts, counts_y: Counts) -> Floats:
+    """Return what :func:`xrr_sum` does for counts that are sums of weights, of which few items have the same sum."""
+    x, y, r, s = _common(counts_x, counts_y)
+    pairs = (x * ((r + s) / np.where(r * s > 0, r * s, 1.0))[:, None]).T @ y
     return np.vstack([pairs, x.sum(axis=0), y.sum(axis=0)])
 
 
