@@ -52,19 +52,19 @@ class Bench:
         files, reading = shown_names(study.files), ReadingSettings.from_dict(study.reading)
         if "ratings" not in files:
             return {"command": "", "python": ""}
-        beside = ((self.look(study) or {}).get("beside") or {}).values()
-        before = [place for one in beside if one for place in one.get("before", ())]
+        beside = [one for one in ((self.look(study) or {}).get("beside") or {}).values() if one]
+        known = [[place for one in beside for place in one.get(name, ())] for name in ("before", "raked")]
         if lens is None:
             settings = asked_of(ReportSettings, asked, reading)
             return {
                 "command": report_command(reading, settings, files),
-                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), before),
+                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), *known),
             }
         record = asked_of(lens.settings, asked, reading)
         inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
         return {
             "command": lens_command(lens, reading, record, files, inputs),
-            "python": python_lines(reading, record, files, lens.name, inputs, before),
+            "python": python_lines(reading, record, files, lens.name, inputs, *known),
         }
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:

@@ -24,17 +24,17 @@ from plurivox.workbench.records import ROLES, StudyRecord, role_in
 from plurivox.workbench.uploads import MOST_FILES, places_of, roles_of, take
 
 NAMES = {
-    "ratings": "Ratings", "raters": "Raters", "items": "Items", "reference": "Reference",
+    "ratings": "Ratings", "raters": "Raters", "items": "Items", "population": "Population", "reference": "Reference",
     "predictions": "Predictions", "answers": "Answers of models",
 }  # fmt: skip
-FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates")
+FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates", "trim")
 LATER = (
     "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
     "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
 IN_COLUMN = "column:"
 """How a form says that scores are held against a column of the items."""
-DECIDED_FIRST = ("poles", "in_memory")
+DECIDED_FIRST = ("poles", "in_memory", "trim")
 DECIDED_LATER = ("recode", "unsafe_from", "reference_column", "reference_scale")
 """What is left to say of ratings that plurivox stored itself."""
 Form = Mapping[str, Sequence[str]]

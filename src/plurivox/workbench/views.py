@@ -31,7 +31,7 @@ from plurivox.results.text import Shown
 from plurivox.results.wording import counted, named
 from plurivox.workbench.looking import few_values
 from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
-from plurivox.workbench.reading import asked_of
+from plurivox.workbench.reading import POPULATION, asked_of
 
 MOST_ROWS = 200
 MOST_ITEMS = 25
@@ -299,7 +299,8 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a plurivox.toml that says how the files of the study are read."""
     reading, ratings = desk.source.reading, desk.ratings
     bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
-    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes)
+    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes,
+                    weights=desk.names.get(POPULATION), trim=reading.trim)  # fmt: skip
     text = config_text(
         ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=desk.recoding, groups=groups,
         item_columns=reading.item_attributes, encoding=reading.encoding,
