@@ -67,7 +67,7 @@ def open_table(
 
 
 def is_stored(source: str | os.PathLike[str]) -> bool:
-    """Tell whether plurivox wrote this itself, a packed study or a file of ratings: it carries its attributes with it."""
+    """Tell whether plurivox wrote this itself, as a packed study or a file: then it holds its attributes."""
     file, inside = split_name(source)
     if is_packed(file):
         return True

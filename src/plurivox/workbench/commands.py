@@ -214,12 +214,14 @@ def _inputs(
 def _read_beside(role: str, reading: ReadingSettings, files: Mapping[str, str], before: Collection[str]) -> str:
     """Return what reads predictions or answers; those of the points before are recoded like the ratings."""
     places = [place for place in files if role_in(place) == role]
+    described = role == "answers" and "items" in files  # of items that nobody rated, too
+    more = f", like=ratings, items={files['items']!r}" if described else ""
     if not any(place in before for place in places):
         named = [files[place] for place in places]
-        return f"pv.read_{role}({(named if len(named) > 1 else named[0])!r}, ratings.scale)"
+        return f"pv.read_{role}({(named if len(named) > 1 else named[0])!r}, ratings.scale{more})"
     each = [
-        f"pv.read_{role}({files[place]!r}, points){_recoded(reading)}" if place in before
-        else f"pv.read_{role}({files[place]!r}, ratings.scale)" for place in places
+        f"pv.read_{role}({files[place]!r}, points{more}){_recoded(reading)}" if place in before
+        else f"pv.read_{role}({files[place]!r}, ratings.scale{more})" for place in places
     ]  # fmt: skip
     return each[0] if len(each) == 1 else f"pv.Predictions.together([{', '.join(each)}])"
 

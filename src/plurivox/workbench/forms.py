@@ -22,7 +22,8 @@ WORDS = {
     "missing": "Words for no rating", "duplicates": "Rated twice", "conflicts": "Values that contradict",
     "layout": "What a row is", "scale": "Points of the scale", "score": "Score", "recode": "Other points",
     "point_columns": "A column for each point", "unsafe_from": "Two points, unsafe from",
-    "trim": "Largest weight of a rater", "reference_column": "Reference in a column", "in_memory": "Read it whole into memory",
+    "reference_column": "Reference in a column", "in_memory": "Read it whole into memory",
+    "trim": "Largest weight of a rater",
 }  # fmt: skip
 """What settings are called in forms, where their name with spaces is not enough."""
 

@@ -46,6 +46,8 @@ from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_
 Tell = Callable[[dict[str, Any]], None]
 WHOLE = "Choose “Read it whole into memory” on the page Data, or keep only some raters or items there."
 BESIDE = ("reference", "predictions", "answers")
+PANEL = "panel.html"
+"""The panel beside the population, as a piece of a page."""
 UNCORRECTED = (
     "Several looks are planned at this growing study. What is certain after all of them stands under “In short” alone: "
     "tests on this page are not corrected for looks, and nothing here is marked as certain."

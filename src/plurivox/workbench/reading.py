@@ -117,7 +117,7 @@ def source_of(reading: ReadingSettings, files: Mapping[str, str]) -> str:
 
 
 def keywords_of(reading: ReadingSettings, files: Mapping[str, str], raked: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keywords of :func:`plurivox.read_ratings` that say something; ``raked`` are attributes of a population."""
+    """Return the keywords of :func:`plurivox.read_ratings` that say something; ``raked`` is what a population is of."""
     asked: dict[str, Any] = {
         name: getattr(reading, name)
         for name in (

@@ -5,6 +5,7 @@ Each is a section as reports have them, made of what lenses found; nothing is dr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -54,11 +55,18 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     said = [Prose(text) for text in document.sentences] if not findings else []
-    section = Section(lens.name, lens.question, "", [*said, *blocks], findings)
+    section = Section(lens.name, lens.question, "", [*said, *blocks], findings, _alike(desk, lens))
     places = desk.places(_groups_asked(desk, lens, asked))
     write_text(out / "view.html", fragment(section, places, asked.get("looks", 1)))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
+
+
+def _alike(desk: Desk, lens: Lens) -> list[str]:
+    """Return that raters count alike in what a lens says, where they have weights elsewhere."""
+    if desk.ratings.weights is None or lens.load("run").weights:
+        return []
+    return [f"{lens.command} does not use the weights: every rater counts alike."]
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
@@ -312,8 +320,8 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a table of a lens as the run asked it: CSV and Parquet with all rows, LaTeX and HTML as it is shown."""
     brief, lens, form = desk.brief(asked["asked"]), lens_named(asked["lens"]), asked["form"]
-    homes = {**OF_GROUPS, "soft_scores": soft}
-    result = homes[lens.name].found_in(brief) if lens.name in homes else brief.ask(lens.name)
+    home = sys.modules[lens.load("section").__module__]
+    result = home.found_in(brief) if hasattr(home, "found_in") else brief.ask(lens.name)
     file = out / f"{lens.command}-{asked['table']}.{form}"
     if form in ("tex", "html"):
         file = out / f"{lens.command}.{form}"
