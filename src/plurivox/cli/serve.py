@@ -15,8 +15,8 @@ def serve(
         list[str] | None,
         typer.Argument(
             metavar="FILES", show_default=False,
-            help="Files to begin a study with: ratings, or a packed study, and beside them raters, items, a population, "
-            "a reference, predictions or answers, told by their names.",
+            help="Files to begin a study with: ratings, or a packed study, and beside them raters, items, population, "
+            "reference, predictions or answers, told by their names.",
         ),
     ] = None,
     weights: Annotated[

@@ -365,7 +365,9 @@ def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
 
 async def help_page(request: Request) -> Response:
     """Explain the workbench."""
-    return page(request, "help.html.j2", most=bench_of(request).max_upload, folder=bench_of(request).store.folder)
+    return page(
+        request, "help.html.j2", most=bench_of(request).max_upload, folder=bench_of(request).store.folder.resolve()
+    )
 
 
 ROUTES = [

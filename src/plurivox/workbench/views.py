@@ -54,6 +54,7 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [_text_table(f"{lens.name}-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
+    findings = [replace(one, fact=not (one.said.claim or one.said.standing)) for one in findings]  # also of models
     said = [Prose(text) for text in document.sentences] if not findings else []
     section = Section(lens.name, lens.question, "", [*said, *blocks], findings, _alike(desk, lens))
     places = desk.places(_groups_asked(desk, lens, asked))
