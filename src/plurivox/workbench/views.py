@@ -100,10 +100,11 @@ def _chart(lens: Lens, result: Any) -> Iterator[Block]:
 
 
 def _text_table(name: str, shown: Shown) -> DataTable:
-    """Return a table of text as reports show tables; columns of the same name are told apart."""
+    """Return a table of text as reports show tables; columns of the same name are told apart, those without named."""
     header: list[str] = []
-    for at, one in enumerate(shown.header):
-        header.append(one if one and one not in header else f"{one} {at + 1}".strip())
+    for at, given in enumerate(shown.header):
+        one = given or ("what" if at == 0 else "result")
+        header.append(one if one not in header else f"{one} {at + 1}")
     rows = [list(map(str, row)) for row in shown.rows]
     frame = pl.DataFrame({column: [row[at] for row in rows] for at, column in enumerate(header)},
                          schema=dict.fromkeys(header, pl.String))  # fmt: skip
