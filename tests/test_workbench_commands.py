@@ -24,7 +24,7 @@ from plurivox.settings import Settings
 from plurivox.settings.record import Spec
 from plurivox.workbench.commands import lens_command, options_of, python_lines, report_command
 from plurivox.workbench.forms import Known, fields_of, read_form
-from plurivox.workbench.reading import ReadingSettings, asked_of, beside, population_of, read, source_of, weighted
+from plurivox.workbench.reading import ReadingSettings, asked_of, beside, read, source_of
 from support import run_cli
 from workbench_support import RATINGS
 
@@ -109,14 +109,14 @@ READINGS = [
 
 def hold_alike(
     lens: Lens, record: ReadingSettings, asked: Settings, files: dict[str, str], rows: list[Any],
-    before: Sequence[str] = (), raked: Sequence[str] = (),
+    before: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Hold that the command and the lines of Python that a page shows give the rows that the page has."""
     done = run_cli(*shlex.split(lens_command(lens, record, asked, files, {}))[1:], "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["rows"] == rows
     told: dict[str, Any] = {}
-    exec(python_lines(record, asked, files, lens.name, {one.name: "" for one in lens.inputs}, before, raked), told)
+    exec(python_lines(record, asked, files, lens.name, {one.name: "" for one in lens.inputs}, before), told)
     assert json.loads(told["found"].to_json(draws=False))["rows"] == rows
 
 
@@ -218,7 +218,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = run_cli("simulate", folder, "--items", 90, "--rated", 45, "--raters", 30, "--ratings-per-item", 6)
     assert made.code == 0, made.err
     (folder / "plurivox.toml").unlink()
-    (folder / "population.csv").write_text("attribute,value,share\nage,18-29,1\nage,30-44,1\nage,45-59,1\nage,60+,1\n")
     return folder
 
 
@@ -228,18 +227,15 @@ def test_lenses_of_answers_know_items_that_nobody_rated(
 ) -> None:
     monkeypatch.chdir(simulated)
     record = ReadingSettings.from_dict({"scale": "0:4"})
-    files = {role: f"{role}.csv" for role in ("ratings", "raters", "items", "population", "answers")}
+    files = {role: f"{role}.csv" for role in ("ratings", "raters", "items", "answers")}
     lens = next(lens for lens in lenses() if lens.name == name)
-    population = population_of(record, files)
-    assert population is not None
-    alike, recoding = read(record, files, population)
-    ratings = weighted(record, alike, population)
+    ratings, recoding = read(record, files)
     found = beside("answers", record, files, ratings, recoding)
     assert found.attributes.height == 90 > ratings.n_items
     assert found.attributes["violation"].null_count() == 0
     asked = lens.settings.from_dict({"by": [["age"]], "subset": "violation"})
     own = json.loads(getattr(pv, name)(ratings, found, **asked.as_dict()).to_json(draws=False))
-    hold_alike(lens, record, asked, files, own["rows"], (), population.attributes)
+    hold_alike(lens, record, asked, files, own["rows"])
 
 
 def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
