@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -184,3 +185,25 @@ def test_an_interrupted_question_goes_on(both: Both, monkeypatch: pytest.MonkeyP
     assert told(ask()) == whole
     assert 0 < calls[0] < all_calls - len(both.packed.parts())
     assert not log.exists()
+
+
+def test_a_config_that_names_tables_is_followed_in_all_else(tmp_path: Path) -> None:
+    lines = [f"i{item},r{rater},{(item * rater) % 3},{'ab'[rater % 2]}" for item in range(6) for rater in range(12)]
+    (tmp_path / "ratings.csv").write_text("\n".join(["item,rater,score,kind", *lines]))
+    ratings = pv.read_ratings(tmp_path / "ratings.csv", rater_attributes=["kind"])
+    pv.pack(tmp_path / "ratings.csv", tmp_path / "study.pvx", rater_attributes=["kind"])
+    pv.write_ratings(ratings, tmp_path / "study.parquet")
+    (tmp_path / "plurivox.toml").write_text(
+        'min_group_size = 7\n[scale]\nlabels = [0, 1, 2]\nunsafe_from = 2\n[raters]\nfile = "raters.csv"\n'
+        'by = ["kind"]\n[items]\nfile = "items.csv"\n'
+    )
+    for name in ("study.pvx", "study.parquet"):
+        done = run_cli("variation", tmp_path / name, "--in-memory", "--json")
+        assert done.code == 0, done.err
+        assert done.err.count("ignoring raters.csv and items.csv, named in") == 1
+        assert "recoded" in done.err
+        assert {row["n_raters"] for row in json.loads(done.out)["rows"] if row["axis"] == "kind"} <= {None, 12}
+        said = run_cli("variation", tmp_path / name, "--raters", "raters.csv")
+        assert said.code != 0
+        assert "carry their attributes with them" in said.err
+    assert run_cli("variation", tmp_path / "ratings.csv").code != 0  # there it is not there

@@ -329,7 +329,10 @@ def answered(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator
     folder = tmp_path_factory.mktemp("answered")
     ratings = folder / "ratings.csv"
     ratings.write_text(RATINGS)
-    with serving(folder / "bench", str(ratings)) as address:
+    population, answers = folder / "population.csv", folder / "answers.csv"
+    population.write_text("attribute,value,share\ngender,woman,0.6\ngender,man,0.4\n")
+    answers.write_text("model,item,answer\n" + "".join(f"m,i{at},{at % 4}\n" for at in range(30)))
+    with serving(folder / "bench", str(ratings), str(answers), "--weights", str(population)) as address:
         tab = Tab(browser, address, bypass_csp=True, reduced_motion="reduce")  # axe-core is a script of our own
         page = tab.page
         page.locator('select[name="about:gender"]').select_option("raters", timeout=LONG)
@@ -339,22 +342,33 @@ def answered(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator
         tab.close()
 
 
+def pages_of(home: str) -> list[str]:
+    """Return the addresses of all kinds of pages."""
+    views = ("", "/ask", "/watch", "/results", "/results?part=study", "/results?part=cohesion", "/results?part=judge",
+             "/groups?axis=gender&group=woman", "/items", "/item?item=i1", "/compare?axis=gender&one=man&other=woman",
+             "/lenses/cohesion", "/lenses/estimate?go=1", "/lenses/judge?go=1&by=gender", "/export")  # fmt: skip
+    first = "/".join(home.split("/")[:3])
+    return [first, f"{first}/help", f"{first}/api", *(home + one for one in views)]
+
+
+def test_every_page_fits_a_phone(answered: tuple[Any, str]) -> None:
+    tab, home = answered
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    for address in pages_of(home):
+        tab.page.goto(address)
+        tab.page.wait_for_function("!document.getElementById('stream')", timeout=LONG)
+        tab.fits()
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_barrier(answered: tuple[Any, str], scheme: str) -> None:
     axe = pytest.importorskip("axe_core_python.base", reason="axe-core-python is not installed").AXE_SCRIPT
     tab, home = answered
     page = tab.page
     page.emulate_media(color_scheme=scheme)
-    list_of_studies = "/".join(home.split("/")[:3])
-    views = ("", "/ask", "/results", "/results?part=cohesion", "/groups?axis=gender&group=woman", "/items",
-             "/item?item=i1", "/compare?axis=gender&one=man&other=woman", "/lenses/cohesion", "/export")  # fmt: skip
     bad = []
-    for address in (
-        list_of_studies,
-        f"{list_of_studies}/help",
-        f"{list_of_studies}/api",
-        *(home + one for one in views),
-    ):
+    for address in pages_of(home):
         page.goto(address)
         page.wait_for_function("!document.getElementById('stream')", timeout=LONG)
         assert page.evaluate("document.documentElement.dataset.theme") == scheme

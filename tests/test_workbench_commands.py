@@ -211,6 +211,33 @@ def test_answers_of_points_before_and_after(
     hold_alike(lens, record, asked, files, own["rows"], ["answers"] if labels[0] == "0" else [])
 
 
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose models answered more items than people rated."""
+    folder = tmp_path_factory.mktemp("simulated") / "study"
+    made = run_cli("simulate", folder, "--items", 90, "--rated", 45, "--raters", 30, "--ratings-per-item", 6)
+    assert made.code == 0, made.err
+    (folder / "plurivox.toml").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("name", ["estimate", "judge"])
+def test_lenses_of_answers_know_items_that_nobody_rated(
+    name: str, simulated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(simulated)
+    record = ReadingSettings.from_dict({"scale": "0:4"})
+    files = {role: f"{role}.csv" for role in ("ratings", "raters", "items", "answers")}
+    lens = next(lens for lens in lenses() if lens.name == name)
+    ratings, recoding = read(record, files)
+    found = beside("answers", record, files, ratings, recoding)
+    assert found.attributes.height == 90 > ratings.n_items
+    assert found.attributes["violation"].null_count() == 0
+    asked = lens.settings.from_dict({"by": [["age"]], "subset": "violation"})
+    own = json.loads(getattr(pv, name)(ratings, found, **asked.as_dict()).to_json(draws=False))
+    hold_alike(lens, record, asked, files, own["rows"])
+
+
 def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     points = ("1,0,0", "0,1,0", "0,0,1")
     lines = [

@@ -239,3 +239,23 @@ def test_it_is_begun_from_the_command_line(packed: Path, tmp_path: Path) -> None
     finally:
         store.close()
     assert WHOLE * 18 < 1e9  # two codes, a score, and as much again: less than a gigabyte
+
+
+def test_the_command_that_is_shown_holds_beside_a_config_that_names_tables(
+    client: Any, study: str, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = settled(client, f"{study}/lenses/variation?go=1&by=gender")
+    command = re.search(r"<code>(plurivox variation [^<]+)</code>", page)
+    assert command
+    monkeypatch.chdir(packed.parent)
+    config = packed.parent / "plurivox.toml"
+    config.write_text('[raters]\nfile = "raters.csv"\n[items]\nfile = "items.csv"\n')
+    try:
+        done = run_cli(*command[1].split()[1:], "--json")
+    finally:
+        config.unlink()
+    assert done.code == 0, done.err
+    told = client.post(
+        f"/api/v1{study}/questions/variation", json={"settings": {"by": [["gender"]]}}, headers=OWN
+    ).json()
+    assert told["result"]["rows"] == json.loads(done.out)["rows"]

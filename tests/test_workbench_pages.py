@@ -277,7 +277,7 @@ def test_a_column_of_the_items_is_the_reference(client: Any) -> None:
     given = {"about:gender": "raters", "scale": "0:3", "reference_column": "verdict"}
     send(client, f"{home}/reading", **given)
     page = settled(client, home)
-    assert "The reference cannot be read yet" in page  # in which order its words are, nobody said
+    assert "The reference cannot be used yet" in page  # in which order its words are, nobody said
     send(client, f"{home}/reading", **given, reference_scale="good,bad")
     assert "12 ratings of 12 items; scale good &lt; bad" in settled(client, home)
     assert '<option value="column:verdict" selected>verdict<' in client.get(f"{home}/ask").text

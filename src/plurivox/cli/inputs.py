@@ -84,7 +84,7 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 
 def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered, and what is known of the items, also of those that nobody rated."""
-    return described_answers(answers(given, reading, loaded), loaded)
+    return described_answers(answers(given, reading, loaded), reading, loaded)
 
 
 def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:

@@ -60,10 +60,8 @@ class Loaded:
 def load(reading: InputOptions) -> Loaded:
     """Read the ratings as the command line and, behind it, the config say; tell what was taken for what."""
     from plurivox.axis import MIN_GROUP_SIZE
-    from plurivox.config import Config, find_config, load_config
 
-    path = reading.config or find_config(reading.file)
-    config = Config() if path is None else load_config(path)
+    config = _without_tables(config_beside(reading, reading.file), reading.file)
     population = _population(reading, config)
     ratings = _read(reading, config, () if population is None else population.attributes)
     ratings = ratings.in_memory() if reading.in_memory else ratings
@@ -85,13 +83,31 @@ def load(reading: InputOptions) -> Loaded:
                   ratings.scale, recoding, bins, _rules(reading, config))  # fmt: skip
 
 
+def config_beside(reading: InputOptions, file: str) -> "Config":
+    """Return the config that the command line names, or the one beside a file; an empty one if there is none."""
+    from plurivox.config import Config, find_config, load_config
+
+    path = reading.config or find_config(file)
+    return Config() if path is None else load_config(path)
+
+
+def _without_tables(config: "Config", file: str) -> "Config":
+    """Return the config without the tables that it names, and say so, where the ratings carry what these told."""
+    from plurivox.intake.tables import is_stored
+
+    named = [name for name in (config.raters, config.items) if name is not None]
+    if not named or file == "-" or not is_stored(file):
+        return config
+    told = " and ".join(Path(name).name for name in named)
+    say(f"{file} already holds what is known of raters and items; ignoring {told}, named in {config.path}")
+    return replace(config, raters=None, items=None)
+
+
 def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     """Return what is known without ratings: the scale, and the config beside another file."""
     from plurivox.axis import MIN_GROUP_SIZE
-    from plurivox.config import Config, find_config, load_config
 
-    path = reading.config or find_config(beside)
-    config = Config() if path is None else load_config(path)
+    config = config_beside(reading, beside)
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
@@ -211,13 +227,13 @@ def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
-def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
+def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -> "Answers":
     """Return answers with what the table of items tells of each item, as it is read for the ratings."""
-    from plurivox.intake.beside import attribute_table
+    from plurivox.intake.recoded import described
 
-    table = attribute_table(loaded.items_file, "item", loaded.ratings.intake.columns.get("item", "item"), "utf-8")
     rule = "missing" if loaded.rules is None else loaded.rules.conflicts
-    return found if table is None else found.with_items(table, rule)
+    encoding = reading.encoding or loaded.config.encoding or "utf-8"
+    return described(found, loaded.items_file, loaded.ratings, rule, encoding)
 
 
 def tell_answers(found: "Answers", more: str = "") -> None:

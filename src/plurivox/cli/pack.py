@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from plurivox.cli.loading import asked_of_reading, tell_read
+from plurivox.cli.loading import asked_of_reading, config_beside, tell_read
 from plurivox.cli.options import InputOptions, taking
 from plurivox.cli.printing import put
 
@@ -48,7 +48,6 @@ def pack(
     The files may be larger than memory. Analyses that add up over items read the folder part by part and give the same
     numbers to the last bit; others say that they need the ratings in memory.
     """
-    from plurivox.config import Config, find_config, load_config
     from plurivox.packed.making import pack as packed
 
     if append and (output is not None or len(reading.file) > 1):
@@ -61,8 +60,7 @@ def pack(
             raise typer.BadParameter(f"--{option} is about an analysis: give it when the packed study is read")
     sources, folder = (append, Path(reading.file[0])) if append else (reading.file, output)
     assert folder is not None
-    path = reading.config or find_config(sources[0])
-    config = Config() if path is None else load_config(path)
+    config = config_beside(reading, sources[0])
     asked = asked_of_reading(reading, config) | {"time": None}
     if append:  # what is not said is as it was when the study was packed
         asked = {name: value for name, value in asked.items() if value and getattr(reading, name, None)}

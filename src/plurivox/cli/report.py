@@ -115,7 +115,7 @@ def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> d
     if given["predictions"]:
         found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:
-        found["answers"] = described_answers(answers_beside(given["answers"], loaded), loaded)
+        found["answers"] = described_answers(answers_beside(given["answers"], loaded), reading, loaded)
     return found
 
 

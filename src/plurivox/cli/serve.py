@@ -15,9 +15,17 @@ def serve(
         list[str] | None,
         typer.Argument(
             metavar="FILES", show_default=False,
-            help="Files to begin a study with: ratings, or a packed study, and beside them raters, items, a reference, "
-            "predictions or answers, told by their names.",
+            help="Files to begin a study with: ratings, or a packed study, and beside them raters, items, population, "
+            "reference, predictions or answers, told by their names.",
         ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        option("Weight raters to a population: a table of attribute, value and share. It begins the study with FILES.",
+               "FILE"),
+    ] = None,
+    trim: Annotated[
+        float | None, option("No rater's weight above this many times the mean (default 5).", "TIMES", min=1)
     ] = None,
     folder: Annotated[Path | None, option("Where studies lie (default: a folder of your own).", "FOLDER")] = None,
     host: Annotated[str, option("Address to listen at; only this machine unless you say so.", "ADDRESS")] = "127.0.0.1",
@@ -32,6 +40,10 @@ def serve(
     """
     import webbrowser
 
+    if weights is not None and not files:
+        raise typer.BadParameter("--weights is about ratings: name their file, too")
+    if trim is not None and weights is None:
+        raise typer.BadParameter("--trim is about weights: give the population with --weights FILE")
     from plurivox.errors import MissingExtraError
 
     try:
@@ -46,7 +58,7 @@ def serve(
 
     store = Store(default_folder() if folder is None else folder)
     with contextlib.closing(store):
-        path = begin(store, files) if files else "/"
+        path = begin(store, files, weights, trim) if files else "/"
         address = Address.open(host, port)
         if not address.local:
             say(f"anybody who reaches {host} and has the address below can open your studies; nothing is encrypted")

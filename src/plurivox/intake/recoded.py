@@ -7,6 +7,8 @@ from typing import Any
 
 from plurivox.answers import Answers
 from plurivox.errors import ColumnError
+from plurivox.intake.attributes import Conflicts
+from plurivox.intake.beside import attribute_table
 from plurivox.intake.read import read_predictions
 from plurivox.intake.read_answers import read_answers
 from plurivox.predictions import Predictions
@@ -47,6 +49,12 @@ def _answers(
     if (found.point >= 0).any():
         return found.recode(recoding), True
     return read_answers(file, scale, like=like, **more), False
+
+
+def described(found: Answers, items: str | None, ratings: Ratings, conflicts: Conflicts, encoding: str) -> Answers:
+    """Return answers with what a table of items tells of each, also of items that nobody rated; as they are without."""
+    table = attribute_table(items, "item", ratings.intake.columns.get("item", "item"), encoding)
+    return found if table is None else found.with_items(table, conflicts)
 
 
 def are_before(role: str, file: str, ratings: Ratings, recoding: Recoding) -> bool:

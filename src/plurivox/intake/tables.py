@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -63,6 +64,20 @@ def open_table(
             return
         opened = stack.enter_context(open_source(file, kind))
         yield table_in(opened, inside, encoding, stack)
+
+
+def is_stored(source: str | os.PathLike[str]) -> bool:
+    """Tell whether plurivox wrote this itself, as a packed study or a file: then it holds its attributes."""
+    file, inside = split_name(source)
+    if is_packed(file):
+        return True
+    if inside is not None or not os.path.isfile(file) or Path(file).suffix.lower() != ".parquet":
+        return False
+    try:
+        with without_panics():
+            return store.description(os.fspath(file)) is not None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):  # which is said when it is read
+        return False
 
 
 def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack) -> RawTable | Ratings:

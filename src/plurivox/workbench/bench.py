@@ -19,7 +19,7 @@ from plurivox.report.settings import ReportSettings
 from plurivox.settings import Settings
 from plurivox.workbench.commands import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
-from plurivox.workbench.making import templates
+from plurivox.workbench.making import PANEL, templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
 from plurivox.workbench.records import Run, StudyRecord
 from plurivox.workbench.store import Store
@@ -52,25 +52,34 @@ class Bench:
         files, reading = shown_names(study.files), ReadingSettings.from_dict(study.reading)
         if "ratings" not in files:
             return {"command": "", "python": ""}
-        beside = ((self.look(study) or {}).get("beside") or {}).values()
-        before = [place for one in beside if one for place in one.get("before", ())]
+        beside = [one for one in ((self.look(study) or {}).get("beside") or {}).values() if one]
+        known = [[place for one in beside for place in one.get(name, ())] for name in ("before", "raked")]
         if lens is None:
             settings = asked_of(ReportSettings, asked, reading)
             return {
                 "command": report_command(reading, settings, files),
-                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), before),
+                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), *known),
             }
         record = asked_of(lens.settings, asked, reading)
         inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
         return {
             "command": lens_command(lens, reading, record, files, inputs),
-            "python": python_lines(reading, record, files, lens.name, inputs, before),
+            "python": python_lines(reading, record, files, lens.name, inputs, *known),
         }
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:
         """Return what is known of a study's files, None as long as nobody has looked."""
-        folder = self.jobs.made(study.id, self.jobs.key(study, "look", {}))
+        folder = self._looked(study)
         return None if folder is None else self.jobs.told(folder)
+
+    def panel(self, study: StudyRecord) -> str:
+        """Return the panel beside the population as a piece of a page, empty where raters are not weighted."""
+        folder = self._looked(study)
+        file = None if folder is None else folder / PANEL
+        return file.read_text(encoding="utf-8") if file is not None and file.is_file() else ""
+
+    def _looked(self, study: StudyRecord) -> Path | None:
+        return self.jobs.made(study.id, self.jobs.key(study, "look", {}))
 
     def run(self, study: StudyRecord, asked: Mapping[str, Any]) -> Run:
         """Have every analysis run; of a study that is watched this is a look, and corrected for those planned."""

@@ -12,7 +12,18 @@ from plurivox.settings import Settings
 from plurivox.settings.record import Spec
 from plurivox.settings.shared import MIN_GROUP_SIZE
 from plurivox.settings.values import plain
-from plurivox.workbench.reading import COLUMN, CROWD, FILE, ReadingSettings, held_against, kept, keywords_of, source_of
+from plurivox.workbench.reading import (
+    COLUMN,
+    CROWD,
+    FILE,
+    POPULATION,
+    ReadingSettings,
+    held_against,
+    kept,
+    keywords_of,
+    source_of,
+    weighting,
+)
 from plurivox.workbench.records import of_role, role_in
 
 _PLACED = ("predictions", "answers")
@@ -65,8 +76,9 @@ def reading_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[
     found = []
     for role in ("raters", "items"):
         found += [f"--{role}", files[role]] if role in files else []
+    found += ["--weights", files[POPULATION]] if POPULATION in files else []
     leave = ("reference", "reference_column", "reference_scale", "layout", "table", "where", "rater_attributes",
-             "item_attributes")  # fmt: skip
+             "item_attributes", *(() if POPULATION in files else ("trim",)))  # fmt: skip
     found += options_of(reading, leave)
     for name in ("rater_attributes", "item_attributes"):
         value = getattr(reading, name)
@@ -134,11 +146,15 @@ def _unsaid(reading: ReadingSettings, asked: Settings) -> ReadingSettings:
 
 def python_lines(
     reading: ReadingSettings, asked: Settings, files: Mapping[str, str], function: str, given: Mapping[str, str],
-    before: Collection[str] = (),
+    before: Collection[str] = (), raked: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """Return lines of Python that do the same; ``before`` has what stands beside and is of the points before."""
+    """Return lines of Python that do the same.
+
+    ``before`` has what stands beside and is of the points before, ``raked`` the attributes of the population.
+    """
     lines = ["import plurivox as pv", ""]
-    lines.append(_call("ratings = pv.read_ratings", [repr(source_of(reading, files))], keywords_of(reading, files)))
+    own = keywords_of(reading, files, raked)
+    lines.append(_call("ratings = pv.read_ratings", [repr(source_of(reading, files))], own))
     lines[-1] += ".in_memory()" if reading.in_memory else ""
     recoded = _recoded(reading)
     if recoded:
@@ -147,6 +163,7 @@ def python_lines(
     lines += [f"ratings = ratings.with_bins({name!r}, {plain(edges)!r})" for name, edges in reading.bins.items()]
     if reading.where:
         lines.append(_call("ratings = ratings.where", [], kept(reading)))
+    lines += _weighted(reading, files)
     own = {name: plain(getattr(asked, name)) for name, spec in asked.specs().items()
            if getattr(asked, name) != usual(spec) and name != "n_lenses"}  # fmt: skip
     if "by" in own:
@@ -157,6 +174,17 @@ def python_lines(
     else:
         lines += [_call(f"found = pv.{function}", ["ratings", *given_arguments(given)], own), "print(found.findings())"]
     return "\n".join(lines)
+
+
+def _weighted(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
+    """Return the lines that weight raters to the population, if there is one."""
+    if POPULATION not in files:
+        return []
+    file, lines = repr(files[POPULATION]), []
+    if reading.encoding:
+        lines = ["from plurivox.intake.population import read_population"]
+        file = f"read_population({file}, encoding={reading.encoding!r})"
+    return [*lines, _call("ratings = ratings.weighted", [file], weighting(reading))]
 
 
 def given_arguments(given: Mapping[str, str]) -> list[str]:
@@ -186,12 +214,14 @@ def _inputs(
 def _read_beside(role: str, reading: ReadingSettings, files: Mapping[str, str], before: Collection[str]) -> str:
     """Return what reads predictions or answers; those of the points before are recoded like the ratings."""
     places = [place for place in files if role_in(place) == role]
+    described = role == "answers" and "items" in files  # of items that nobody rated, too
+    more = f", like=ratings, items={files['items']!r}" if described else ""
     if not any(place in before for place in places):
         named = [files[place] for place in places]
-        return f"pv.read_{role}({(named if len(named) > 1 else named[0])!r}, ratings.scale)"
+        return f"pv.read_{role}({(named if len(named) > 1 else named[0])!r}, ratings.scale{more})"
     each = [
-        f"pv.read_{role}({files[place]!r}, points){_recoded(reading)}" if place in before
-        else f"pv.read_{role}({files[place]!r}, ratings.scale)" for place in places
+        f"pv.read_{role}({files[place]!r}, points{more}){_recoded(reading)}" if place in before
+        else f"pv.read_{role}({files[place]!r}, ratings.scale{more})" for place in places
     ]  # fmt: skip
     return each[0] if len(each) == 1 else f"pv.Predictions.together([{', '.join(each)}])"
 

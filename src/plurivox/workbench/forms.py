@@ -23,6 +23,9 @@ WORDS = {
     "layout": "What a row is", "scale": "Points of the scale", "score": "Score", "recode": "Other points",
     "point_columns": "A column for each point", "unsafe_from": "Two points, unsafe from",
     "reference_column": "Reference in a column", "in_memory": "Read it whole into memory",
+    "trim": "Largest weight of a rater", "subset": "Parts of the items", "what": "What to estimate",
+    "width": "Width wanted of intervals", "unanswered": "Refused or unreadable answers", "models": "Only these models",
+    "require": "What every model has to reach",
 }  # fmt: skip
 """What settings are called in forms, where their name with spaces is not enough."""
 

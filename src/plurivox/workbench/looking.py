@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from plurivox.axis import MIN_GROUP_SIZE
 from plurivox.errors import PlurivoxError, PlurivoxWarning
+from plurivox.files import write_text
 from plurivox.intake.formats import PLATFORMS, kind_of
 from plurivox.intake.roles import ROLE_NAMES, plain
 from plurivox.intake.tables import open_table
 from plurivox.lenses.overview.description import describe
 from plurivox.quoting import one_line, short
 from plurivox.ratings import Ratings
-from plurivox.workbench.making import BESIDE, Desk, problem_of
-from plurivox.workbench.reading import source_of
+from plurivox.report.parts import Section
+from plurivox.report.sections.study import panel_table
+from plurivox.results.wording import listed
+from plurivox.workbench.making import BESIDE, PANEL, Desk, fragment, problem_of
+from plurivox.workbench.reading import POPULATION, source_of
 from plurivox.workbench.records import role_in
 
 ROWS = 6
@@ -33,7 +39,7 @@ def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Read everything as it is said to be read, and tell what came of it."""
     found: dict[str, Any] = {"problem": None, "beside": {}, "warnings": []}
     try:
-        found |= _recognised(desk, desk.ratings)
+        found |= _recognised(desk, desk.unweighted)
     except PlurivoxError as error:
         found["problem"] = problem_of(error)
     named = found.get("columns") or {"score": found["problem"]["column"]}  # an error of a scale names the column
@@ -44,6 +50,7 @@ def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     if found["problem"] is None:
         for role in BESIDE:
             found["beside"][role] = _beside(desk, role)
+        found["beside"][POPULATION] = _population(desk, out)
     return found
 
 
@@ -143,20 +150,37 @@ def _cell(value: Any) -> str:
 
 def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
     """Tell what a file beside the ratings holds, or what is wrong with it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PlurivoxWarning)
-        try:
-            found = desk.beside(role)
-        except PlurivoxError as error:
-            return {"problem": problem_of(error), "told": "", "warnings": []}
+    found, known = _tried(lambda: desk.beside(role))
     if found is None:
-        return None
-    said = [str(one.message) for one in caught]
+        return known if known["problem"] else None
     if isinstance(found, Ratings):
         told = f"{len(found):,} ratings of {found.n_items:,} items; scale {found.scale}"
     else:
         told = found if isinstance(found, str) else f"of {', '.join(found.models)}"
-    return {"problem": None, "told": told, "warnings": said, "before": _before(desk, role)}
+    return {**known, "told": told, "before": _before(desk, role)}
+
+
+def _tried(read: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+    """Return what is read, None where that fails, and what is to be said about it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlurivoxWarning)
+        try:
+            found = read()
+        except PlurivoxError as error:
+            return None, {"problem": problem_of(error), "told": "", "warnings": []}
+    return found, {"problem": None, "told": "", "warnings": [str(one.message) for one in caught]}
+
+
+def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
+    """Tell how the panel stands beside the population, or why raters cannot be weighted to it; None without one."""
+    panel, known = _tried(lambda: desk.ratings.panel)
+    if panel is None:
+        return known if known["problem"] else None
+    summary = panel.summary(MIN_GROUP_SIZE)
+    write_text(out / PANEL, fragment(Section("panel", "", "", [panel_table(summary)]), desk.places({})))
+    raked = [name for name in panel.population.attributes if name in desk.ratings.raters.columns]
+    told = f"shares of {listed(list(summary.attributes))}, to which raters are weighted"
+    return {**known, "told": told, "panel": asdict(summary), "raked": raked}
 
 
 def _before(desk: Desk, role: str) -> list[str]:

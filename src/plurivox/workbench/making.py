@@ -27,6 +27,7 @@ from plurivox.errors import FileError, InputError, NeedsMemoryError, PlurivoxErr
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
+from plurivox.panel import Population
 from plurivox.quoting import harmless
 from plurivox.ratings import Ratings
 from plurivox.recoding import Recoding
@@ -40,11 +41,13 @@ from plurivox.workbench.charts import Places, with_links
 from plurivox.workbench.commands import report_command
 from plurivox.workbench.keeping import DONE_FILE, RESULTS, touch
 from plurivox.workbench.linking import check_link
-from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
+from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
 
 Tell = Callable[[dict[str, Any]], None]
 WHOLE = "Choose “Read it whole into memory” on the page Data, or keep only some raters or items there."
 BESIDE = ("reference", "predictions", "answers")
+PANEL = "panel.html"
+"""The panel beside the population, as a piece of a page."""
 UNCORRECTED = (
     "Several looks are planned at this growing study. What is certain after all of them stands under “In short” alone: "
     "tests on this page are not corrected for looks, and nothing here is marked as certain."
@@ -107,14 +110,28 @@ class Desk:
         return Path(self._folder.name)
 
     @cached_property
+    def population(self) -> Population | None:
+        """The shares of the population, None where there is no file of them."""
+        return population_of(self.source.reading, self.names)
+
+    @cached_property
     def _read(self) -> tuple[Ratings, Recoding | None]:
         self.progress("reading the ratings", 0, 1)
-        return read(self.source.reading, self.names)
+        try:
+            population = self.population
+        except PlurivoxError:  # which is said of that file; the ratings can be read without it
+            population = None
+        return read(self.source.reading, self.names, population)
 
     @property
-    def ratings(self) -> Ratings:
-        """Who rated what."""
+    def unweighted(self) -> Ratings:
+        """Who rated what, all raters counting alike."""
         return self._read[0]
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Who rated what, raters weighted to the population where there is one."""
+        return weighted(self.source.reading, self.unweighted, self.population)
 
     @property
     def recoding(self) -> Recoding | None:
@@ -123,7 +140,7 @@ class Desk:
 
     def beside(self, role: str) -> Any:
         """Read what stands beside the ratings; None where there is nothing."""
-        return beside(role, self.source.reading, self.names, self.ratings, self.recoding)
+        return beside(role, self.source.reading, self.names, self.unweighted, self.recoding)
 
     @cached_property
     def inputs(self) -> dict[str, Any]:

@@ -19,22 +19,22 @@ from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.linking import link_of, open_packed, packed_nearby, state_of
-from plurivox.workbench.reading import OPTIONS_OF_FILES, ReadingSettings, held_against
+from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
 from plurivox.workbench.records import ROLES, StudyRecord, role_in
 from plurivox.workbench.uploads import MOST_FILES, places_of, roles_of, take
 
 NAMES = {
-    "ratings": "Ratings", "raters": "Raters", "items": "Items", "reference": "Reference",
+    "ratings": "Ratings", "raters": "Raters", "items": "Items", "population": "Population", "reference": "Reference",
     "predictions": "Predictions", "answers": "Answers of models",
 }  # fmt: skip
-FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates")
+FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates", "trim")
 LATER = (
     "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
     "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
 IN_COLUMN = "column:"
 """How a form says that scores are held against a column of the items."""
-DECIDED_FIRST = ("poles", "in_memory")
+DECIDED_FIRST = ("poles", "in_memory", "trim")
 DECIDED_LATER = ("recode", "unsafe_from", "reference_column", "reference_scale")
 """What is left to say of ratings that plurivox stored itself."""
 Form = Mapping[str, Sequence[str]]
@@ -193,7 +193,7 @@ async def data(request: Request) -> Response:
     return study_page(
         request, "data.html.j2", study, "data", run=run, look=look, roles=_roles(decided),
         progress=bench.jobs.progress(run.id) if run else None, reading=reading, decided=decided,
-        first=DECIDED_FIRST if decided else FIRST, later=DECIDED_LATER if decided else LATER,
+        first=_first(study, decided=decided), later=DECIDED_LATER if decided else LATER, panel=bench.panel(study),
         packed=state_of(study.packed), unused=next((role for role in _roles(decided) if role not in study.files), ""),
         name_of=lambda place: NAMES[role_in(place)],
         fields=fields_of(reading, Known(columns=columns, items=_item_columns(known))), points=_points(look, reading),
@@ -206,6 +206,11 @@ async def data(request: Request) -> Response:
 def _roles(decided: bool) -> dict[str, str]:
     """Return what can be added; a study that plurivox stored carries what is known of raters and items with it."""
     return {role: name for role, name in NAMES.items() if not decided or role not in OPTIONS_OF_FILES}
+
+
+def _first(study: StudyRecord, *, decided: bool) -> list[str]:
+    """Return the fields that are shown first; weights are about a population."""
+    return [name for name in (DECIDED_FIRST if decided else FIRST) if name != "trim" or POPULATION in study.files]
 
 
 def _free(columns: Sequence[str], look: Mapping[str, Any] | None) -> list[str]:
@@ -360,7 +365,9 @@ def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
 
 async def help_page(request: Request) -> Response:
     """Explain the workbench."""
-    return page(request, "help.html.j2", most=bench_of(request).max_upload, folder=bench_of(request).store.folder)
+    return page(
+        request, "help.html.j2", most=bench_of(request).max_upload, folder=bench_of(request).store.folder.resolve()
+    )
 
 
 ROUTES = [

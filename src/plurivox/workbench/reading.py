@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from plurivox.intake.attributes import CONFLICTS
 from plurivox.intake.formats import FORMATS
 from plurivox.intake.formats.record import CHOICES
 from plurivox.intake.order import RULES
+from plurivox.panel import Population
 from plurivox.ratings import Ratings
 from plurivox.recoding import Recoding
 from plurivox.settings import Frozen, Settings, setting, values
@@ -21,6 +22,7 @@ from plurivox.workbench.records import of_role
 
 LAYOUTS = ("long", "wide", "totals")
 CROWD, FILE, COLUMN = "crowd", "file", "column"
+POPULATION = "population"
 OPTIONS_OF_FILES = ("raters", "items")
 Asked = TypeVar("Asked", bound=Settings)
 
@@ -88,6 +90,9 @@ class ReadingSettings(Settings):
         (), "Keep only raters or items with this value.", canonical=_conditions, repeated=True
     )
     conflicts: str = setting("missing", "If a rater or an item has several values of an attribute.", choices=CONFLICTS)
+    trim: float | None = _optional(
+        "With a population: no rater's weight above this many times the mean; 5 unless you say otherwise.", least=1
+    )
     time: str | None = _optional("Column with when a rating was given.")
     questions: str | None = _optional("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or Q*.")
     rejected: str | None = _optional("What to do with rejected answers.", choices=CHOICES)
@@ -111,8 +116,8 @@ def source_of(reading: ReadingSettings, files: Mapping[str, str]) -> str:
     return f"{files['ratings']}::{reading.table}" if reading.table else files["ratings"]
 
 
-def keywords_of(reading: ReadingSettings, files: Mapping[str, str]) -> dict[str, Any]:
-    """Return the keywords of :func:`plurivox.read_ratings` that say something."""
+def keywords_of(reading: ReadingSettings, files: Mapping[str, str], raked: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the keywords of :func:`plurivox.read_ratings` that say something; ``raked`` is what a population is of."""
     asked: dict[str, Any] = {
         name: getattr(reading, name)
         for name in (
@@ -122,7 +127,7 @@ def keywords_of(reading: ReadingSettings, files: Mapping[str, str]) -> dict[str,
         )
     }  # fmt: skip
     asked |= {role: files[role] for role in OPTIONS_OF_FILES if role in files}
-    asked["by"] = list(dict.fromkeys((*reading.bins, *reading.several)))
+    asked["by"] = list(dict.fromkeys((*reading.bins, *reading.several, *raked)))
     usual = ReadingSettings()
     return {name: value for name, value in asked.items() if value and value != getattr(usual, name, None)}
 
@@ -142,13 +147,19 @@ def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
     return reading.reference or (FILE if "reference" in files else CROWD)
 
 
-def read(reading: ReadingSettings, files: Mapping[str, str]) -> tuple[Ratings, Recoding | None]:
-    """Read the ratings of a study as its owner says; return what became of the points, too."""
+def read(
+    reading: ReadingSettings, files: Mapping[str, str], population: Population | None = None
+) -> tuple[Ratings, Recoding | None]:
+    """Read the ratings of a study as its owner says; return what became of the points, too.
+
+    With a population, the columns of the ratings that it speaks of are taken to be about raters; see :func:`weighted`.
+    """
     from plurivox.intake.read import read_ratings
 
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file that holds them.")
-    ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files))
+    raked = () if population is None else population.attributes
+    ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files, raked))
     ratings = ratings.in_memory() if reading.in_memory else ratings
     recoding = None
     if reading.recode or reading.unsafe_from:
@@ -157,6 +168,25 @@ def read(reading: ReadingSettings, files: Mapping[str, str]) -> tuple[Ratings, R
     for name, edges in reading.bins.items():
         ratings = ratings.with_bins(name, edges)
     return (ratings.where(**kept(reading)) if reading.where else ratings), recoding
+
+
+def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
+    """Read the shares of the population, None where there is no file of them."""
+    from plurivox.intake.population import read_population
+
+    if POPULATION not in files:
+        return None
+    return read_population(files[POPULATION], encoding=reading.encoding or "utf-8")
+
+
+def weighted(reading: ReadingSettings, ratings: Ratings, population: Population | None) -> Ratings:
+    """Return the ratings with their raters weighted to the population, as they are without one."""
+    return ratings if population is None else ratings.weighted(population, **weighting(reading))
+
+
+def weighting(reading: ReadingSettings) -> dict[str, float]:
+    """Return the keywords of :meth:`plurivox.Ratings.weighted` that say something."""
+    return {} if reading.trim is None else {"trim": reading.trim}
 
 
 def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
@@ -175,11 +205,13 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.intake.recoded import answers_of, predictions_of
+    from plurivox.intake.recoded import answers_of, described, predictions_of
 
     if role == "predictions":
         return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)
-    return answers_of(files[role], ratings.scale, recoding, ratings)
+    found = answers_of(files[role], ratings.scale, recoding, ratings)
+    rule: Any = reading.conflicts
+    return described(found, files.get("items"), ratings, rule, reading.encoding or "utf-8")
 
 
 def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings, recoding: Recoding | None) -> Any:

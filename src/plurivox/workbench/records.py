@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from plurivox.errors import SelectionError
 
-ROLES = ("ratings", "raters", "items", "reference", "predictions", "answers")
+ROLES = ("ratings", "raters", "items", "population", "reference", "predictions", "answers")
 """What a file of a study can be."""
 SEVERAL = ("predictions",)
 """Of what a study can have several files, each of other models."""

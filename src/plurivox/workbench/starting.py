@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from plurivox.errors import FileError, InputError
 from plurivox.files import note_input
 from plurivox.packed.folder import is_packed
 from plurivox.workbench.linking import link_of, name_of, reading_of
+from plurivox.workbench.reading import POPULATION, ReadingSettings
 from plurivox.workbench.records import free_place
 from plurivox.workbench.store import Beginning, Store
 from plurivox.workbench.uploads import role_of
@@ -19,27 +21,32 @@ from plurivox.workbench.watches import Watches
 _PIECE = 1 << 20
 
 
-def begin(store: Store, files: Sequence[str]) -> str:
-    """Add a study of some files, and return the address of its page; of files that are watched, of that study."""
+def begin(store: Store, files: Sequence[str], weights: str | None = None, trim: float | None = None) -> str:
+    """Add a study of some files, and return the address of its page; of files that are watched, of that study.
+
+    ``weights`` is the file of the population, ``trim`` the largest weight.
+    """
     packed = [name for name in files if is_packed(name)]
-    roles = _places(files, packed)
+    roles = _places(files, packed, weights)
+    reading = {} if trim is None else {"trim": trim}
+    ReadingSettings.from_dict(reading)  # rather now than on every page
     watches = Watches(store)
     if packed:
-        return _with_packed(store, packed[0], roles)
+        return _with_packed(store, packed[0], roles, reading)
     watched = watches.same_sources(map(str, roles.values()))
     if watched is not None:  # looks are counted there; a study of its own would begin to count anew
         return f"/studies/{watched}/watch"
-    with store.beginning(name_of(roles["ratings"].name)) as found:
+    with store.beginning(name_of(roles["ratings"].name), reading) as found:
         sources = _fill(found, roles)
     watches.add_sources(found.id, sources)
     return f"/studies/{found.id}"
 
 
-def _places(files: Sequence[str], packed: Sequence[str]) -> dict[str, Path]:
-    """Return where files stand in a study, told by their names."""
+def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) -> dict[str, Path]:
+    """Return where files stand in a study, told by their names; what the population is was said."""
     roles: dict[str, Path] = {}
-    for name in files:
-        role = "ratings" if len(files) == 1 or name in packed else role_of(name)
+    said = [(name, "ratings" if len(files) == 1 or name in packed else role_of(name)) for name in files]
+    for name, role in (*said, *([] if weights is None else [(weights, POPULATION)])):
         place = free_place(role, roles)
         if place is None:
             hint = "Give one of them; add the other on the page of the study."
@@ -55,13 +62,13 @@ def _places(files: Sequence[str], packed: Sequence[str]) -> dict[str, Path]:
     return roles
 
 
-def _with_packed(store: Store, folder: str, roles: Mapping[str, Path]) -> str:
+def _with_packed(store: Store, folder: str, roles: Mapping[str, Path], reading: Mapping[str, Any]) -> str:
     """Begin a study of a packed one, or go to the one that was begun with it, if nothing else is given."""
     file = link_of(folder)
     same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
     if same and len(roles) == 1:
         return f"/studies/{same[0].id}"
-    with store.beginning(name_of(file.shown), reading_of(file)) as found:
+    with store.beginning(name_of(file.shown), {**reading_of(file), **reading}) as found:
         found.files.append(file)
         _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
     return f"/studies/{found.id}"

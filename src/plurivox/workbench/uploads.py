@@ -19,6 +19,7 @@ _PIECE = 1 << 20
 GUESSED = {
     "raters": ("raters", "annotators", "workers", "participants", "demographics"),
     "items": ("items", "texts", "prompts"),
+    "population": ("population", "census", "shares"),
     "reference": ("trained", "reference", "experts", "gold"),
     "predictions": ("predictions", "predicted"),
     "answers": ("answers",),

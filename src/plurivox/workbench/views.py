@@ -5,6 +5,7 @@ Each is a section as reports have them, made of what lenses found; nothing is dr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from plurivox.results.text import Shown
 from plurivox.results.wording import counted, named
 from plurivox.workbench.looking import few_values
 from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
-from plurivox.workbench.reading import asked_of
+from plurivox.workbench.reading import POPULATION, asked_of
 
 MOST_ROWS = 200
 MOST_ITEMS = 25
@@ -53,12 +54,20 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [_text_table(f"{lens.name}-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
+    findings = [replace(one, fact=not (one.said.claim or one.said.standing)) for one in findings]  # also of models
     said = [Prose(text) for text in document.sentences] if not findings else []
-    section = Section(lens.name, lens.question, "", [*said, *blocks], findings)
+    section = Section(lens.name, lens.question, "", [*said, *blocks], findings, _alike(desk, lens))
     places = desk.places(_groups_asked(desk, lens, asked))
     write_text(out / "view.html", fragment(section, places, asked.get("looks", 1)))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
+
+
+def _alike(desk: Desk, lens: Lens) -> list[str]:
+    """Return that raters count alike in what a lens says, where they have weights elsewhere."""
+    if desk.ratings.weights is None or lens.load("run").weights:
+        return []
+    return [f"{lens.command} does not use the weights: every rater counts alike."]
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
@@ -91,10 +100,11 @@ def _chart(lens: Lens, result: Any) -> Iterator[Block]:
 
 
 def _text_table(name: str, shown: Shown) -> DataTable:
-    """Return a table of text as reports show tables; columns of the same name are told apart."""
+    """Return a table of text as reports show tables; columns of the same name are told apart, those without named."""
     header: list[str] = []
-    for at, one in enumerate(shown.header):
-        header.append(one if one and one not in header else f"{one} {at + 1}".strip())
+    for at, given in enumerate(shown.header):
+        one = given or ("what" if at == 0 else "result")
+        header.append(one if one not in header else f"{one} {at + 1}")
     rows = [list(map(str, row)) for row in shown.rows]
     frame = pl.DataFrame({column: [row[at] for row in rows] for at, column in enumerate(header)},
                          schema=dict.fromkeys(header, pl.String))  # fmt: skip
@@ -299,7 +309,8 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a plurivox.toml that says how the files of the study are read."""
     reading, ratings = desk.source.reading, desk.ratings
     bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
-    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes)
+    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes,
+                    weights=desk.names.get(POPULATION), trim=reading.trim)  # fmt: skip
     text = config_text(
         ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=desk.recoding, groups=groups,
         item_columns=reading.item_attributes, encoding=reading.encoding,
@@ -311,8 +322,8 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a table of a lens as the run asked it: CSV and Parquet with all rows, LaTeX and HTML as it is shown."""
     brief, lens, form = desk.brief(asked["asked"]), lens_named(asked["lens"]), asked["form"]
-    homes = {**OF_GROUPS, "soft_scores": soft}
-    result = homes[lens.name].found_in(brief) if lens.name in homes else brief.ask(lens.name)
+    home = sys.modules[lens.load("section").__module__]
+    result = home.found_in(brief) if hasattr(home, "found_in") else brief.ask(lens.name)
     file = out / f"{lens.command}-{asked['table']}.{form}"
     if form in ("tex", "html"):
         file = out / f"{lens.command}.{form}"

@@ -149,9 +149,11 @@ class Watcher:
             self.watches.settle(watch, marks, {}, None)
             return False
         look = await self._told(newest, keep=same)
-        if look["problem"]:
-            self._say_problem(watch, marks, look["problem"])
-            return False
+        beside = [one["problem"] for one in look.get("beside", {}).values() if one and one["problem"]]
+        for problem in (look["problem"], *beside):  # with either, a look would be spent on a run that fails
+            if problem:
+                self._say_problem(watch, marks, problem)
+                return False
         self.watches.settle(watch, marks, {} if same else files, {**summary(look), "data": data_of(newest.files)})
         self._listeners.tell(watch.study, CHANGED)
         return not same
