@@ -25,7 +25,7 @@ WORDS = {
     "reference_column": "Reference in a column", "in_memory": "Read it whole into memory",
     "trim": "Largest weight of a rater", "subset": "Parts of the items", "what": "What to estimate",
     "width": "Width wanted of intervals", "unanswered": "Refused or unreadable answers", "models": "Only these models",
-    "require": "What every model has to reach",
+    "require": "What every model has to reach", "max_iterations": "Rounds at most", "starts": "Random starts",
 }  # fmt: skip
 """What settings are called in forms, where their name with spaces is not enough."""
 
