@@ -39,6 +39,7 @@ $(VENV)/.core: requirements/core.txt requirements/build.txt pyproject.toml | $(B
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.core
 	@echo "Installing the development tools …"
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	@rm -rf $(VENV)/lib/python3.*/site-packages/tests  # ppi-python installs its own tests under this name, which hide ours
 	@touch $@
 
 # PyTorch for the tests of losses and predictors. Where it cannot be installed they are skipped; TORCH=no leaves it out.

@@ -47,6 +47,8 @@ CASES: dict[str, Call] = {
     "psychometrics": lambda s, **how: pv.psychometrics(s.ratings, ["gender", "rater"], **how),
     "soft_scores": lambda s, **how: pv.soft_scores(s.ratings, s.predictions, by="gender", bootstrap=10, **how),
     "alignment": lambda s, **how: pv.alignment(s.ratings, s.answers, "gender", subsamples=8, **DRAWS, **how),
+    "judge": lambda s, **how: pv.judge(s.ratings, s.answers, "gender", **how),
+    "estimate": lambda s, **how: pv.estimate(s.ratings, s.answers, "gender", **how),
     "items": lambda s, **how: pv.items(s.ratings, "gender", **how),
     "item_view": lambda s, **how: pv.item_view(s.ratings, s.ratings.items["item"][0], "gender", permutations=20, **how),
 }

@@ -53,8 +53,9 @@ def test_there_is_a_section_with_answers_only(whole: Path) -> None:
     path = whole
     text = path.read_text(encoding="utf-8")
     titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", text)
-    assert titles[-4:] == [
-        "Whose view models reflect", "Can a model judge?", "Items to look at", "Methods and glossary",
+    assert titles[-5:] == [
+        "Whose view models reflect", "Can a model judge?", "What one label would hide", "Items to look at",
+        "Methods and glossary",
     ]  # fmt: skip
     Markup(text).sound()
     assert "rater-0" not in text

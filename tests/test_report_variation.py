@@ -136,12 +136,12 @@ def test_parts_of_the_items_have_charts_of_their_own() -> None:
 
 
 def test_its_claims_are_corrected_with_those_of_the_other_lenses() -> None:
-    """Those that claim are this one, cohesion, responsiveness and items; answers and predictions add one each."""
+    """Those that claim are this one, cohesion, responsiveness and items; answers add two, predictions one."""
     made = pv.simulate(n_items=12, n_raters=10)
     plain = {"permutations": 0, "interval": "none"}
     assert shown(made.ratings, **plain).brief.asked.n_lenses == 4
     both = shown(made.ratings, answers=made.answers, predictions=made.predictions, **plain)
-    assert both.brief.asked.n_lenses == 6
+    assert both.brief.asked.n_lenses == 7
 
 
 def test_repeats_and_drift_have_charts_where_there_are_any() -> None:

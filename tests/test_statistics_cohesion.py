@@ -465,6 +465,7 @@ def test_every_statistic_is_classified_and_tested() -> None:
         *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck"),
         *("leniency", "dominance", "drift"),
         *names_of("judged"),
+        *names_of("hidden"),
         *(record.name for record in estimate_records.RECORDS),
     }
     assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}

@@ -98,7 +98,7 @@ def test_a_lens_its_command_and_its_lines_give_the_same_weighted_numbers(
 def test_a_lens_that_knows_no_weights_says_so(client: Any, study: str) -> None:
     settled(client, study)
     for _ in range(2):  # also of a result that was kept
-        page = settled(client, f"{study}/lenses/items?go=1")
+        page = settled(client, f"{study}/lenses/psychometrics?go=1")
         assert "does not use the weights: every rater counts alike" in page
 
 

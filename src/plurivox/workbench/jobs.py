@@ -148,6 +148,7 @@ class Jobs:
         self._workers: list[_Worker] = []
         self._listeners = Listeners()
         self._closed = False
+        self._tasks: set[asyncio.Task[Any]] = set()  # the loop itself keeps no hold of them
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
@@ -249,6 +250,8 @@ class Jobs:
             self._end(job, INTERRUPTED)
         for worker in list(self._workers):
             await self._stop(worker)
+        if self._tasks:  # among them processes that are just being started, which end as soon as they are
+            await asyncio.wait(self._tasks)
 
     # Processes --------------------------------------------------------------------------------------------------------
 
@@ -273,8 +276,8 @@ class Jobs:
 
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        _TASKS.add(task)
-        task.add_done_callback(_TASKS.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _start(self, job: _Job) -> None:
         worker = _Worker(None, job.run.study, job)  # type: ignore[arg-type]  # it has one as soon as it runs
@@ -376,7 +379,3 @@ class Jobs:
     def _tell(self, job: _Job, name: str | None) -> None:
         if name is not None:
             self._listeners.tell(job.run.id, name)
-
-
-_TASKS: set[asyncio.Task[Any]] = set()
-"""Work that nobody waits for, kept so that it is not collected in the midst of it."""

@@ -14,7 +14,7 @@ LABELS = Written(
 LENS = Lens(
     name="aggregate",
     command="aggregate",
-    order=55,
+    order=56,
     question="Give each item one label by several methods, and tell what that hides.",
     about="Plurality, mean and posterior take each item alone; Dawid–Skene, MACE and an ordinal model also weigh "
     "raters by how far\nthey agree with others. All assume one true label per item. With --by, the table tells how far "

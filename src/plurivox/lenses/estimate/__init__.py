@@ -11,7 +11,7 @@ from plurivox.lenses.record import Lens
 LENS = Lens(
     name="estimate",
     command="estimate",
-    order=55,
+    order=54,
     question="Estimate what people think of all items, from few human ratings and many answers of models.",
     about="The mean score, or shares of points, over all items that a model answered: the mean of the items that "
     "people rated,\ncorrected by how far the model's answers to the other items lie from those to them "

@@ -11,7 +11,7 @@ from plurivox.lenses.record import Lens
 LENS = Lens(
     name="judge",
     command="judge",
-    order=55,
+    order=52,
     question="Tell what speaks for and against trusting a language model as a judge.",
     about="Agreement with raters beside that of raters, of a constant and of random answers; whether it may stand in "
     "for a\nrater; bias by groups of raters (--by) and parts of the items (--subset); position bias; self-consistency; "
