@@ -21,7 +21,7 @@ _LAST = ("p", "p corrected", "finding", "raters", "items", "ratings", "note")
 
 
 @once
-def hidden_views_data(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
+def hidden_views_data(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 20) -> pl.DataFrame:
     """Return what :func:`hidden_views` draws: one row per group and method, undefined values included."""
     rows = _by_group(result, axis)
     methods = result.settings["methods"]
@@ -45,7 +45,7 @@ def hidden_views_data(result: Aggregation, axis: str | None = None, *, max_group
     return pl.concat(parts, how="horizontal")
 
 
-def hidden_views(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
+def hidden_views(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 20) -> Any:
     """Draw how far the labels of each method lie from what each group says, upon what shuffled raters give.
 
     Examples

@@ -13,10 +13,7 @@ from plurivox.report.making import drawn, findings_of, headline, remarks_of, tab
 from plurivox.report.parts import Block, Brief, DataTable, Section
 from plurivox.results.wording import counted, listed
 
-LEAD = (
-    "If every item had to have one label, whose view would it be? All methods here assume one true label per item and "
-    "take other ratings for errors."
-)
+LEAD = "If every item had to have one label, whose view would it be? All methods here assume one true label per item."
 MOST_RATINGS = 5_000_000
 """Ratings up to which a report fits models of raters; each round looks at all of them."""
 MAX_ROWS = 1000
@@ -49,13 +46,11 @@ def section(brief: Brief) -> Section | None:
         replace(one, said=replace(one.said, p=None, standing="" if one.said.standing == "open" else one.said.standing))
         for one in findings_of(found, "aggregate-views", {"differing": "aggregate-differing"})
     ]
-    blocks: list[Block] = []
     more: list[Block] = []
     if any(row.kind == "group" for row in found.rows):
-        blocks.append(_views(found))
-        more.append(_values(found))
+        more += [_views(found), _values(found)]
     more += [_how(found), _differing(found)]
-    return Section("aggregate", "What one label would hide", LEAD, blocks, findings, _remarks(found), more)
+    return Section("aggregate", "What one label would hide", LEAD, [], findings, _remarks(found), more)
 
 
 def _remarks(found: Aggregation) -> list[str]:

@@ -180,8 +180,7 @@ def _dots(found: Alignment) -> list[Block]:
         (axis or "all raters", drawn(
             "alignment_dots", found, slug("alignment-dots", axis or "all-raters"), _closest_to(found, axis),
             "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
-            "Distances from two groups rest on the same answers, so they may differ clearly though their intervals "
-            "overlap; the table of closest groups compares them.", "ada_met", axis, max_rows=MAX_DOTS,
+            "Groups may differ clearly though their intervals overlap.", "ada_met", axis, max_rows=MAX_DOTS,
             measure="ADA-Met: distance from what most raters say, in points.",
         ))
         for axis in axes or [None]

@@ -79,7 +79,7 @@ def _divided(found: Items, brief: Brief) -> tuple[Block, Block]:
         "items_divided", found, "items-chart", title,
         "For the clearest differences between a group and the others on an item, the shrunken difference, the raw one "
         "and what chance gives.",
-        "Of many differences the largest is too large: shrunken, it is what is left once chance is allowed for.",
+        "Shrunken: what is left of a difference once chance is allowed for.",
         IN_CHART, texts=brief.texts, measure="Difference between a group and the others on an item, in points.",
     )  # fmt: skip
     frame = with_text(found.divided.head(SHOWN), brief).rename(DIVIDED)

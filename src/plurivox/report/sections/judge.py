@@ -16,12 +16,7 @@ from plurivox.report.sections.alignment import compared_axes
 from plurivox.results.wording import listed
 from plurivox.statistics.registry import of_role
 
-LEAD = (
-    "Before a model judges in place of people: how it agrees with them, beside how they agree with each other and what "
-    "answers without judgement reach; where it is off; and what could not be tested. A judge to trust lies near two "
-    "raters or beyond them, to the right of the best constant in the first rows and to its left in distance; its bias "
-    "is near 0."
-)
+LEAD = "Before a model judges in place of people: how it agrees with them, and where it is off."
 METHODS = (
     "Agreement is that of the model and a rater (XRR), and among raters Krippendorff's alpha on the same items; the "
     "constant is the best of all answers that are always the same, the draw one from all votes, on average over all "
@@ -43,9 +38,9 @@ def section(brief: Brief) -> Section | None:
     found = found_in(brief)
     findings = [one for one in findings_of(found, "judge-cards", _ANCHORS) if one.said.statistic != "verdict"]
     terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in of_role("judged"))
-    more: list[Block] = [_card(found), *_biases(found), *_places(found), Prose(METHODS), Terms(terms)]
+    more: list[Block] = [*_figures(found), _card(found), *_biases(found), *_places(found), Prose(METHODS), Terms(terms)]
     return Section(
-        "judge", "Can a model judge?", LEAD, _figures(found), findings, remarks_of(found), more,
+        "judge", "Can a model judge?", LEAD, [], findings, remarks_of(found), more,
         actions=_actions(found),
     )  # fmt: skip
 
