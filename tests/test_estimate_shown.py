@@ -164,3 +164,16 @@ def test_items_that_nobody_rated_are_sorted_by_the_table_of_items(folder: Path, 
     assert found.settings["subsets"] == ["0", "1", "2"]
     assert found.settings["n_unsorted"] == 1
     assert sum(found.accounts().filter(pl.col("subset") != "all", model="model-a")["n_further"]) == 149
+
+
+def test_a_width_that_takes_every_item_is_not_laid_to_the_model(ratings: pv.Ratings, answers: pv.Answers) -> None:
+    needed = [
+        next(
+            text
+            for text in pv.estimate(ratings, answers, width=width).findings()
+            if "interval" in text and "needs" in text
+        )
+        for width in (0.02, 0.8)
+    ]
+    assert "since people would then rate every item that was answered" in needed[0]
+    assert "every item" not in needed[1]

@@ -113,13 +113,16 @@ class EstimateFindings:
             together, alone = own["ratings_needed"].value, own["ratings_needed_humans"].value
             if math.isnan(alone):
                 continue
-            beside = f"about {_round(together)} with the answers of {self._voice(self.main)}"
-            if together >= alone:
-                beside = f"as many with the answers of {self._voice(self.main)}, which do not help here"
+            humans, answers = own["estimate_humans"], f"with the answers of {self._voice(self.main)}"
+            beside = f"about {_round(together)} {answers}"
+            if together >= alone and alone * humans.n_items >= self.found.settings["n_items"] * humans.n_ratings:
+                beside = f"as many {answers}, since people would then rate every item that was answered"
+            elif together >= alone:
+                beside = f"as many {answers}, which do not help here"
             text = (
                 f"A 95 % interval {_width(of, self.found, width)} wide for the {_what(of)} needs about "
                 f"{_round(alone)} human ratings without a model, and {beside}; there are "
-                f"{own['estimate_humans'].n_ratings:,}."
+                f"{humans.n_ratings:,}."
             )
             said.append(Statement(text, 2.0, statistic="ratings_needed"))
         return said
