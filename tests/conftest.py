@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
-from support import Write, made_once, run_cli
+from support import Write, all_shipped, made_once
 
 settings.register_profile("plurivox", deadline=None, max_examples=60, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=600)
@@ -60,13 +61,17 @@ def golden() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which ``plurivox demo`` ran, with what it printed in printed.txt; nobody may write there."""
+    """Return a folder in which ``plurivox demo`` ran, with what it printed in printed.txt; nobody may write there.
+
+    Kernels that it has to compile are kept in kernels/, so that a test can tell which the package does not ship.
+    """
 
     def make(folder: Path) -> None:
-        with contextlib.chdir(folder):
-            done = run_cli("demo")
-        assert done.code == 0, done.err
-        (folder / "printed.txt").write_text(done.out, encoding="utf-8")
+        own = {"NUMBA_CACHE_DIR": str(folder / "kernels")} if all_shipped() else {}
+        command = [sys.executable, "-m", "plurivox", "demo"]
+        done = subprocess.run(command, cwd=folder, env=os.environ | own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        (folder / "printed.txt").write_text(done.stdout, encoding="utf-8")
 
     return made_once(tmp_path_factory, "demo", make)
 

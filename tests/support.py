@@ -204,3 +204,10 @@ def blocks_in(*sections: Any) -> dict[str, Any]:
         for block in (*section.blocks, *section.more):
             found += [figure for _, figure in block.figures] if isinstance(block, Switch) else [block]
     return {block.id: block for block in found if isinstance(block, DataTable | Figure)}
+
+
+def all_shipped() -> bool:
+    """Tell whether the kernels that the package ships were compiled from the sources as they are."""
+    from plurivox.kernels import shipped, shipping
+
+    return shipped.usable_here() and all(shipped.holds(module, kernel) for module, kernel, _ in shipping.entries())

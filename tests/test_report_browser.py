@@ -164,7 +164,7 @@ def test_links_lead_to_where_they_point(browser: Any, demo: Path, motion: str) -
 def test_the_main_part_is_short_and_the_file_small(browser: Any, demo: Path) -> None:
     opened = Page(browser, demo, width=1280)
     assert opened.page.evaluate("document.querySelector('#appendix').offsetTop") <= 7_000
-    assert demo.stat().st_size <= 2_200_000
+    assert demo.stat().st_size <= 2_000_000
     opened.close(demo)
 
 

@@ -7,22 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core.dispatcher import Dispatcher
+
+from plurivox.kernels.shipped import ShippedFirst
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a function that lets other threads run, and keep the result on disk where that is possible.
+    """Make a kernel of a function; while it runs, other threads run, too.
 
-    In a read-only installation without a cache folder of the user's it is compiled anew in each process.
+    It is compiled on first use, unless the package brings it compiled, and kept on disk. In a read-only installation
+    without a cache folder of the user's it is compiled again in each process.
     """
     try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
+        kernel = njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba finds no place for its cache
-        return njit(nogil=True, error_model="numpy")(function)
+        kernel = njit(nogil=True, error_model="numpy")(function)
+    if isinstance(kernel, Dispatcher):  # a plain function if compilation is switched off
+        kernel._cache = ShippedFirst(function, kernel._cache)
+    return kernel
 
 
 def compiled_before(kernel: Any) -> bool:
-    """Tell whether a kernel was compiled on this machine before."""
-    cache = getattr(kernel, "_cache", None)  # numba's own record of where it keeps compiled code
-    folder = getattr(cache, "cache_path", None)
+    """Tell whether a kernel need not be compiled: the package brings it, or it was compiled on this machine before."""
+    cache = getattr(kernel, "_cache", None)
+    if cache is None or cache.shipped:
+        return True
     name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
-    return folder is not None and any(Path(folder).glob(f"{name}*.nbi"))
+    return cache.cache_path is not None and any(Path(cache.cache_path).glob(f"{name}*.nbi"))

@@ -83,7 +83,11 @@ def _margins(joint, width, rows, columns):
             rows[x] += count
             columns[y] += count
             n += count
-    return n, (rows > 0).sum(), (columns > 0).sum()
+    n_rows, n_columns = 0, 0
+    for x in range(n_points):
+        n_rows += rows[x] > 0
+        n_columns += columns[x] > 0
+    return n, n_rows, n_columns
 
 
 @compiled

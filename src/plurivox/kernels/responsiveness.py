@@ -114,11 +114,17 @@ def _tied_points(counts, voting, share):
             share[c] = counts[c] > 0 and 2 * upto >= total and 2 * below <= total
             below = upto
     else:  # the point nearest to the mean
-        mean = (counts * voting.numbers).sum() / counts.sum()
-        apart = np.abs(voting.numbers - mean)
-        reach = apart.min() + 1e-12 * (voting.numbers[n_points - 1] - voting.numbers[0])
+        numbers = voting.numbers
+        total_number = 0.0
         for c in range(n_points):
-            share[c] = apart[c] <= reach
+            total_number += counts[c] * numbers[c]
+        mean = total_number / counts.sum()
+        nearest = np.inf
+        for c in range(n_points):
+            nearest = min(nearest, abs(numbers[c] - mean))
+        reach = nearest + 1e-12 * (numbers[n_points - 1] - numbers[0])
+        for c in range(n_points):
+            share[c] = abs(numbers[c] - mean) <= reach
     return np.int64(share.sum())
 
 

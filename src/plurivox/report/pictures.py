@@ -9,7 +9,8 @@ from plurivox.report.parts import Figure
 
 _IDLE = re.compile(
     r' (?:font-family|class|role|aria-hidden|aria-roledescription|xmlns:xlink|version)="[^"]*"'
-    r'| (?:pointer-events="none"|opacity="1"|stroke-width="1"|font-size="11px"|transform="translate\(0,0\)")'
+    r'| (?:pointer-events="none"|(?:\w+-)?opacity="1"|stroke-width="1"|stroke-dasharray="1,0"|font-size="11px"'
+    r'|font-weight="normal"|text-anchor="start"|transform="translate\(0,0\)")'
 )
 """Attributes that the style of the page sets for all charts, or that change nothing."""
 _BLANK = re.compile(r'<path[^>]*? d="(?:|M0,0h[\d.]*v[\d.]*h-?[\d.]*Z)"(?: display="none")?/>')
@@ -19,6 +20,11 @@ _LINE = re.compile(
     r'((?: (?!aria-label)[\w-]+="[^"]*")*)/>'
 )
 _LINES = re.compile(rf"(?:{_LINE.pattern})+")
+_CIRCLE = re.compile(
+    r'<path([^>]*?) transform="translate\(([-\d.]+),([-\d.]+)\)"'
+    r' d="M([\d.]+),0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"([^>]*)/>'
+)
+_GROUPING = re.compile(r"<g(?: [^<>]*)?>|</g>")
 _NO_WAY = re.compile(r' [xy]2="0"')  # of lines; of a gradient it tells the direction
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
@@ -49,11 +55,25 @@ def slim(svg: str) -> str:
     """
     svg = _TAG.sub(lambda found: _tag(found[0]), svg)
     svg = _PLACED.sub(r'\1 x="\2" y="\3"\4', _BLANK.sub("", svg))
+    svg = _CIRCLE.sub(r'<circle\1 cx="\2" cy="\3" r="\4"\5/>', svg)
     svg = _LINES.sub(lambda found: _joined(found[0]), svg)
     before = None
     while before != svg:
         before, svg = svg, _HOLLOW.sub("", svg)
-    return svg
+    return _unwrapped(svg)
+
+
+def _unwrapped(svg: str) -> str:
+    """Return a picture without groups that only hold others."""
+    kept: list[bool] = []
+
+    def one(found: re.Match[str]) -> str:
+        if found[0] == "</g>":
+            return "</g>" if kept.pop() else ""
+        kept.append(found[0] != "<g>")
+        return found[0] if kept[-1] else ""
+
+    return _GROUPING.sub(one, svg)
 
 
 def _tag(tag: str) -> str:
