@@ -283,7 +283,13 @@ def write(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def _left_out(app: Sphinx, what: str, name: str, thing: object, skip: bool, options: object) -> bool | None:
+    """Leave out what a class declares for the machinery of results, which is written in capitals."""
+    return True if what == "class" and name.isupper() else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Have them written before pages are read, and before autosummary looks for what it has to list."""
     app.connect("builder-inited", write, priority=100)
+    app.connect("autodoc-skip-member", _left_out)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
