@@ -162,7 +162,7 @@ def test_everything_together_on_the_command_line(study: Path) -> None:
     assert "warning: " in done.err
     assert "1 rater has more than one value of 'gender'; it counts as unknown for that rater" in done.err
     assert "1 rater does not tell 'gender'" in done.err
-    assert "1 rater has a value of 'age' that belongs to no bin" in done.err
+    assert "1 rater has a value of 'age' outside all bins" in done.err
     assert "decimal commas read as points" in done.err
     for line in ("Man (6), Woman (4)  (2 raters without", "Asian (6)", "18–29 (4), 30–44 (4), 45+ (3)"):
         assert line in done.out.replace("\n", " "), done.out

@@ -348,7 +348,7 @@ def test_a_true_effect_is_found() -> None:
     assert " They agree with each other more than with others, and more so than a random group would: GAI " in said.text
     assert said.p == row.p_adjusted
     assert said.rests_on == (
-        "all raters shuffled, 499 times; corrected over 8 values by the largest deviation of every shuffle (max-T)"
+        "all raters shuffled, 499 times; corrected over 8 values by the largest deviation in each shuffle (max-T)"
     )
     (divides,) = [one for one in found.statements() if one.statistic == "dsi"]
     assert divides.claim

@@ -279,7 +279,7 @@ def test_items_are_sorted_by_ratings_and_many_are_put_together(demo: Alignment) 
 def test_without_draws_or_values_words_stand_instead(bare: Alignment, undefined: Alignment) -> None:
     ratings = rated(["north", "south"])
     still = aligned(ratings, asked(ratings, ["one"]), bootstrap=0, permutations=0)
-    assert words(plots.alignment_wins(still, "team")) == "Items were not drawn anew."
+    assert words(plots.alignment_wins(still, "team")) == "Items were not resampled."
     assert "No model has a value" in words(plots.alignment_heat(undefined))
     assert "No model has a value" in words(plots.alignment_dots(undefined))
     assert "Framed" not in subtitle(plots.alignment_heat(bare))

@@ -142,7 +142,8 @@ def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> Non
     text = " ".join(result.findings())
     assert "The scores of 1 rater fall as items get higher" in text
     assert (
-        "2 raters lie below an H_j of 0.3 for these raters, whatever the items (95 % for all of them together)" in text
+        "H_j lies below 0.3 for 2 raters, allowing for the choice of items but not of raters (95 % for all of them"
+        in text
     )
     assert "r23" not in text
     assert result.checks().filter(pl.col("group") == "r22")["scale"].to_list() == [0]
@@ -336,7 +337,7 @@ def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for
 def test_tables_too_large_for_a_scale_are_refused_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "MAX_CELLS", 100)
     ratings = ratings_of(study(30, 8))
-    with pytest.raises(InputError, match="8 raters or groups × 30 items are more than"):
+    with pytest.raises(InputError, match="8 raters or groups × 30 items are too many"):
         pv.psychometrics(ratings)
     result = pv.responsiveness(ratings, "crowd", "rater", psychometrics=True, permutations=0, interval="none")
     assert result.row("rater", "r01", "grm_a").note == LEFT_OUT

@@ -723,7 +723,7 @@ def test_findings_of_no_effect() -> None:
     assert sentences[0].startswith("All raters together, against the reference: MPA 0.9")
     assert len(sentences) == 2
     assert sentences[1].startswith(
-        "No difference between groups is certain: of 3 groups none stands out in MPA, WRA or HM; the smallest p = ."
+        "No difference between groups is certain: of 3 groups, none stands out in MPA, WRA or HM; the smallest p = ."
     )
     assert sentences[1].endswith(" after correction over 9 values.")
 

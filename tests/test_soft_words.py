@@ -213,7 +213,7 @@ def test_the_best_model_beats_each_of_the_others() -> None:
     assert best.p == max(pair_of(found, "rps", "a", other)["p_adjusted"] for other in "bc")
     assert best.claim
     assert best.rests_on.startswith("signs of the differences of 80 items flipped, ")
-    assert best.rests_on.endswith("corrected over 9 comparisons by the largest deviation of every shuffle (max-T)")
+    assert best.rests_on.endswith("corrected over 9 comparisons by the largest deviation in each shuffle (max-T)")
 
 
 def test_the_best_model_is_a_headline_of_a_report() -> None:

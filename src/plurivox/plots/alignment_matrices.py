@@ -104,17 +104,17 @@ def alignment_wins_data(
 def alignment_wins(
     found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
 ) -> Any:
-    """Draw how often each group of an axis is the closest to a model when items are drawn anew.
+    """Draw how often each group of an axis is the closest to a model when items are resampled.
 
     Parameters are those of :func:`alignment_heat`.
     """
-    title = f"Which group of {shorten(axis)} is the closest, when items are drawn anew"
+    title = f"Which group of {shorten(axis)} is the closest, when items are resampled"
     voices = Voices.of(found, max_models)
     cells = _win_cells(found, voices, axis, max_groups)
     if g.names_raters(axis):
         return saying(title, "Raters on their own are not listed by name.")
     if defined(cells, "wins").is_empty():
-        why = "Items were not drawn anew." if cells.height else "There are no two groups to compare."
+        why = "Items were not resampled." if cells.height else "There are no two groups to compare."
         return saying(title, why)
     marked = cells.with_columns(value=pl.col("wins"), text=pl.col("wins").map_elements(_percent, pl.String))
     told = ("who", "group", "wins", "margin", "margin at equal sizes", "raters")

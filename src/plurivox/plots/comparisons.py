@@ -132,7 +132,7 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
 
 
 def correlation_words(data: pl.DataFrame) -> str:
-    """Tell from what :func:`metric_comparison` draws how far each metric goes with the others, and how to read that."""
+    """Say from what :func:`metric_comparison` draws how far each metric goes with the others, and how to read that."""
     parts = []
     for metric in data["metric"].unique(maintain_order=True):
         own = data.filter(metric=metric).unique("beside", maintain_order=True)

@@ -115,7 +115,7 @@ class _Helpers:
             threading.Thread(target=self._serve, name="charts ahead", daemon=True).start()
 
     def close(self) -> None:
-        """Tell that no more charts will come."""
+        """Say that no more charts will come."""
         with self.turn:
             self.closed = True
             self.turn.notify_all()

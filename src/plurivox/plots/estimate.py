@@ -104,7 +104,7 @@ def estimate_forest(
 
 
 def _words(result: Estimate, data: pl.DataFrame, drawn: pl.DataFrame, *, several: bool) -> str:
-    """Tell what lines are, and what is left out."""
+    """Say what lines are, and what is left out."""
     text = (
         f"Line: 95 % interval over {resampled(result.settings)}, of {'models' if several else 'the model'} alone over "
     )

@@ -177,7 +177,7 @@ def usual_ends(values: pl.DataFrame) -> list[float]:
 
 
 def cut_words(values: pl.DataFrame, ends: tuple[float, float]) -> str:
-    """Tell that lines go on beyond an axis, where one does."""
+    """Say that lines go on beyond an axis, where one does."""
     beyond = (pl.col("ci low") < ends[0]) | (pl.col("ci high") > ends[1])
     return (
         "A line that reaches an edge goes on beyond it. "
@@ -216,7 +216,7 @@ def forest_words(
     result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None = None,
     shuffled: str = "shuffled raters",
 ) -> str:  # fmt: skip
-    """Tell what a forest shows, what its strips and lines are, and what it leaves out."""
+    """Say what a forest shows, what its strips and lines are, and what it leaves out."""
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
     which = g.NOTABLE if how is None else "those that differ most from the median group"

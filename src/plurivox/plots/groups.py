@@ -36,7 +36,7 @@ RATERS_UNNAMED = "Raters on their own are not listed by name; mpa_wra_plane(resu
 
 
 def state(row: Row) -> str:
-    """Tell in words what the test of a row says.
+    """Say in words what the test of a row says.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def most_notable(result: GroupResult, rows: ByGroup, subset: str | None, at_most
 
 
 def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> str:
-    """Tell how many of all groups are drawn, if not all; of those in the table some may have no value."""
+    """Say how many of all groups are drawn, if not all; of those in the table some may have no value."""
     text = "" if listed >= total else f"{drawn:,} of {total:,} groups shown, {which}. "
     undefined = listed - drawn
     have = "1 group has" if undefined == 1 else f"{undefined:,} groups have"

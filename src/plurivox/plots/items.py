@@ -140,7 +140,7 @@ _TOLD = {
 
 
 def _divided_words(items: Items, data: pl.DataFrame) -> str:
-    """Tell what the chart of dividing items shows."""
+    """Say what the chart of dividing items shows."""
     total, largest = items.divided.height, items.settings["largest_z_by_chance"]
     shown = f"{data.height:,} of {total:,} items and axes shown, the clearest first. " if data.height < total else ""
     marks = "Dot: the difference, shrunken for chance, a blue diamond where it is beyond chance; tick: as it is, where "

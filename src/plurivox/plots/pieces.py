@@ -154,7 +154,7 @@ class Grid(NamedTuple):
         return beside[0] if len(beside) == 1 else alt.vconcat(*beside, spacing=beneath)
 
     def starts(self, at: int) -> bool:
-        """Tell whether a panel is the first of its line."""
+        """Return whether a panel is the first of its line."""
         return at % self.n == 0
 
 

@@ -89,7 +89,7 @@ def mpa_wra_plane(
 
 
 def _of_raters(result: Responsiveness, axis: str | None) -> bool:
-    """Tell whether raters are to be drawn, because they were asked for or because there is nothing else."""
+    """Return whether raters are to be drawn, because they were asked for or because there is nothing else."""
     g.check_axis(result, axis)
     if axis is not None:
         return g.names_raters(axis)

@@ -90,7 +90,7 @@ def full_width() -> int:
 
 
 def narrow() -> bool:
-    """Tell whether there is little room, as on a phone."""
+    """Return whether there is little room, as on a phone."""
     return full_width() < NARROW
 
 

@@ -97,7 +97,7 @@ class Voices(NamedTuple):
         return own.join(frame, on=["model", "prompt"], how="inner", maintain_order="left_right")
 
     def words(self, which: str = "those closest to all raters") -> str:
-        """Tell how many are shown, if not all, and what stands beside them."""
+        """Say how many are shown, if not all, and what stands beside them."""
         shown = len(self.keys) - self.beside
         text = "" if shown >= self.total else f"{shown:,} of {self.total:,} models shown, {which}. "
         return text + ("Reference: answers that judge nothing; of constants the closest to all raters. "
@@ -111,6 +111,6 @@ def tidy(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def withheld_on(found: Alignment, axes: Sequence[str]) -> str:
-    """Tell how many groups of some axes are withheld, and why."""
+    """Say how many groups of some axes are withheld, and why."""
     n, revealing = (sum(counts.get(axis, 0) for axis in axes) for counts in (found.withheld, found.revealing))
     return withheld_words(n, revealing, found.settings["min_group_size"])

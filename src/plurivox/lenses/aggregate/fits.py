@@ -112,7 +112,7 @@ def ordinal(
 
 
 def too_large(ratings: Ratings) -> bool:
-    """Tell whether a table of points × points for each rater would be too large."""
+    """Return whether a table of points × points for each rater would be too large."""
     return ratings.n_raters * len(ratings.scale) ** 2 > MOST_CELLS
 
 

@@ -22,7 +22,7 @@ from plurivox.results.wording import counted
 class Aggregation(GroupResult):
     """One label for each item by several methods, and how far these lie from what groups say.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What can be asked of aggregation."""
+"""Settings for aggregation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _methods(given: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AggregateSettings(Settings):
-    """What was asked of aggregation."""
+    """Settings for aggregation."""
 
     by: Axes = shared.by(())
     methods: tuple[str, ...] = setting(

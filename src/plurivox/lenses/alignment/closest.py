@@ -164,7 +164,7 @@ class Closest:
         return np.asarray(np.fmax.reduce(self.pairs.margins(self.tested.null), axis=-1, initial=np.nan))
 
     def conditions(self, v: int, g: int) -> tuple[bool, bool]:
-        """Tell whether a group is closer than every other it is compared with over items, and beyond random order."""
+        """Return whether a group is closer than every other it is compared with over items, and beyond random order."""
         low, high = (self.pairs.against(end[v].T) for end in (self.found.low, self.found.high))
         # Of a pair the other way round, the ends change places.
         worst = np.where(np.arange(low.shape[-1]) > g, low[:, g], high[:, g])
@@ -283,7 +283,7 @@ def level_over(n: int) -> float:
 
 
 def _won(aligner: Aligner, pairs: Pairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
-    """Return how often each group has the largest margin when items are drawn anew, to first order."""
+    """Return how often each group has the largest margin when items are resampled, to first order."""
     return wins(pairs.margins(farther + errors.resampled(n, aligner.seed, shifted, aligner.how)))
 
 

@@ -96,7 +96,7 @@ class AnsweredItems:
 
 
 def _is_store(given: Any) -> bool:
-    """Tell whether something is a store of ``plurivox ask``, which this layer does not know."""
+    """Return whether something is a store of ``plurivox ask``, which this layer does not know."""
     return callable(getattr(given, "frame", None)) and hasattr(given, "about")
 
 

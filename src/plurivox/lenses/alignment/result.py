@@ -22,7 +22,7 @@ from plurivox.results.result import Result, Row, Statement, Table, frame_of
 class Alignment(Result):
     """Whose view models reflect.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Alignment(Result):
 
         ``value`` is the group's mean distance on all items that it rated; ``margin`` by how much it is closer than
         every other group, each on the items of both, negative where another is closer; ``wins`` how often its margin is
-        the largest when items are drawn anew, ``matched`` the margin at equal group sizes, ``n_items`` the fewest items
+        the largest when items are resampled, ``matched`` the margin at equal group sizes, ``n_items`` the fewest items
         on which it is compared with another.
         """
         return self._table("standings")

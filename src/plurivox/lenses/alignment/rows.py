@@ -130,7 +130,7 @@ def _with(base: Row, statistic: str, value: float) -> Row:
 
 
 def _undefined(statistic: str, n_items: int) -> str:
-    """Tell why a value is undefined."""
+    """Say why a value is undefined."""
     if statistic == "xrr":
         return "expected disagreement is 0, or no item has both"
     return "no item has both votes and an answer" if n_items == 0 else "no answer can be read"

@@ -184,7 +184,7 @@ def _with_unweighted(rows: Sequence[Row], works: Sequence[Analysis], axes: Seque
 
 
 def _comparable(one: Compared) -> bool:
-    """Tell whether one of the groups of an axis may be called the closest."""
+    """Return whether one of the groups of an axis may be called the closest."""
     return len(one.axis.shown) > 1 and not one.overlapping and one.axis.attributes != ("rater",)
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of alignment."""
+"""Settings for alignment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLOSEST_BY = ("auto", "ada_met", "voter_distance")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AlignmentSettings(Settings):
-    """What was asked of alignment."""
+    """Settings for alignment."""
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several, whose groups are compared.")
     subset: str | None = setting(
@@ -68,7 +68,7 @@ class AlignmentSettings(Settings):
     )
     as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
     tolerance: float = shared.tolerance()
-    bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals.")
+    bootstrap: int = shared.bootstrap(1000, doc="How many times items are resampled for 95 % intervals.")
     permutations: int = shared.permutations(
         1000, doc="How many times raters are shuffled between groups, to test which group is closest."
     )

@@ -34,7 +34,7 @@ STAND_INS = {
     "p_value": pl.Float64, "p_adjusted": pl.Float64, "stands_in": pl.Boolean, "why": pl.String,
 }  # fmt: skip
 DRAWS, MORE_DRAWS = 1_999, 19_999
-"""How often items are drawn anew, and how often where the p-value is too close to .05."""
+"""How often items are resampled, and how often where the p-value is too close to .05."""
 _AT_ONCE = 500
 _EQUAL = 1e-12
 _CHILD = 1011  # of the seed; others draw what others do
@@ -246,7 +246,7 @@ class StandIns:
         return by_unit
 
     def _not_ahead(self, leads: Floats, n: int) -> Floats:
-        """Return p of every model: how often its lead is gone when items are drawn anew, the same for all models.
+        """Return p of every model: how often its lead is gone when items are resampled, the same for all models.
 
         A rater's share keeps the number of items that the rater has, which a draw may change where raters rated
         different items. That hardly moves the mean over raters across 0.
@@ -285,7 +285,7 @@ def _holm(p: Floats, known: NDArray[np.bool_]) -> Floats:
 
 
 def why(one: Humans, constant: Constant, p: float) -> str:
-    """Tell why a model stands in, or does not."""
+    """Say why a model stands in, or does not."""
     if not one.said:
         few = counted(len(one.share), "human")
         return f"{few} rated {LEAST_ITEMS} or more items that others rated, too; {LEAST_HUMANS} are needed"

@@ -144,7 +144,7 @@ def _yes(value: bool | None) -> str:
 
 
 def _standing(one: Mapping[str, Any]) -> str:
-    """Tell whether a model stands in; where there is nobody to hold it against, that cannot be told."""
+    """Return whether a model stands in; where there is nobody to hold it against, that cannot be told."""
     if one["reference"]:
         return "reference"
     return _yes(one["stands_in"]) if one["n_humans"] else "–"

@@ -224,7 +224,7 @@ class AlignmentFindings:
             f"{one['constant_advantage']:.2f}, {p_text(one['p_adjusted'])} corrected over "
             f"{counted(n_models, 'model')})."
         )
-        rests = f"items drawn anew {DRAWS:,} times; corrected over {counted(n_models, 'model')} (Holm)"
+        rests = f"items resampled {DRAWS:,} times; corrected over {counted(n_models, 'model')} (Holm)"
         return Statement(
             text, 3.0 + 1.0 - one["p_adjusted"], statistic="stand_in", claim=True, p=one["p_adjusted"], rests_on=rests,
             n_permutations=DRAWS, subject=self._named(one), short="may stand in for a rater",
@@ -336,7 +336,7 @@ class AlignmentFindings:
 
 
 def _answered(account: dict[str, Any]) -> str:
-    """Tell how many items a model answered, and what became of the others."""
+    """Say how many items a model answered, and what became of the others."""
     states = ("refused", "unreadable", "failed", "missing")
     silent = [f"{state} {account[state]:,}" for state in states if account[state]]
     return f"answered {account['answered']:,}" + (f" ({', '.join(silent)})" if silent else "")

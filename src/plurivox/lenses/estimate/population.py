@@ -48,7 +48,7 @@ class Spoken(NamedTuple):
         return found
 
     def answered(self, n_items: int) -> Mask:
-        """Tell which items have an answer."""
+        """Say which items have an answer."""
         found = np.zeros(n_items, dtype=bool)
         found[self.items] = True
         return found

@@ -19,7 +19,7 @@ from plurivox.results.wording import counted
 class Estimate(Result):
     """What people think of all items, from few human ratings and many of models.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------

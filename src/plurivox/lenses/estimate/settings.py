@@ -1,4 +1,4 @@
-"""What can be asked of an estimate."""
+"""Settings for an estimate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _what(given: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EstimateSettings(Settings):
-    """What was asked of an estimate."""
+    """Settings for an estimate."""
 
     by: Axes = shared.by(
         (), doc="Rater attributes and crossings of several; each of their groups has an estimate of its own."

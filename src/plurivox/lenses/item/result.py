@@ -66,14 +66,14 @@ class ItemView(TableResult):
         return [*self._scores(), *self._apart(), *self._unseen(), *self._weighted()]
 
     def _weighted(self) -> Iterator[str]:
-        """Tell what weights come to, and what does not use them."""
+        """Say what weights come to, and what does not use them."""
         for one in weighted_statements(self.settings, (), "distance"):
             used = "unweighted" in self.table("use").columns
             rest = "Counts, and p-values over all items, count all raters alike." if used else COUNTED_ALIKE
             yield f"{one.text} {rest}"
 
     def _scores(self) -> Iterator[str]:
-        """Tell what the item got most often, and how often the study as a whole gives that."""
+        """Say what the item got most often, and how often the study as a whole gives that."""
         use = self.table("use")
         n, most = sum(use["n_ratings"]), max(use["n_ratings"])
         top = use.filter(pl.col("n_ratings") == most)
@@ -89,7 +89,7 @@ class ItemView(TableResult):
             yield f"{start}; {top.height} points are the most frequent ones ({most:,} of {n:,} each)."
 
     def _apart(self) -> Iterator[str]:
-        """Tell which groups stand apart, the surest first."""
+        """Say which groups stand apart, the surest first."""
         rows = self.to_frame()[1:]
         tested = rows.filter(pl.col("p_value").is_not_null())
         if not self.settings["withheld"]:
@@ -120,14 +120,14 @@ class ItemView(TableResult):
         return bool(self.settings["fixed"] or self.settings["n_items"] == 1)
 
     def _certain(self, tested: pl.DataFrame) -> pl.Series:
-        """Tell which groups may be said to stand apart: on their own, or among all items; undecided ones may not."""
+        """Say which groups may be said to stand apart: on their own, or among all items; undecided ones may not."""
         if self._alone:
             return tested["p_adjusted"] < SIGNIFICANT
         p = tested["p_adjusted_items"].fill_null(1.0)
         return (p < SIGNIFICANT) & ~pl.Series(undecided(p.to_numpy(), self.settings["permutations"]))
 
     def _sure(self, row: dict[str, Any], over: str) -> str:
-        """Tell how sure a difference is, on its own and among all items."""
+        """Say how sure a difference is, on its own and among all items."""
         own = f"{p_text(row['p_adjusted'])} after correction {over}"
         if self._alone:
             return own
@@ -138,7 +138,7 @@ class ItemView(TableResult):
         return f"{every} not compared" if p is None else f"{every} {p_text(p)}"
 
     def _nothing(self, tested: pl.DataFrame, over: str) -> str:
-        """Tell that no group stands apart, and what it would be if the item had been looked at on its own."""
+        """Say that no group stands apart, and what it would be if the item had been looked at on its own."""
         first = tested.sort("p_adjusted", "value", descending=[False, True]).row(0, named=True)
         if not self._alone and first["p_adjusted"] < SIGNIFICANT:
             who, sure = f"{first['axis']}: {first['group']}", self._sure(first, over)
@@ -148,11 +148,11 @@ class ItemView(TableResult):
         return f"After correction {over}, no group stands apart from chance{before}."
 
     def _mirrored(self, axis: str, n_shown: int) -> bool:
-        """Tell whether an axis has two groups, of which each is the other's rest."""
+        """Return whether an axis has two groups, of which each is the other's rest."""
         return n_shown == 2 and not self.settings["withheld"][axis] and axis not in self.settings["several"]
 
     def _unseen(self) -> Iterator[str]:
-        """Tell what is not shown."""
+        """Say what is not shown."""
         least = self.settings["min_group_size"]
         for axis, n in self.settings["withheld"].items():
             if n:
@@ -167,7 +167,7 @@ class ItemView(TableResult):
 
 
 def _group_sentence(row: dict[str, Any], sure: str) -> str:
-    """Tell by how much a group stands apart."""
+    """Say by how much a group stands apart."""
     mean, difference = row["mean"], row["difference"]
     if row["direction"] is None:
         means = f"its mean is that of the others, {mean:.2f}, but its scores spread otherwise"
@@ -177,7 +177,7 @@ def _group_sentence(row: dict[str, Any], sure: str) -> str:
 
 
 def _pair_sentence(both: pl.DataFrame, sure: str) -> str:
-    """Tell by how much two groups stand apart that are each other's rest."""
+    """Say by how much two groups stand apart that are each other's rest."""
     first, second = both.iter_rows(named=True)
     means = f"their means are {first['mean']:.2f} and {second['mean']:.2f}"
     names = f"{first['group']} and {second['group']}"

@@ -38,7 +38,7 @@ CLOSE = 3
 """How many ids an unknown one is likened to, at most."""
 _CANDIDATES = 5_000  # ids to liken it to: each takes some microseconds
 _COST = 5e-8  # seconds that a rater takes in a shuffle, roughly
-_EQUAL = 1e-12  # of the scale's length: means that differ by less are the same but for rounding
+_EQUAL = 1e-12  # of the scale's length: means that differ by less are the same up to rounding
 
 Floats = NDArray[np.float64]
 Strata = NDArray[np.int32] | None
@@ -312,7 +312,7 @@ def _among_items(
 
 
 def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str, Any]:
-    """Tell what raters gave: the points with most weight, their mean, and how many ratings."""
+    """Say what raters gave: the points with most weight, their mean, and how many ratings."""
     values, most = np.array(ratings.scale.values), weighed.max() - _EQUAL * weighed.sum()
     top = [str(label) for label, n in zip(ratings.scale.labels, weighed.tolist(), strict=True) if n >= most]
     mean = float(weighed @ values / weighed.sum())

@@ -96,7 +96,7 @@ def _side_rows(ratings: Ratings, found: Family, at: int) -> pl.DataFrame:
 
 
 def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> NDArray[np.bool_]:
-    """Tell of each row whether its numbers would tell what few raters said, by themselves or beside other rows."""
+    """Say of each row whether its numbers would tell what few raters said, by themselves or beside other rows."""
     if rows.is_empty():
         return np.zeros(0, dtype=bool)
     axes = sorted(rows["axis"].unique(), key=lambda name: (name.count(CROSS), name))
@@ -119,7 +119,7 @@ def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) ->
 
 
 def _direction(signed: Floats) -> list[str | None]:
-    """Tell whether groups rate higher or lower than their rest; None where neither."""
+    """Return whether groups rate higher or lower than their rest; None where neither."""
     return [None if abs(q) <= TOLERANCE else "higher" if q > 0 else "lower" for q in signed.tolist()]
 
 

@@ -103,7 +103,7 @@ def _decided(
 def _design(
     ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
 ) -> dict[str, dict[str, Any]]:
-    """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
+    """Say for each axis how far who rated what depends on its groups, unless blocks take care of it."""
     found: dict[str, Entanglement | None] = {}
     for one in axes:
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
@@ -116,7 +116,7 @@ def _design(
 
 
 def _tested(found: Family) -> dict[str, Any]:
-    """Tell how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
+    """Say how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
     largest = found.null.largest
     chance = {"median": float(np.median(largest)), "95 %": float(np.quantile(largest, 0.95))} if len(largest) else None
     return {
@@ -153,7 +153,7 @@ def _uncertain(
         }
     )  # fmt: skip
     unrated = pl.col("n_ratings") == 0
-    gain = pl.col("information_gain").round(12)  # equal but for rounding: the wider interval first
+    gain = pl.col("information_gain").round(12)  # equal up to rounding: the wider interval first
     return frame.with_columns(pl.when(~unrated).then("mean"), pl.when(~unrated).then("entropy")).sort(
         gain, (pl.col("ci_high") - pl.col("ci_low")).round(9), "item", descending=[True, True, False]
     )

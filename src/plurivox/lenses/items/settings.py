@@ -1,4 +1,4 @@
-"""What can be asked of items."""
+"""Settings for items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemsSettings(Settings):
-    """What was asked of items."""
+    """Settings for items."""
 
     by: Axes = shared.by(())
     uncertain: bool = setting(

@@ -32,7 +32,7 @@ def statements(found: Items) -> list[Statement]:
 
 
 def _weighted(found: Items) -> list[Statement]:
-    """Tell what weights come to, and what does not use them."""
+    """Say what weights come to, and what does not use them."""
     said = weighted_statements(found.settings, (), "items")
     if not said:
         return []
@@ -68,12 +68,12 @@ def _dividing(found: Items) -> list[Statement]:
 
 
 def comparisons(settings: dict[str, Any]) -> str:
-    """Tell over how many comparisons p is corrected."""
+    """Say over how many comparisons p is corrected."""
     return f"corrected over {counted(settings['n_comparisons'], 'comparison')}"
 
 
 def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Tell how many items divide groups, and how the clearest does."""
+    """Say how many items divide groups, and how the clearest does."""
     who = f"{named(first['axis'], first['group'])} rate it {first['direction']}, {_by_about(first)}"
     p, n = p_text(first["p_adjusted"]), certain["item"].n_unique()
     if n == 1:
@@ -82,13 +82,13 @@ def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any
 
 
 def _by_about(row: dict[str, Any]) -> str:
-    """Tell by how much, after shrinking."""
+    """Say by how much, after shrinking."""
     left = row["shrunken"] if row["direction"] == "higher" else -row["shrunken"]
     return f"by about {left:.2g} points (shrunken)" if left > 0 else "by little once it is shrunken"
 
 
 def _no_claim(found: Items) -> Statement:
-    """Tell that no item divides groups for certain, and why."""
+    """Say that no item divides groups for certain, and why."""
     free = found.divided.filter(~pl.col("axis").is_in(entangled_axes(found.settings)))
     settings = found.settings
     if free.is_empty():
@@ -113,7 +113,7 @@ def _no_claim(found: Items) -> Statement:
 
 
 def _decided(found: Items) -> pl.Expr:
-    """Tell of each row whether more shuffles could not move it over the border."""
+    """Say of each row whether more shuffles could not move it over the border."""
     p = found.divided["p_adjusted"].fill_null(float("nan")).to_numpy()
     return pl.lit(pl.Series(~undecided(p, found.settings["n_permutations"]), dtype=pl.Boolean))
 

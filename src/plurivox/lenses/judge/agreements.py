@@ -52,7 +52,7 @@ class Measured(NamedTuple):
         return {"value": value, **ends, "note": why}
 
     def _undefined(self, v: int, name: str) -> str:
-        """Tell why a value is undefined."""
+        """Say why a value is undefined."""
         if not self.sums["far"][0, v, 1]:
             return "no item has both a rating and an answer that can be read"
         if name == "agreement":

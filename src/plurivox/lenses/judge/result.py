@@ -25,7 +25,7 @@ CARD = {
 class JudgeCard(Result):
     """What speaks for and against trusting models as judges.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------

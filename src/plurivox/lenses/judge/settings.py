@@ -1,4 +1,4 @@
-"""What can be asked of a judge card."""
+"""Settings for a judge card."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plurivox.settings.values import names
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeSettings(Settings):
-    """What was asked of a judge card."""
+    """Settings for a judge card."""
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several; bias is also told for each group.")
     subset: str | None = setting(

@@ -59,7 +59,7 @@ class Scored:
 class Responsiveness(GroupResult):
     """Who conveys severity by their scores.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------

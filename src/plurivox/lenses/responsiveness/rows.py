@@ -342,7 +342,7 @@ def notes_of(
     min_support: float = MIN_SUPPORT,
     alone: str = undefined.NO_REFERENCE,
 ) -> list[dict[str, str]]:
-    """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
+    """Say for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
     by_point = tables.sum(axis=1)
     below = np.cumsum(by_point, axis=1)[:, :-1]
     total = by_point.sum(axis=1)

@@ -1,4 +1,4 @@
-"""What can be asked of responsiveness."""
+"""Settings for responsiveness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALWAYS = "always"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResponsivenessSettings(Settings):
-    """What was asked of responsiveness."""
+    """Settings for responsiveness."""
 
     by: Axes = shared.by(
         (),

@@ -51,7 +51,7 @@ def leading(metrics: Sequence[str]) -> str:
 class Comparing:
     """Every two models, and each with uniform and marginal, per bin and metric.
 
-    ``values`` and ``draws`` are the scores of all raters, and those of items drawn anew.
+    ``values`` and ``draws`` are the scores of all raters, and those of items resampled.
     """
 
     scored: Scored
@@ -131,7 +131,7 @@ def _interactions(tests: Sequence[Tests], found: Family, metric: str, start: int
 
 
 def _difference(values: Floats, draws: Floats, one: int, other: int, n_items: int) -> tuple[float | None, ...]:
-    """Return the difference, its interval over items drawn anew, and how often the first is better then."""
+    """Return the difference, its interval over items resampled, and how often the first is better then."""
     difference = float(_less(values[one], values[other]))
     drawn = _less(draws[:, one], draws[:, other])
     drawn = drawn[~np.isnan(drawn)]

@@ -122,7 +122,7 @@ def _counts(ratings: Ratings, members: NDArray[np.bool_]) -> Ints:
 
 
 def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> list[NDArray[np.bool_]]:
-    """Tell for each axis which of its groups may be shown on which item, by the raters of that item alone."""
+    """Say for each axis which of its groups may be shown on which item, by the raters of that item alone."""
     each = [axis for own in axes for axis in own.each]
     shown = [np.zeros((ratings.n_items, len(axis.groups)), dtype=bool) for axis in each]
     decided: dict[bytes, list[NDArray[np.bool_]]] = {}

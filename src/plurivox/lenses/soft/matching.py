@@ -152,7 +152,7 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
 
 
 def same_points(one: Scale, other: Scale) -> bool:
-    """Tell whether two scales have the same points; 1 and "1" are the same."""
+    """Return whether two scales have the same points; 1 and "1" are the same."""
     return [text_of(label) for label in one.labels] == [text_of(label) for label in other.labels]
 
 
@@ -229,7 +229,7 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
 
 
 def prior_words(prior: Prior, n: Counts) -> str:
-    """Tell which prior was used, what it is worth, and which share of the weight it has beside an item's ratings."""
+    """Say which prior was used, what it is worth, and which share of the weight it has beside an item's ratings."""
     weights = ", ".join(map(_short, prior.weights[:12])) + (" …" if len(prior.weights) > 12 else "")
     flat = prior.weights.max() == prior.weights.min()
     points = f"{_short(prior.weights[0])} on every point" if flat else f"{weights} on the points"
@@ -306,7 +306,7 @@ class Bin(NamedTuple):
     high: int | None
 
     def holds(self, n: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which numbers of ratings are in it."""
+        """Say which numbers of ratings are in it."""
         return np.asarray((n >= self.low) & (n <= (np.inf if self.high is None else self.high)))
 
 

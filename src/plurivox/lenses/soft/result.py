@@ -19,7 +19,7 @@ from plurivox.statistics.soft_blocks import EMPIRICAL
 class SoftScores(Result):
     """How good predicted rating distributions are.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class SoftScores(Result):
         """Return the difference of every two models, and of each with uniform and marginal, per bin and metric.
 
         Negative: the first is better. ``ci_low``, ``ci_high`` and ``p_better``, how often the first is better, are of
-        items drawn anew. ``p_value`` is of sign-flips of the items' differences; ``p_adjusted`` is corrected over all
+        items resampled. ``p_value`` is of sign-flips of the items' differences; ``p_adjusted`` is corrected over all
         pairs (in bins: all pairs and bins), by the leading metric also over :meth:`interactions`. ``note`` tells why a
         pair is not tested.
         """

@@ -86,7 +86,7 @@ class Analysis:
         return self._target(self.ratings.counts(), None, slice(None), codes, tuple(masks), n_raters)
 
     def rated(self) -> NDArray[np.bool_]:
-        """Tell which raters rated any scored item; nobody is known for totals."""
+        """Say which raters rated any scored item; nobody is known for totals."""
         ratings = self.ratings
         if not ratings.has_raters:
             return np.zeros(0, dtype=bool)
@@ -113,7 +113,7 @@ class Analysis:
         return GroupFound(self.score(target, f"{axis.name}: {name}").rows(), target)
 
     def score(self, target: Target, what: str) -> Found:
-        """Score all items of a target, as they are and drawn anew."""
+        """Score all items of a target, as they are and resampled."""
         seed = self.settings.seed
         scored = Scored.of(target, self.scoring, seed, self.how.doing(what))
         draws = scored.draws(self.settings.bootstrap, seed, self.how.doing(f"{what}, resampling"))

@@ -212,7 +212,7 @@ def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
 
 
 def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[str, dict[str, Any]]:
-    """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
+    """Say for each axis how far who rated what depends on its groups, unless blocks take care of it."""
     found: dict[str, Entanglement | None] = {}
     asked, how = work.settings, work.how.doing("design")
     for one in axes if len(work.models) > 1 else ():

@@ -1,4 +1,4 @@
-"""What can be asked of soft scores."""
+"""Settings for soft scores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _probability(value: float) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SoftSettings(Settings):
-    """What was asked of soft scores."""
+    """Settings for soft scores."""
 
     prior: Any = shared.prior(
         shared.AUTO,
@@ -89,7 +89,7 @@ class SoftSettings(Settings):
         doc="Whether to raise if a rated item is not predicted, or a predicted one not rated.",
     )
     curve: bool = setting(True, "Whether to score for other strengths of the prior, too.", cli=False)
-    bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals; 0 for none.")
+    bootstrap: int = shared.bootstrap(1000, doc="How many times items are resampled for 95 % intervals; 0 for none.")
     permutations: int = shared.permutations(
         1000, help="How often to flip signs of items and shuffle raters; 0 for no p-values.",
         doc="How often the signs of paired differences are flipped, items put into other bins and raters shuffled "
@@ -110,7 +110,7 @@ class SoftSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SoftLabelsSettings(Settings):
-    """What was asked of soft labels of ratings."""
+    """Settings for soft labels of ratings."""
 
     by: Axes = shared.by(())
     several: Frozen = shared.several()

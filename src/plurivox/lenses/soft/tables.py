@@ -162,7 +162,7 @@ def _comparisons(found: SoftScores, metrics: list[str]) -> list[Shown]:
     header = ["", "metric", "difference", "first is better", "p", "p corrected", "note"]
     if not any(line[-1] for line in lines):
         header, lines = header[:-1], [line[:-1] for line in lines]
-    title = "Two predictions on the same items: intervals over items drawn anew, p by sign-flips of items"
+    title = "Two predictions on the same items: intervals over items resampled, p by sign-flips of items"
     return [Shown(title, header, lines)] if lines else []
 
 

@@ -177,7 +177,7 @@ def _differences(scores: MetricSums, pair: tuple[int, int], inside: slice) -> Fl
 
 
 def _reason(scores: MetricSums, pair: tuple[int, int], inside: slice) -> str:
-    """Tell why a pair cannot be tested, or nothing."""
+    """Say why a pair cannot be tested, or nothing."""
     n = float(scores.n_items[inside].sum())
     if n < 2:
         return ONE_ITEM if n else NO_ITEM

@@ -77,7 +77,7 @@ class SoftFindings:
         ]
 
     def _stopped(self) -> list[Statement]:
-        """Tell whether the draws behind what may be claimed stopped early."""
+        """Return whether the draws behind what may be claimed stopped early."""
         drawn = self.found.comparisons().filter(bin=ALL, statistic=self.found.main, exact=False)
         return stopped_early(self.found.settings, drawn["n_permutations"].max())  # type: ignore[arg-type]
 
@@ -111,7 +111,7 @@ class SoftFindings:
         return said
 
     def _held(self, metrics: Sequence[str]) -> str:
-        """Tell how much of the weight the prior has, if all of some metrics have one."""
+        """Say how much of the weight the prior has, if all of some metrics have one."""
         if any(metric in EMPIRICAL for metric in metrics):
             return ""
         (share,) = self.found.prior_weight().filter(bin=ALL)["prior_share"]
@@ -129,7 +129,7 @@ class SoftFindings:
         ]
 
     def _best(self) -> list[Statement]:
-        """Tell who is best, if that is certain; else which models cannot be told apart."""
+        """Say who is best, if that is certain; else which models cannot be told apart."""
         metric = self.found.main
         order = [name for name in self.found.ranking(metric) if not math.isnan(self.found.value(name, metric))]
         if not order:
@@ -182,7 +182,7 @@ class SoftFindings:
         return said
 
     def _references(self) -> list[Statement]:
-        """Tell which models beat predictions that know nothing of the item."""
+        """Say which models beat predictions that know nothing of the item."""
         pairs = {name: [self._pair(name, other) for other in (UNIFORM, MARGINAL)] for name in self.found.ranking()}
         label = LABELS[self.found.main]
         sure = [name for name, rows in pairs.items() if all(row.claim and row.better > 0 for row in rows)]
@@ -204,7 +204,7 @@ class SoftFindings:
         return said
 
     def _orders(self) -> list[Statement]:
-        """Tell by which metrics a model is first for certain, and whether it is the same model."""
+        """Say by which metrics a model is first for certain, and whether it is the same model."""
         if len(self.found.models) < 2:
             return []
         winners = _grouped((name, metric) for metric in self.found.metrics if (name := self._certainly_first(metric)))
@@ -219,7 +219,7 @@ class SoftFindings:
         return []
 
     def _interactions(self) -> list[Statement]:
-        """Tell whether how models compare depends on how many ratings there are, on whose, or on which items."""
+        """Return whether how models compare depends on how many ratings there are, on whose, or on which items."""
         frame = self.found.interactions().filter(pl.col("p_adjusted").is_not_null())
         said = []
         for (kind, axis), part in frame.group_by("kind", "axis", maintain_order=True):
@@ -251,7 +251,7 @@ class SoftFindings:
         return said
 
     def _open(self, p: float) -> str:
-        """Tell why a difference is not claimed."""
+        """Say why a difference is not claimed."""
         if p >= SIGNIFICANT:
             return "not certain"
         return "not claimed without correction" if self.found.settings["correction"] == "none" else "undecided"
@@ -306,7 +306,7 @@ class SoftFindings:
         return first if all(row.better > 0 and row.p is not None and row.p < SIGNIFICANT for row in rows) else ""
 
     def _sure(self, row: Pair, metric: str) -> bool:
-        """Tell whether a pair differs for certain; metrics that make no claims are corrected for their number, too."""
+        """Return whether a pair differs for certain; metrics without claims are also corrected for their number."""
         if metric == self.found.main:
             return row.claim
         return row.p is not None and row.p < SIGNIFICANT / len(self.found.metrics)
@@ -346,7 +346,7 @@ def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
 
 
 def _lead(row: dict[str, Any], name: str) -> str:
-    """Tell which of two models is better, and by how much."""
+    """Say which of two models is better, and by how much."""
     difference = row[name]
     first = row["model"] if difference <= 0 else row["other"]
     return f"{first} is better by {abs(difference):.3f}"
@@ -365,7 +365,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _runs(orders: Sequence[tuple[float, tuple[str, ...]]]) -> str:
-    """Tell who is best, or in which order all are, from which strength to which."""
+    """Say who is best, or in which order all are, from which strength to which."""
     firsts = len({order[0] for _, order in orders}) > 1
     runs: list[tuple[str, float, float]] = []
     for strength, order in orders:

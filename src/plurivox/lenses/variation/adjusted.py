@@ -325,7 +325,7 @@ class Adjusted:
         return left.interval(["plain"] * len(EFFECTS), [(-np.inf, np.inf)] * len(EFFECTS))
 
     def _notes(self, whole: Sums, values: Values) -> list[str]:
-        """Tell of each group why its effect cannot be told."""
+        """Say of each group why its effect cannot be told."""
         notes = [""] * self.bounds[-1]
         alone = [np.isnan(values[start:stop, 1]) for start, stop in zip(self.bounds, self.bounds[1:], strict=False)]
         for a, b in combinations(range(len(self.axes)), 2):
@@ -352,7 +352,7 @@ def _whole_strata(
 
 
 def _complete(ratings: Ratings, axes: Sequence[Axis]) -> NDArray[np.bool_]:
-    """Tell which raters have a value of every attribute, and rated anything."""
+    """Say which raters have a value of every attribute, and rated anything."""
     rated = raters_who_rated(ratings)
     return np.asarray(np.all([rated, *(axis.codes >= 0 for axis in axes)], axis=0))
 

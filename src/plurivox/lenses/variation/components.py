@@ -221,7 +221,7 @@ class Tables:
         return int(n_raters), int(n_items), int(groups[:, RATINGS].sum())
 
     def _why(self, variances: Values, names: Sequence[str]) -> str:
-        """Tell why components cannot be told apart."""
+        """Say why components cannot be told apart."""
         if np.isfinite(variances).all():
             return "" if (variances > 0).any() else "all scores are the same"
         from plurivox.kernels.variation import CELLS, RATINGS

@@ -293,5 +293,5 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
 
 
 def _testable(name: str, groups: Sequence[str]) -> bool:
-    """Tell whether groups are tested: all but very many raters one by one, since all of their draws would be kept."""
+    """Return whether groups are tested: all but very many raters one by one, since all of their draws would be kept."""
     return not names_raters(name) or len(groups) <= MOST_RATERS

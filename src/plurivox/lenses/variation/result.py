@@ -15,7 +15,7 @@ from plurivox.results.result import GroupResult, Row, Statement, Table, frame_of
 class Variation(GroupResult):
     """Who rates higher on the same items, and what scores vary by.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What can be asked of variation."""
+"""Settings for variation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plurivox.settings.values import ordered_mapping, read_values
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariationSettings(Settings):
-    """What was asked of variation."""
+    """Settings for variation."""
 
     by: Axes = shared.by(
         (),

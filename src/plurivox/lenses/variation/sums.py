@@ -362,7 +362,7 @@ class Measured:
         return np.stack([groups[:, k.RATINGS] - groups[:, k.WEIGHT], groups[:, k.COUNTS]], axis=-1)
 
     def _always_alike(self) -> bool:
-        """Tell whether raters who are exchanged rated the same items, so that no shuffle changes any count."""
+        """Return whether raters who are exchanged rated the same items, so that no shuffle changes any count."""
         signs = signs_of(self.ratings.parts(), len(self.grouping.codes))
         everyone = self.grouping.everyone
         stratum = np.repeat(np.arange(len(self.grouping.bounds) - 1), np.diff(self.grouping.bounds))[everyone >= 0]

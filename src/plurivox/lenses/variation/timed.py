@@ -19,7 +19,7 @@ from plurivox.engine.running import Running
 from plurivox.ratings import Ratings
 
 STEADY = 1e-12
-"""What varies by less than this share of all variation is the same but for rounding."""
+"""What varies by less than this share of all variation is the same up to rounding."""
 NANOSECONDS = 5e-9
 """About what a shuffle takes for each rating, in seconds."""
 Ints = NDArray[np.int64]

@@ -36,7 +36,7 @@ def statements(result: Variation) -> list[Statement]:
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:
-    """Tell whether a sentence says of the lower of two groups what another says of the higher."""
+    """Return whether a sentence says of the lower of two groups what another says of the higher."""
     own = [row for row in result.rows if (row.axis, row.statistic) == (said.axis, "leniency") and row.kind == "group"]
     values = {row.group: row.value for row in own if row.subset == "all"}
     if said.statistic != "leniency" or len(values) != 2 or said.group not in values:
