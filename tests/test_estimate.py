@@ -253,7 +253,7 @@ def test_the_frame_is_tidy_and_json_comes_back(found: pv.Estimate) -> None:
     again = pv.Estimate.from_json(found.to_json())
     assert again.to_frame().equals(frame)
     assert again.findings() == found.findings()
-    assert "3 judges beside humans, over 400 items" in repr(found)
+    assert "3 judges with humans, over 400 items" in repr(found)
 
 
 def test_small_groups_are_withheld(study: pv.Simulation, answers: pv.Answers) -> None:
