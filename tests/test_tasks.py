@@ -104,7 +104,7 @@ def test_without_texts_a_task_is_an_id(files: tuple[Path, Path], tmp_path: Path)
     assert done.code == 0, done.err
     assert {one["fields"]["item"] for one in json.loads(path.read_text())} == {"173", "9", "=x"}
     assert f"tasks: {path}: 3 tasks; " in done.words
-    assert "no column with the text is known, so they hold ids alone: give a table with it, --items" in done.words
+    assert "no column holds the text, so they contain only ids: give a table with it, --items" in done.words
     assert "or name it in the ratings, --item-attributes" in done.words
     assert "Items that deserve more ratings" in done.out
 
@@ -125,8 +125,8 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
     ("more", "code", "told"),
     [
         (["-o", "t.csv", "--csv", "t.csv"], 2, "-o and --csv name the same file"),
-        (["-o", "t.json"], 1, "does not tell what kind of tasks it holds. Say --as label-studio, --as argilla or"),
-        (["-o", "t.csv", "--as", "argilla"], 1, "tasks as argilla are not written to t.csv. End it in .json or .jsonl"),
+        (["-o", "t.json"], 1, "does not say what kind of tasks it should hold. Add --as label-studio, --as argilla or"),
+        (["-o", "t.csv", "--as", "argilla"], 1, "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl"),
         (["--as", "csv"], 2, "--as goes with -o FILE"),
         (["--at-most", "3"], 2, "--at-most goes with -o FILE"),
         (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),
