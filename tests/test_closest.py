@@ -274,7 +274,7 @@ def test_an_echo_on_sparse_items_is_attributed_to_its_group() -> None:
     assert (one.n_permutations or 0) >= 199
     assert one.rests_on.startswith("all raters shuffled, ")
     assert one.text.startswith(
-        f"view: its answers lie closest to raters with g: g{study.group}, and follow them item by"
+        f"view's answers lie closest to raters with g: g{study.group}, and follow them item by"
     )
     assert "farther by distance to voters on " in one.text
 
@@ -289,8 +289,8 @@ def test_few_echoes_and_coins() -> None:
 def test_what_follows_nobody_is_nearer_to_the_less_extreme_group_and_not_claimed(model: str) -> None:
     _, found = said("dense, extremes", model, 2)
     assert not any(one.claim for one in found if one.statistic != "stand_in")
-    (miss,) = (one for one in found if "This is no claim" in one.text)
-    assert f"{model}: its answers lie nearer to g: g1 than to g0" in miss.text
+    (miss,) = (one for one in found if "Not claimed, since" in one.text)
+    assert f"{model}'s answers lie closer to g: g1 than to g0" in miss.text
     assert "they do not follow that group item by item" in miss.text
 
 

@@ -118,7 +118,7 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
     assert pl.read_csv(tmp_path / "u.csv").height == 3
     done = run_cli(*asked, "-o", path, "--as", "label-studio", "--precision", 4)
     assert json.loads(path.read_text()) == []
-    assert "no item needs more ratings for a mean known ± 4" in done.words
+    assert "no item needs more ratings for a mean known to ± 4" in done.words
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
         (["--at-most", "3"], 2, "--at-most goes with -o FILE"),
         (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),
         (["-o", "ratings.csv"], 1, "this file is read, and would be written over"),
-        (["-o", "t.csv", "--text", "prompt"], 1, "there is no column 'prompt' that describes items"),
+        (["-o", "t.csv", "--text", "prompt"], 1, "no column 'prompt' describes items"),
     ],
 )
 def test_bad_calls(

@@ -14,9 +14,9 @@ LENS = Lens(
     order=70,
     question="Show one item: the scores it got, from which groups, and which groups stand apart.",
     about="Each group is compared with the item's other raters by the distance between their distributions, and raters "
-    "are\nshuffled between groups to see what chance gives. An item chosen for its differences needs a p-value corrected "
-    "over\nall items, as in plurivox items; --fixed says that it was chosen beforehand. Without --by, groups are those "
-    "of every\nrater attribute.",
+    "are\nshuffled between groups to see what chance gives. An item chosen for its differences needs a p-value "
+    "corrected over\nall items, as in plurivox items; --fixed says that it was chosen beforehand. Without --by, groups "
+    "are those of every\nrater attribute.",
     settings=ItemViewSettings,
     inputs=(ITEM,),
     every_attribute=True,
