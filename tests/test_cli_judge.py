@@ -72,8 +72,8 @@ def test_every_table_is_csv(files: tuple[Path, Path], table: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("omga>=0.5", "--require is 'omga>=0.5'. There is no quantity 'omga'; known are agreement, relative, distance"),
-        ("omega", "--require is 'omega'. Write a quantity, >=, >, <= or <, and a number: 'omega>=0.5'."),
+        ("omga>=0.5", "--require is 'omga>=0.5'. There is no quantity 'omga'; the quantities are agreement, relative, distance"),
+        ("omega", "--require is 'omega'. Write a quantity, then >=, >, <= or <, then a number: 'omega>=0.5'."),
     ],
 )
 def test_a_requirement_that_cannot_be_read_is_refused_before_anything_is(text: str, told: str) -> None:

@@ -776,7 +776,7 @@ def test_command_line_tables(files: Path) -> None:
                  "Difference Man − Woman", "95 % intervals", "IRR on the diagonal", "AC1",
                  "gender: Woman have a view of their own: view correlation",
                  "They agree with each other more than with others, and more so than a random group would: GAI",
-                 "gender divides the raters, the surest of 2 attributes and crossings", "withheld"):  # fmt: skip
+                 "gender divides the raters, the most certain of 2 attributes and crossings", "withheld"):  # fmt: skip
         assert part in words, part
     assert "↑**" in done.stdout
     assert "rater-0" not in done.stdout
