@@ -287,7 +287,7 @@ def test_dices_findings(dices: pv.Ratings) -> None:
     said = found.statements()
     assert said[0].text.startswith("All raters together: alpha 0.")
     assert not any(one.claim for one in said)
-    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 9 groups ")]
+    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 9 groups, ")]
     p = found.to_frame().filter(pl.col("statistic").is_in(["irr", "xrr", "gai", "view_correlation"]))["p_adjusted"]
     known = p.drop_nulls().to_list()
     assert len(known) == 36

@@ -314,7 +314,7 @@ def test_responsiveness_adds_both_values_and_their_correlations() -> None:
     others = result.to_frame().filter(~pl.col("statistic").is_in(["mokken_h", "grm_a"]))
     assert others.equals(plain.to_frame())
     assert plain.correlations()["other"].n_unique() == 4
-    with pytest.raises(SelectionError, match="not asked for"):
+    with pytest.raises(SelectionError, match="not requested"):
         plain.psychometrics()
     assert pv.Responsiveness.from_json(result.to_json()).to_json() == result.to_json()
 
@@ -327,7 +327,7 @@ def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for
     assert math.isnan(row.value)
     assert row.note == LEFT_OUT
     assert not math.isnan(result.value("group", "g1", "mokken_h"))
-    assert any("of rater are left out above 200 of them" in sentence for sentence in result.findings())
+    assert any("by rater are left out above 200 raters or groups" in sentence for sentence in result.findings())
     always = pv.responsiveness(ratings, "crowd", "rater", psychometrics="always", **options)
     assert not math.isnan(always.value("rater", "r07", "mokken_h"))
     with pytest.raises(InputError, match="psychometrics is 'sometimes'"):
@@ -487,8 +487,8 @@ def test_responsiveness_shows_them_beside_mpa_and_wra(files: tuple[Path, Path]) 
         "--permutations", "19", "--bootstrap", "19",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "of H by the delta method, of a by the information" in done.out
-    assert "How they go with Mokken's H_j and the discrimination" in done.out
+    assert "for H by the delta method, for a by the information" in done.out
+    assert "How they correlate with Mokken's H_j and the discrimination" in done.out
     plain = run_cli("responsiveness", files[0], "--raters", files[1], "--by", "group", "--permutations", "0")
     assert "Mokken" not in plain.out
 

@@ -85,7 +85,7 @@ def test_what_is_no_json_of_a_result(text: Any, said: str) -> None:
 def test_tables_of_another_size_never_reach_compiled_code() -> None:
     data = json.loads(RESULTS["responsiveness"]().to_json())
     data["settings"]["reference"]["boundaries"] *= 1000
-    with pytest.raises(InputError, match=r"damaged \(the scores on all are of the shape"):
+    with pytest.raises(InputError, match=r"damaged \(the scores on all have the wrong shape"):
         pv.Responsiveness.from_json(json.dumps(data))
 
 
