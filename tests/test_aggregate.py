@@ -232,7 +232,7 @@ def test_totals_have_labels_but_no_models(write: Write) -> None:
 
 def test_bad_input_is_named() -> None:
     ratings = study(8, n_items=4)
-    with pytest.raises(InputError, match=r"methods is 'glad'.*Choose some of plurality, mean, posterior"):
+    with pytest.raises(InputError, match=r"methods is 'glad'.*Choose from plurality, mean, posterior"):
         pv.aggregate(ratings, methods="glad")
     with pytest.raises(InputError, match="a single rater rates an item once"):
         pv.aggregate(ratings, "rater")

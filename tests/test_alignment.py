@@ -293,7 +293,7 @@ def test_prompts_samples_and_positions() -> None:
     assert places["n"].to_list() == [int((chosen == at).sum()) for at in range(3)]
     assert places["share"][0] > 0.6
     assert places["p_value"][0] < 1e-6
-    assert any("likes places" in text for text in found.findings())
+    assert any("position bias" in text for text in found.findings())
 
 
 def test_a_distribution_is_scored_by_the_exact_expected_distance() -> None:

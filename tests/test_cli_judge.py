@@ -40,7 +40,7 @@ def test_one_model_can_be_judged_alone(files: tuple[Path, Path]) -> None:
     assert "model-a can" not in done.out
     refused = run("judge", *files, "--judge", "nobody")
     assert refused.code == 1
-    assert "no model is called 'nobody'; there are model-a, model-b, model-c" in refused.words
+    assert "no model is called 'nobody'; the models are: model-a, model-b, model-c" in refused.words
 
 
 def test_an_undefined_quantity_fails_with_its_reason(files: tuple[Path, Path]) -> None:

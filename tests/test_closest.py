@@ -341,7 +341,7 @@ def test_groups_without_an_item_in_common_are_not_compared() -> None:
     found = pv.alignment(ratings, answers, by="g", permutations=19, bootstrap=20, subsamples=5)
     assert found.closest().height == 0
     assert found.contrasts().select("difference", "n_items").row(0) == (None, 0)
-    assert "No two groups of g rated 10 answered items in common, so none is called the closest." in found.findings()
+    assert "No two groups of g have 10 answered items in common, so none is called the closest." in found.findings()
 
 
 def test_modes_decide_where_the_smallest_group_has_votes_enough() -> None:

@@ -152,7 +152,7 @@ def test_what_is_refused_counts_with_the_mean_or_is_left_out() -> None:
     )
     assert out.value("m") == pytest.approx(expected.value)
     assert "answered 6 of 8 rated items" in out.row("m").note
-    assert "m scored 12 of 16 items (4 refused)" in " ".join(out.findings())
+    assert "m answered 12 of 16 items (4 refused)" in " ".join(out.findings())
     assert kept.accounts().row(0, named=True)["refused"] == 4
 
 
@@ -344,7 +344,7 @@ def test_answers_without_any_rated_item_are_refused() -> None:
         pv.estimate(rated(*FOUR), asked({"x": 0, "y": 1}))
     with pytest.raises(InputError, match="no rated item has an answer on the scale: 2 refused"):
         pv.estimate(rated(*FOUR), asked({"a": None, "b": None}))
-    with pytest.raises(SelectionError, match="there is none"):
+    with pytest.raises(SelectionError, match="there is no such value"):
         pv.estimate(rated(*FOUR), asked({"a": 1, "b": 2, "d": 2})).row("nobody")
 
 

@@ -358,8 +358,8 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     notes = {one["quantity"]: one["note"] for one in found.card().iter_rows(named=True) if math.isnan(one["value"])}
     assert notes == {
         "relative": "raters do not agree with each other beyond chance",
-        "omega": "0 humans rated 30 or more items that others rated, too; 3 are needed",
-        "advantage": "0 humans rated 30 or more items that others rated, too; 3 are needed",
+        "omega": "0 humans rated 30 or more items that others also rated; 3 are needed",
+        "advantage": "0 humans rated 30 or more items that others also rated; 3 are needed",
         "position_bias": "the order of options is not known",
         "consistency": "no item has two answers: ask for several samples",
     }
@@ -532,7 +532,7 @@ def test_groups_and_parts_can_be_required(study: tuple[pv.Ratings, pl.DataFrame]
     asked = ["bias[sex=0]<5", "bias[2].high<5", "bias[nobody]<5"]
     frame = pv.judge(*study, by="sex", subset="kind", models="m", require=asked).requirements()
     assert frame["holds"].to_list() == [True, True, False]
-    assert frame["why"][2] == "no group or part of the items 'nobody' is shown; it may be too small, or unknown"
+    assert frame["why"][2] == "no group or part of the items called 'nobody' is shown; it may be too small or unknown"
     hidden = pv.judge(*study, by="sex", min_group_size=20, models="m", require="bias[sex=0]<5")
     assert not hidden.passed
 
@@ -566,7 +566,7 @@ def test_every_sign_against_python(sign: str) -> None:
 
 
 def test_unknown_models_and_single_raters_are_refused(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
-    with pytest.raises(SelectionError, match="no model is called 'gpt'; there are coin, m"):
+    with pytest.raises(SelectionError, match="no model is called 'gpt'; the models are: coin, m"):
         pv.judge(*study, models="gpt")
     with pytest.raises(SelectionError, match="compared with groups of raters, not with each rater"):
         pv.judge(*study, by="rater")

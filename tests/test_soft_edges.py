@@ -137,7 +137,7 @@ def test_models_are_named_by_what_is_said_of_them(name: str) -> None:
     found = at_edge(name)
     main = found.main
     order = [model for model in found.ranking() if not math.isnan(found.value(model, main))]
-    told = [text for text in found.findings() if "; to compare: " in text]
+    told = [text for text in found.findings() if "; for comparison: " in text]
     assert len(told) == bool(order)
     assert all(f"{model} " in told[0] for model in order[:2])
     assert all(f"{other} {found.value(other, main):.3f}" in told[0] for other in REFERENCES if order)

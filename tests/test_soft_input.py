@@ -38,7 +38,7 @@ def test_missing_items_are_counted_and_listed() -> None:
     }  # fmt: skip
     assert [found.settings[name] for name in ("n_items", "n_unpredicted", "n_few", "n_unrated")] == [2, 1, 2, 0]
     told = " ".join(found.findings())
-    assert "Scored are 2 of 5 items: those that every model predicts and that have at least 2 ratings." in told
+    assert "2 of 5 items are scored: those that every model predicts and that have at least 2 ratings." in told
     assert re.search(r"a (lacks|does not predict) 1 item\b", told)
     assert "b predicts 1 item without ratings" in told
     assert not re.search(r"b (lacks|does not predict)", told)

@@ -57,7 +57,7 @@ def test_a_part_is_scored_as_if_alone() -> None:
         assert ranks == other.ranking("rps")
     without = soft(ratings, made.predictions, 1.0, **asked)
     assert frame.filter(subset="all").equals(without.to_frame())
-    assert "11 items have no value of topic, in no part but in all." in found.findings()
+    assert "11 items have no value for topic: in no part, but count towards all items." in found.findings()
     assert pv.SoftScores.from_json(found.to_json()).to_frame().equals(frame)
 
 

@@ -366,9 +366,9 @@ def test_unrated_items_have_a_bin_of_their_own() -> None:
     ("given", "message"),
     [
         ("2-3,3-4", "the bins 2-3 and 3-4 overlap"), ("5+,9", "the bins 5+ and 9 overlap"), ("2,2", "overlap"),
-        ("3-2", "holds nothing"), ("4-0", "holds nothing"), ("2-", "'2-' is no bin"), ("", "'' is no bin"),
-        ("few", "'few' is no bin"), ("-3", "'-3' is no bin"), ("1.5", "'1.5' is no bin"), (["2", "+"], "is no bin"),
-        ("1,,2", "'' is no bin"),
+        ("3-2", "is empty"), ("4-0", "is empty"), ("2-", "'2-' is not a bin"), ("", "'' is not a bin"),
+        ("few", "'few' is not a bin"), ("-3", "'-3' is not a bin"), ("1.5", "'1.5' is not a bin"), (["2", "+"], "is not a bin"),
+        ("1,,2", "'' is not a bin"),
     ],
 )  # fmt: skip
 def test_garbled_bins_are_refused(given: Any, message: str) -> None:
@@ -410,7 +410,7 @@ def test_the_priors_share_of_the_weight(prior: Any) -> None:
     assert found.settings["prior"] == pytest.approx(np.broadcast_to(prior, 3).tolist())
     assert found.settings["prior_name"] == "given"
     half = (
-        f"beside the 3.5 ratings of the median item it has {np.median(strength / (strength + np.array(numbers))):.0%}"
+        f"against the median item's 3.5 ratings it has {np.median(strength / (strength + np.array(numbers))):.0%}"
     )
     assert half in found.settings["prior_note"]
 

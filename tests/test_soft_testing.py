@@ -248,7 +248,7 @@ def test_items_say_which_part_of_an_interval_is_the_priors() -> None:
     assert found.uncertain["prior_share"].to_list() == pytest.approx([5 / 8] * 20)
     assert found.distributions()["prior_share"].to_list() == pytest.approx([5 / 8] * 100)
     assert found.findings() == [
-        "The prior (given: 1 on every point) is worth 5 ratings: beside the 3 ratings of the median item it has 62% of "
+        "The prior (given: 1 on every point) is worth 5 ratings: against the median item's 3 ratings it has 62% of "
         "the weight."
     ]
     scores = soft(ratings, predictions_of({"m": np.full((20, 5), 0.2)}), 1.0, permutations=0, **PLAIN).to_frame()

@@ -146,7 +146,7 @@ def test_bad_calls(
 
 def test_bad_calls_in_python(ratings: pv.Ratings, tmp_path: Path) -> None:
     found = pv.items(ratings, uncertain=True)
-    with pytest.raises(ColumnError, match="there is no column 'prompt'"):
+    with pytest.raises(ColumnError, match="no column 'prompt'"):
         found.write_tasks(tmp_path / "t.csv", text="prompt")
     with pytest.raises(InputError, match="form is 'x'"):
         found.write_tasks(tmp_path / "t.csv", form="x")  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, few, looks, panel, tips, titled
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, with_unit, withheld_on
+from plurivox.results.wording import counted
 
 MAX_ROWS = 44
 MAX_PANELS = 9
@@ -72,7 +73,7 @@ def alignment_dots(
     if drawn["ci low"].is_not_null().any():
         text += f"Line: 95 % interval from {found.settings['bootstrap']:,} draws of items. "
     undefined = data.height - drawn.height
-    text += f"{undefined:,} values are undefined and not drawn. " if undefined else ""
+    text += f"{counted(undefined, 'value is', 'values are')} undefined and not drawn. " if undefined else ""
     return themed(chart, title, text + withheld_on(found, axes_of(found, axis)))
 
 

@@ -13,6 +13,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, tips
 from plurivox.plots.theme import load_altair, saying, themed
 from plurivox.results.result import GroupResult, Row, p_text
+from plurivox.results.wording import counted
 
 N_BINS = 30
 _COLUMNS = 4
@@ -102,7 +103,7 @@ def _words(result: GroupResult, statistic: str, axis: str | None, subset: str | 
     missing = len(g.group_rows(result, (statistic,), axis, subset)) - total
     return (
         g.shown_words(shown, shown, total)
-        + (f"{missing:,} groups have no permutations. " if missing else "")
+        + (f"{counted(missing, 'group has', 'groups have')} no permutations. " if missing else "")
         + f"Bars: {result.n_shuffles:,} shuffles of the raters; line: the observed value. "
         + g.correction_words(result)
     )

@@ -16,6 +16,7 @@ from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.words import AlignmentFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,7 +41,7 @@ class Alignment(Result):
 
     def __repr__(self) -> str:
         beside = "and humans on" if self.settings["humans"] else "without humans, on"
-        return f"<Alignment: {len(self.voices)} voices {beside} {self.settings['n_items']:,} items>"
+        return f"<Alignment: {counted(len(self.voices), 'voice')} {beside} {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def voices(self) -> list[Voice]:

@@ -209,7 +209,7 @@ class EstimateFindings:
                 rest = "the others are left out"
                 if settings["unanswered"] == KEPT:
                     rest = "items that it refused or answered unreadably count with its mean answer"
-                texts.append(f"{name} scored {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
+                texts.append(f"{name} answered {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
         if settings["n_unsorted"]:
             n = settings["n_unsorted"]
             texts.append(

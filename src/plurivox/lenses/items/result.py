@@ -20,6 +20,7 @@ from plurivox.lenses.items import tasks, words
 from plurivox.quoting import one_line
 from plurivox.results.exported import Exported
 from plurivox.results.result import Statement, strict
+from plurivox.results.wording import counted
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
@@ -66,7 +67,7 @@ class Items(Exported):
     IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {"top": 6}
 
     def __repr__(self) -> str:
-        return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
+        return f"<Items: {counted(self.uncertain.height, 'item')}, {self.divided['item'].n_unique():,} rated by several groups>"
 
     def statements(self) -> list[Statement]:
         """Return what stands out."""

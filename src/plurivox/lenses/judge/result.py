@@ -12,6 +12,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.judge.verdicts import Verdict, verdict_of
 from plurivox.lenses.judge.words import statements
 from plurivox.results.result import Result, Statement, Table, frame_of
+from plurivox.results.wording import counted
 
 CARD = {
     "model": pl.String, "prompt": pl.String, "quantity": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
@@ -42,7 +43,7 @@ class JudgeCard(Result):
     def __repr__(self) -> str:
         said = ", ".join(f"{voice} {self.verdict(voice).kind}" for voice in self.voices[:3])
         more = f" and {len(self.voices) - 3} more" if len(self.voices) > 3 else ""
-        return f"<JudgeCard: {said}{more}; {self.settings['n_items']:,} items>"
+        return f"<JudgeCard: {said}{more}; {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def voices(self) -> list[Voice]:

@@ -127,7 +127,7 @@ class Description:
     panel: PanelSummary | None = None
 
     def __repr__(self) -> str:
-        return f"<Description: {self.n_ratings:,} ratings of {self.n_items:,} items>"
+        return f"<Description: {counted(self.n_ratings, 'rating')} of {counted(self.n_items, 'item')}>"
 
     def _repr_html_(self) -> str:
         """Show sizes and groups in a notebook; ids of raters are not shown."""

@@ -17,7 +17,7 @@ from plurivox.lenses.overview.description import Description, describe, descript
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Statement
-from plurivox.results.wording import named
+from plurivox.results.wording import counted, named
 from plurivox.settings import keywords
 
 CELLS = 48
@@ -71,7 +71,8 @@ class Overview:
         return description_html(self.description, use, kind="Overview")
 
     def __repr__(self) -> str:
-        return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
+        about = self.description
+        return f"<Overview: {counted(about.n_ratings, 'rating')} of {counted(about.n_items, 'item')}>"
 
 
 @keywords(OverviewSettings, weights=True)

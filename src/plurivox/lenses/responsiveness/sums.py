@@ -23,6 +23,7 @@ from plurivox.engine.running import Running
 from plurivox.errors import ScaleError
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.ratings import Ratings
+from plurivox.results.wording import counted
 from plurivox.settings.shared import GROUP_SCORES
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
@@ -35,7 +36,7 @@ def refuse_tables(n_groups: int, n_points: int, n_reference: int) -> None:
     """Raise if the tables of all groups or raters would fill memory."""
     if n_groups * n_points * n_reference > MAX_CELLS:
         raise ScaleError(
-            f"{n_groups:,} tables of {n_points:,} points × {n_reference:,} of the reference do not fit in memory",
+            f"{counted(n_groups, 'table')} of {n_points:,} points × {n_reference:,} of the reference would not fit in memory",
             hint="Split the reference with a threshold, compare fewer groups, or use a scale with fewer points.",
         )
 
