@@ -592,7 +592,7 @@ def test_tables_tell_how_raters_agree_with_themselves_one_by_one(tmp_path: Path)
         "--permutations", 9, "--interval", "none",
     )  # fmt: skip
     assert done.code == 0, done.err
-    shown = done.out.split("Items rated again: raters one by one, with themselves")[1].split("Shares of the variance")[
+    shown = done.out.split("Items rated again: individual raters, with themselves")[1].split("Shares of the variance")[
         0
     ]
     own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5, sums=True), interval="none")

@@ -131,7 +131,7 @@ def test_parts_add_up_to_the_whole() -> None:
     parts = tables["a"] + tables["b"] + tables["topic = all"] + rest.scored[1].tables
     assert parts == pytest.approx(tables["all"])
     assert found.settings["n_items_in_no_subset"] == 7
-    assert "7 items have no value of topic, in no part but in the whole." in found.findings()
+    assert "7 items have no value for topic: in no part, but included in the whole." in found.findings()
 
 
 def test_items_without_reference_and_reference_items_without_ratings() -> None:

@@ -67,7 +67,8 @@ class Items(Exported):
     IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {"top": 6}
 
     def __repr__(self) -> str:
-        return f"<Items: {counted(self.uncertain.height, 'item')}, {self.divided['item'].n_unique():,} rated by several groups>"
+        several = self.divided["item"].n_unique()
+        return f"<Items: {counted(self.uncertain.height, 'item')}, {several:,} rated by several groups>"
 
     def statements(self) -> list[Statement]:
         """Return what stands out."""

@@ -36,7 +36,7 @@ def refuse_tables(n_groups: int, n_points: int, n_reference: int) -> None:
     """Raise if the tables of all groups or raters would fill memory."""
     if n_groups * n_points * n_reference > MAX_CELLS:
         raise ScaleError(
-            f"{counted(n_groups, 'table')} of {n_points:,} points × {n_reference:,} of the reference would not fit in memory",
+            f"{counted(n_groups, 'table')} of {n_points:,} points × {n_reference:,} of the reference would fill memory",
             hint="Split the reference with a threshold, compare fewer groups, or use a scale with fewer points.",
         )
 
