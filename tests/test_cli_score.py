@@ -108,7 +108,7 @@ def test_a_plain_run_prints_tables_and_findings(scored: Done) -> None:
         "Does the difference in RPS between two models change in a bin or for a group",
     ):  # fmt: skip
         assert text in scored.out
-    assert "Models are put in order by RPS" in scored.words
+    assert "Models are ranked by RPS" in scored.words
     assert "rater-0" not in scored.out
     assert "\x1b" not in scored.out
     assert not any(len(line.rstrip()) > 120 for line in scored.out.splitlines())
@@ -197,7 +197,7 @@ def test_bins_as_given(study: Study) -> None:
     assert sizes["2-3"] == ((n >= 2) & (n <= 3)).sum()
     assert sizes["11+"] == (n >= 11).sum()
     few = run("score", *study.files, *FAST, "--bins", "2-3")
-    assert "items are in none of the bins, but count in all." in few.words
+    assert "items are in none of the bins, but count towards all items." in few.words
 
 
 def test_an_empty_bin_has_no_winner(study: Study) -> None:
@@ -588,7 +588,7 @@ def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path
     assert 'id="soft-pit"' in text
     assert "SHA-256 of predictions.csv" in text
     assert "confident has RPS" in text
-    assert "Models are put in order by RPS" in text
+    assert "Models are ranked by RPS" in text
     assert again == before
     assert 'id="soft' not in plain
     assert 'id="items"' in plain

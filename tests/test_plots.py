@@ -415,7 +415,7 @@ def test_xrr_matrix_holds_each_pair_once(demo: Study) -> None:
         stars = {groups.AFTER: "**", groups.BEFORE: "*"}.get(groups.state(row), "")
         assert own["shown"] == f"{row.value:.2f}".replace("0.", ".", 1).replace("-", "−") + stars
         assert own["row"] >= own["column"]
-    assert "not asked for" in words(plots.xrr_matrix(replace(demo.cohesion, pair_rows=()), demo.axis))
+    assert "not requested" in words(plots.xrr_matrix(replace(demo.cohesion, pair_rows=()), demo.axis))
 
 
 def test_dsi_ranking_is_that_of_the_result(demo: Study) -> None:
@@ -644,7 +644,7 @@ def test_totals_show_what_they_can(write: Write) -> None:
     seen = pv.overview(pv.read_ratings(path, item="item", scale="0:2", layout="totals"))
     assert "who rated what is unknown" in words(plots.design(seen))
     assert "unknown" in words(plots.response_styles(seen))
-    assert "Nothing is known of the raters" in words(plots.group_sizes(seen))
+    assert "The raters have no attributes" in words(plots.group_sizes(seen))
     assert [row["ratings"] for row in records(plots.scale_use(seen), "start")] == [3, 3, 2]
     svg_of(plots.ratings_per_item(seen))
 

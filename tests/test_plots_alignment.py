@@ -191,7 +191,7 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
     assert table.height == len(cells)
     assert table["model"].unique(maintain_order=True).to_list()[-3:] == demo.references()
     assert table.filter("reference")["model"].unique(maintain_order=True).to_list() == demo.references()
-    assert "Reference: answers that judge nothing" in subtitle(chart)
+    assert "Reference: answers without judgement" in subtitle(chart)
     assert "withheld" in subtitle(chart)
     assert set(plots.alignment_heat_data(demo, "age")["axis"]) == {"all", "age"}
 

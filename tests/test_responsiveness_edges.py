@@ -571,7 +571,7 @@ def test_json_and_back(everything: pv.Responsiveness) -> None:
         assert np.array_equal(draws.null, own.null, equal_nan=True)
         assert np.array_equal(draws.bootstrap, own.bootstrap, equal_nan=True)
     assert json.loads(everything.to_json(draws=False))["draws"] == []
-    with pytest.raises(SelectionError, match="'responsiveness' result, not of 'cohesion'"):
+    with pytest.raises(SelectionError, match="'responsiveness' result, not of a 'cohesion' result"):
         pv.Cohesion.from_json(text)
 
 

@@ -315,7 +315,7 @@ def test_json_keeps_everything() -> None:
         assert again.findings() == found.findings()
         for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms", "raters"):
             assert again.table(name).equals(found.table(name))
-    with pytest.raises(SelectionError, match="not of 'selection'"):
+    with pytest.raises(SelectionError, match="not of a 'selection' result"):
         pv.Selection.from_json('{"kind": "cohesion"}')
     with pytest.raises(SelectionError, match="there is no table 'people'; there are: chosen, groups, candidates"):
         found.table("people")

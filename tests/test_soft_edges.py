@@ -197,5 +197,5 @@ def test_rows_are_found_by_name() -> None:
     assert found.row("a", "emd", "3").subset == "3"
     with pytest.raises(SelectionError, match="no brier of 'a' in bin 'all'"):
         found.row("a", "brier")
-    with pytest.raises(SelectionError, match="not of 'soft scores'"):
+    with pytest.raises(SelectionError, match="not of a 'soft scores' result"):
         pv.SoftScores.from_json(json.dumps({"kind": "cohesion"}))

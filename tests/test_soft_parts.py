@@ -73,7 +73,7 @@ def test_what_depends_on_the_items_is_claimed_in_the_same_family() -> None:
     assert (row["axis"], row["group"], row["claim"]) == ("topic", "cats", True)
     (told,) = [one for one in found.statements() if "which items, by topic" in one.text]
     assert told.claim
-    assert "depends on which items, by topic: on items of topic: cats one is " in told.text, told.text
+    assert "depends on which items, by topic: on items with topic: cats one is " in told.text, told.text
     assert "items put into other parts" in told.rests_on
     titles = [one.title for one in tables(found)]
     assert "RPS on parts of the items: topic" in titles

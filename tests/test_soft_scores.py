@@ -332,7 +332,7 @@ def test_given_bins(given: Any) -> None:
     found = soft(*with_numbers([1, 2, 3, 3, 4, 7, 10, 25, 0]), bins=given, metrics=["rps"], **VALUES_ONLY)
     assert sizes_of(found) == {"2-3": 3, "4": 1, "10+": 2, "all": 9}
     assert found.settings["n_in_no_bin"] == 3
-    assert "3 items are in none of the bins, but count in all." in found.findings()
+    assert "3 items are in none of the bins, but count towards all items." in found.findings()
     assert found.to_frame()["bin"].unique(maintain_order=True).to_list() == ["all", "2-3", "4", "10+"]
 
 

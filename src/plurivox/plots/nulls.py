@@ -32,7 +32,7 @@ def null_histograms_data(
     result: GroupResult, statistic: str = "gai", axis: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 12,
 ) -> pl.DataFrame:  # fmt: skip
-    """Return what :func:`null_histograms` draws: one row per group and bin, groups without a test left out.
+    """Return what :func:`null_histograms` draws: one row per group and bin, without groups that have no test.
 
     The first and the last bin also hold the one draw in two hundred that lies beyond them on either side.
     """
@@ -140,4 +140,4 @@ def _labels(groups: pl.DataFrame) -> list[str]:
 def _nothing(axis: str | None) -> str:
     if axis is not None and g.names_raters(axis):
         return g.RATERS_UNNAMED
-    return "There are no permutations to show: none were asked for, or no value is defined."
+    return "There are no permutations to show: none were requested, or no value is defined."

@@ -16,7 +16,7 @@ from plurivox.errors import InputError
 from plurivox.intake.attributes import places_of
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
-from plurivox.results.wording import are
+from plurivox.results.wording import are, counted
 from plurivox.scale import Scale, text_of
 from plurivox.statistics.checks import prior_of
 from plurivox.statistics.priors import PriorFit, fit_prior
@@ -166,8 +166,8 @@ def _refuse_missing(missing: pl.DataFrame, source: str) -> None:
     first = missing.row(0, named=True)
     where = "is rated but not predicted" if first["problem"] == NO_PREDICTION else "is predicted but not rated"
     raise InputError(
-        f"{missing.height:,} predictions or ratings are missing; the first is from {first['model']}: item "
-        f"{first['item']!r} {where}",
+        f"{counted(missing.height, 'prediction or rating is', 'predictions or ratings are')} missing; the first is "
+        f"from {first['model']}: item {first['item']!r} {where}",
         source=source,
         hint="Complete them, or leave out --strict (strict=False) to score the items that both sides have.",
     )
