@@ -143,7 +143,7 @@ def test_labels_confidence_and_probabilities() -> None:
     assert shares == ("plurality", "b", 0.5, 0.0, 0.5, 0.0)
     tied = [text for text in result.findings() if "several most frequent points" in text]
     assert tied == [
-        "1 item of 4 has several most frequent points; the one nearest to the mean of the ratings is used."
+        "1 of 4 items has several most frequent points; the one nearest to the mean of the ratings is used."
     ]
 
 

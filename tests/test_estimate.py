@@ -303,7 +303,7 @@ def test_what_is_undefined_says_why(points: dict[str, int], notes: dict[str, str
         assert note in row.note
         assert statistic == "estimate" or math.isnan(row.value)
     assert found.value("m") == pytest.approx(found.value("m", "estimate_humans"))
-    assert ("No model answered an item that nobody rated" in found.findings()[0]) == ("d" not in points)
+    assert ("No model answered any unrated item" in found.findings()[0]) == ("d" not in points)
 
 
 def test_one_rater_tells_nothing_of_others() -> None:

@@ -432,7 +432,7 @@ def test_worth_is_that_of_an_estimate_also_where_a_model_refuses(resample: str) 
 def test_worth_without_unrated_items_says_what_it_supposes() -> None:
     one = card(*made(14, n_items=40)).cell("m", "worth")
     assert one["value"] > 0
-    assert one["note"] == "if it also answered 10 times as many items that nobody rated; here it answered none"
+    assert one["note"] == "if it also answered 10 times as many unrated items (here it answered none)"
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------------

@@ -438,7 +438,7 @@ def test_the_command_shows_groups_items_and_findings(files: tuple[Path, Path]) -
 def test_the_command_takes_raters_by_default_and_names_none(files: tuple[Path, Path]) -> None:
     done = run_cli("scale", files[0], "--scale", "0:4")
     assert done.code == 0, done.err
-    assert "one by one (--csv names them)" in done.out
+    assert "individually (--csv names them)" in done.out
     assert "r07" not in done.out
     markdown = run_cli("scale", files[0], "--scale", "0:4", "--markdown")
     assert markdown.out.startswith("### rater")

@@ -31,7 +31,7 @@ def statements(result: Aggregation) -> list[Statement]:
     def notable(row: Row) -> str:
         if row.survives:
             return f"{_lies(result, row)}. Nothing is claimed, since a noisier group can also look like this."
-        return f"Before correction only: {_lies(result, row)}."
+        return f"Before correction only: {_lies(result, row).replace('Labels', 'labels', 1)}."
 
     said = group_statements(result, claimed, notable, _of_surest(result))
     without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
@@ -119,7 +119,7 @@ def _tied(result: Aggregation) -> list[Statement]:
     if row is None or not row["n_tied"]:
         return []
     text = (
-        f"{counted(row['n_tied'], 'item')} of {row['n_items']:,} {'has' if row['n_tied'] == 1 else 'have'} several "
+        f"{row['n_tied']:,} of {counted(row['n_items'], 'item')} {'has' if row['n_tied'] == 1 else 'have'} several "
         "most frequent points; the one nearest to the mean of the ratings is used."
     )
     return [Statement(text, 0.5, statistic="methods")]

@@ -257,7 +257,7 @@ class AlignmentFindings:
     def _agreement(self) -> list[Statement]:
         found, frame = [], self.found.alphas()
         human = frame.filter(models="humans", level="ordinal")["value"].to_list()
-        beside = "" if not human or _missing(human[0]) else f"; humans, {human[0]:.2f}"
+        beside = "" if not human or _missing(human[0]) else f", humans with {human[0]:.2f}"
         for one in frame.filter(models="all models").sort("prompt", "level").iter_rows(named=True):
             if one["level"] == "ordinal" and not _missing(one["value"]):
                 where = f" with the prompt {one['prompt']}" if one["prompt"] else ""

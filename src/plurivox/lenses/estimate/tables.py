@@ -198,7 +198,7 @@ def _errors(found: Estimate) -> list[Shown]:
               for one in frame.iter_rows(named=True)}  # fmt: skip
     lines = [[str(voice), *(number_cell(values[*voice, *other]) for other in found.voices)] for voice in found.voices]
     row = next(row for row in found.rows if (row.statistic, row.other) == ("effective_judges", found.of[0]))
-    like = "" if math.isnan(row.value) else f"; together like {cell(found, row)} independent judges"
+    like = "" if math.isnan(row.value) else f"; they amount to {cell(found, row)} independent judges"
     title = f"Correlation of judges' errors over items, {found.of[0]}, chance in ratings removed{like}"
     return [Shown(title, ["model", *names], lines)]
 

@@ -62,7 +62,7 @@ class EstimateFindings:
                 continue
             if row.n_items == humans.n_items:
                 text = (
-                    "No model answered an item that nobody rated, so models add nothing to what humans say: their "
+                    "No model answered any unrated item, so models add nothing to what humans say: their "
                     f"{_what(of)} is {self._value(humans)}."
                 )
                 said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))

@@ -123,7 +123,8 @@ def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
     by = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)}"
     if not _sure(one):
         text = (
-            f"It is not certain that it is closer to a rater than {constant}: by {one['value']:.2f} points{_ends(one)}."
+            f"It is not certain that it is closer to a rater than {constant}: its lead is {one['value']:.2f} points"
+            f"{_ends(one)}."
         )
         return Reason(text, "open", "lead", one["p_adjusted"])
     if one["value"] > 0:
@@ -171,14 +172,20 @@ def _biases(found: JudgeCard, voice: Voice) -> Iterator[Reason]:
     yield from (_bias(found, one) for one in told)
     rest = [one for one in parts if one not in told]
     if rest:
-        most = f"by at most {abs(rest[0]['value']):.2f} points ({_where(found, rest[0])}"
-        if told:
-            more = counted(len(rest), "more group of raters or part", "more groups of raters or parts")
-            text = f"It is also certainly off for {more} of the items, {most})."
-        else:
-            where = counted(len(rest), "group of raters or part", "groups of raters or parts")
-            text = f"It is off on average for {where} of the items, {most}, {p_text(rest[0]['p_adjusted'])})."
-        yield Reason(text, "against", "bias_elsewhere")
+        yield Reason(_elsewhere(found, rest, more=bool(told)), "against", "bias_elsewhere")
+
+
+def _elsewhere(found: JudgeCard, rest: list[dict[str, Any]], *, more: bool) -> str:
+    """Say for how many other groups of raters and parts of the items answers are off, and by how much at most."""
+    largest = rest[0]
+    points = f"{abs(largest['value']):.2f} points"
+    start = "It is also certainly off for" if more else "It is off on average for"
+    p = "" if more else f", {p_text(largest['p_adjusted'])}"
+    if len(rest) == 1:
+        of = "items" if largest["subset"] != "all" else "raters"
+        return f"{start} {of} with {_where(found, largest)}, by {points}{p}."
+    where = f"{len(rest):,}{' more' if more else ''} groups of raters or parts of the items"
+    return f"{start} {where}, by at most {points} ({_where(found, largest)}{p})."
 
 
 def _is_whole(one: dict[str, Any]) -> bool:

@@ -53,10 +53,10 @@ class Saving:
         if n < LEAST_ITEMS:
             return _nothing(n, f"{LEAST_ITEMS} items with a rating and an answer are needed; there {are(n)} {n}")
         if not n_further and n > MOST_ITEMS:
-            return _nothing(n, "it answered no items that nobody rated")
+            return _nothing(n, "it answered no unrated items")
         (value, low, high), why = _supposed(measured).worth()
         if not why and not n_further:
-            why = f"if it also answered {TIMES} times as many items that nobody rated; here it answered none"
+            why = f"if it also answered {TIMES} times as many unrated items (here it answered none)"
         return Saved(value, low, high, n, why)
 
     def alike(self, v: int) -> float:

@@ -90,7 +90,7 @@ def _raters(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
         lines.append([LABELS[name], *quantile_cells(values)])
     crit = _of(found.checks(), axis, subset)["crit"].to_numpy()
     lines.append(["crit of monotonicity", *quantile_cells(crit)])
-    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+    return Shown(f"{title}, individually (--csv names them)", spread_header(), lines)
 
 
 def _fits(found: Psychometrics) -> Shown:

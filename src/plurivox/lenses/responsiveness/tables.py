@@ -94,7 +94,7 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     for name in (*MAIN, *TRADITIONAL, *(SCALED if found.tables else ())):
         values = np.array([row.value for row in own if row.statistic == name and row.kind in ("rater", "group")])
         lines.append([LABELS[name], *quantile_cells(values)])
-    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+    return Shown(f"{title}, individually (--csv names them)", spread_header(), lines)
 
 
 def _intervals(found: Responsiveness) -> list[Shown]:

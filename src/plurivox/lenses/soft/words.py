@@ -244,7 +244,8 @@ class SoftFindings:
             others = _ELSEWHERE[str(kind)]
             text = (
                 f"How {first['model']} and {first['other']} compare depends on {what}: {here} "
-                f"{_lead(first, 'difference')}, {others} {_lead(first, 'elsewhere')} in {LABELS[self.found.main]}, {p}."
+                f"{_lead(first, 'difference')}, and {others} {_lead(first, 'elsewhere')} in "
+                f"{LABELS[self.found.main]}, {p}."
             )
             if certain.height > 1:
                 text += f" {certain.height - 1} more of {rows.height} such comparisons are certain."
