@@ -238,7 +238,9 @@ def test_bad_input_is_named() -> None:
         pv.aggregate(ratings, "rater")
     with pytest.raises(InputError, match="interval is 'bootstrap'"):
         pv.aggregate(ratings, interval="bootstrap")
-    with pytest.raises(InputError, match=r"cannot write labels to x.txt.*Use a name that ends in .csv, .parquet, .jsonl"):
+    with pytest.raises(
+        InputError, match=r"cannot write labels to x.txt.*Use a name that ends in .csv, .parquet, .jsonl"
+    ):
         pv.aggregate(ratings, methods="mean").write("x.txt")
 
 

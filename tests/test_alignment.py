@@ -441,7 +441,9 @@ def test_a_model_that_always_takes_the_first_place_is_seen_and_one_without_shuff
     votes = pl.DataFrame({"item": range(60), "rater": "h", "score": rng.integers(0, 3, 60)})
     found = pv.alignment(pv.Ratings.from_frame(votes, scale=pv.Scale.range(0, 2)), frame, **QUICK)
     assert found.positions()["model"].unique().to_list() == ["first"]
-    assert any("first has a position bias: the option shown in position 1 gets 100%" in text for text in found.findings())
+    assert any(
+        "first has a position bias: the option shown in position 1 gets 100%" in text for text in found.findings()
+    )
 
 
 def test_distributions_that_are_called_answered_are_answers() -> None:

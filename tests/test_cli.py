@@ -267,7 +267,10 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
         (["--reference", "study/trained.csv"], "--reference-scale"),
         (["--reference", "nowhere.csv"], "there is no such file"),
         (["--reference", "gender=Alien"], "no rater has gender = 'Alien'"),
-        (["--reference", "study/answers.csv", "--reference-scale", "same"], "not clear which of its points mean unsafe"),
+        (
+            ["--reference", "study/answers.csv", "--reference-scale", "same"],
+            "not clear which of its points mean unsafe",
+        ),
         (["--reference-where", "rater=x"], "are about a reference file"),
         (["--table", "odd"], "--table is one of"),
         (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),

@@ -72,7 +72,10 @@ def test_every_table_is_csv(files: tuple[Path, Path], table: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("omga>=0.5", "--require is 'omga>=0.5'. There is no quantity 'omga'; the quantities are agreement, relative, distance"),
+        (
+            "omga>=0.5",
+            "--require is 'omga>=0.5'. There is no quantity 'omga'; the quantities are agreement, relative, distance",
+        ),
         ("omega", "--require is 'omega'. Write a quantity, then >=, >, <= or <, then a number: 'omega>=0.5'."),
     ],
 )

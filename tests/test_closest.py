@@ -273,9 +273,7 @@ def test_an_echo_on_sparse_items_is_attributed_to_its_group() -> None:
     assert (one.p or 1.0) < 0.05
     assert (one.n_permutations or 0) >= 199
     assert one.rests_on.startswith("all raters shuffled, ")
-    assert one.text.startswith(
-        f"view's answers lie closest to raters with g: g{study.group}, and follow them item by"
-    )
+    assert one.text.startswith(f"view's answers lie closest to raters with g: g{study.group}, and follow them item by")
     assert "farther by distance to voters on " in one.text
 
 

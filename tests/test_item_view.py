@@ -129,7 +129,9 @@ def test_equal_means_have_no_direction_though_the_scores_spread_otherwise() -> N
     assert (row["difference"], row["direction"]) == (0.0, None)
     assert row["value"] == pytest.approx(by_hand(frame, "ends", [0, 1, 2, 3, 4])[3])
     sentences = " ".join(pv.item_view(ratings_of(frame), "i", "group").findings())
-    assert "ends stands apart from the item's other raters: its mean equals that of the others, 2.00, but its" in sentences
+    assert (
+        "ends stands apart from the item's other raters: its mean equals that of the others, 2.00, but its" in sentences
+    )
 
 
 def test_the_use_of_the_scale_stands_beside_that_of_the_study() -> None:

@@ -520,7 +520,7 @@ def test_precision_recall_holds_the_scores(demo: Study) -> None:
     whole = demo.responsiveness.scores().filter(axis="all")
     table = plots.precision_recall_data(demo.responsiveness, "age")
     assert table.filter(group="all raters")["precision"].to_list() == whole["precision"].to_list()
-    with pytest.raises(SelectionError, match=r"no boundary '9'; there are: 1, 2, 3, 4"):
+    with pytest.raises(SelectionError, match=r"no boundary '9'; the boundaries are: 1, 2, 3, 4"):
         plots.precision_recall(crowd, "age", "9")
 
 
@@ -770,13 +770,13 @@ def test_short_names_stay_as_they_are() -> None:
 
 def test_unknown_axis_statistic_and_subset_are_errors(demo: Study) -> None:
     calls: list[tuple[Callable[[], Any], str]] = [
-        (lambda: plots.gai_forest(demo.cohesion, "sex"), "there is no axis 'sex'; there are: gender, age"),
+        (lambda: plots.gai_forest(demo.cohesion, "sex"), "there is no axis 'sex'; choose from: gender, age"),
         (lambda: plots.xrr_matrix(demo.cohesion, "sex"), "there is no axis 'sex'"),
         (lambda: plots.scale_use(demo.overview, "sex"), "there is no axis 'sex'"),
         (lambda: plots.metric_comparison(demo.responsiveness, "sex"), "there is no axis 'sex'"),
         (lambda: plots.responsiveness_forest(demo.responsiveness, statistics=["mpb"]), "no statistic 'mpb'"),
         (lambda: plots.null_histograms(demo.cohesion, "mpb"), "no statistic 'mpb'"),
-        (lambda: plots.gai_forest(demo.cohesion, subset="odd"), "there is no subset 'odd'; there are: all"),
+        (lambda: plots.gai_forest(demo.cohesion, subset="odd"), "there is no subset 'odd'; choose from: all"),
     ]
     for call, message in calls:
         with pytest.raises(SelectionError, match=re.escape(message)):

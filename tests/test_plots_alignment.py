@@ -198,7 +198,7 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
 
 def test_heat_of_another_statistic(demo: Alignment) -> None:
     chart = plots.alignment_heat(demo, "age", "xrr")
-    assert "near models are to" in chart.to_dict()["title"]["text"]
+    assert "close models are to" in chart.to_dict()["title"]["text"]
     assert "Higher is closer" in subtitle(chart)
     order = plots.alignment_heat_data(demo, "age", "xrr").filter(axis="all")
     assert order["value"].is_sorted(descending=True)

@@ -317,7 +317,7 @@ def test_json_keeps_everything() -> None:
             assert again.table(name).equals(found.table(name))
     with pytest.raises(SelectionError, match="not of a 'selection' result"):
         pv.Selection.from_json('{"kind": "cohesion"}')
-    with pytest.raises(SelectionError, match="there is no table 'people'; there are: chosen, groups, candidates"):
+    with pytest.raises(SelectionError, match="there is no table 'people'; the tables are: chosen, groups, candidates"):
         found.table("people")
 
 

@@ -147,9 +147,17 @@ def test_predictions_as_json_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "code", "told"),
     [
-        (["-o", "x.txt"], 1, "cannot write soft labels to x.txt. Use a name that ends in .json, .csv, .parquet, .jsonl, "),
+        (
+            ["-o", "x.txt"],
+            1,
+            "cannot write soft labels to x.txt. Use a name that ends in .json, .csv, .parquet, .jsonl, ",
+        ),
         (["-o", "x.tsv"], 1, "cannot write soft labels to x.tsv"),
-        (["-o", "x_soft.tsv", "--by", "gender"], 1, "x_soft.tsv: a LeWiDi submission cannot hold groups. Write .json or"),
+        (
+            ["-o", "x_soft.tsv", "--by", "gender"],
+            1,
+            "x_soft.tsv: a LeWiDi submission cannot hold groups. Write .json or",
+        ),
         (["-o", "x.csv", "--ids"], 2, "--ids goes with -o FILE.json"),
         (["-o", "groups.csv"], 1, "this file is read, and would be written over"),
         (["--by", "colour"], 1, "raters have no attribute 'colour'"),

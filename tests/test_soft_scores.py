@@ -409,9 +409,7 @@ def test_the_priors_share_of_the_weight(prior: Any) -> None:
         assert share == pytest.approx(sum(strength / (strength + n) for n in inside) / len(inside))
     assert found.settings["prior"] == pytest.approx(np.broadcast_to(prior, 3).tolist())
     assert found.settings["prior_name"] == "given"
-    half = (
-        f"against the median item's 3.5 ratings it has {np.median(strength / (strength + np.array(numbers))):.0%}"
-    )
+    half = f"against the median item's 3.5 ratings it has {np.median(strength / (strength + np.array(numbers))):.0%}"
     assert half in found.settings["prior_note"]
 
 

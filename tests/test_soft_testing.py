@@ -234,7 +234,11 @@ def test_a_prior_is_fitted_to_fifty_items(n_items: int, fitted: bool) -> None:
     found = soft(ratings, predictions_of({"m": q}), metrics=["expected_rps"], permutations=0, **PLAIN)
     wanted = statistics.fit_prior(ratings.counts()).alpha if fitted else [1.0] * 5
     assert found.settings["prior"] == pytest.approx(wanted)
-    said = "fitted to these same items, 50 of them" if fitted else "flat, since fitting one takes 50 items with two ratings or more"
+    said = (
+        "fitted to these same items, 50 of them"
+        if fitted
+        else "flat, since fitting one takes 50 items with two ratings or more"
+    )
     assert said in found.settings["prior_note"]
     listed = pv.items(ratings)
     assert listed.settings["prior"] == found.settings["prior"]

@@ -126,7 +126,11 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
     [
         (["-o", "t.csv", "--csv", "t.csv"], 2, "-o and --csv name the same file"),
         (["-o", "t.json"], 1, "does not say what kind of tasks it should hold. Add --as label-studio, --as argilla or"),
-        (["-o", "t.csv", "--as", "argilla"], 1, "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl"),
+        (
+            ["-o", "t.csv", "--as", "argilla"],
+            1,
+            "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl",
+        ),
         (["--as", "csv"], 2, "--as goes with -o FILE"),
         (["--at-most", "3"], 2, "--at-most goes with -o FILE"),
         (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),

@@ -492,7 +492,7 @@ def test_who_rates_what_is_told_right_where_raters_do_not_vary() -> None:
     ratings = pv.Ratings.from_frame(pl.DataFrame({"item": item, "rater": rater, "score": score}), scale="0:4")
     found = pv.variation(ratings, permutations=0)
     assert found.components().filter(component="rater")["variance"].item() < 0
-    assert any(text.startswith("A mean of 4 raters, others for each item,") for text in found.findings())
+    assert any(text.startswith("A mean of 4 raters, different for each item,") for text in found.findings())
 
 
 def test_several_negative_estimates_are_told_in_the_plural() -> None:
