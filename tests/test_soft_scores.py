@@ -367,7 +367,8 @@ def test_unrated_items_have_a_bin_of_their_own() -> None:
     [
         ("2-3,3-4", "the bins 2-3 and 3-4 overlap"), ("5+,9", "the bins 5+ and 9 overlap"), ("2,2", "overlap"),
         ("3-2", "is empty"), ("4-0", "is empty"), ("2-", "'2-' is not a bin"), ("", "'' is not a bin"),
-        ("few", "'few' is not a bin"), ("-3", "'-3' is not a bin"), ("1.5", "'1.5' is not a bin"), (["2", "+"], "is not a bin"),
+        ("few", "'few' is not a bin"), ("-3", "'-3' is not a bin"), ("1.5", "'1.5' is not a bin"),
+        (["2", "+"], "is not a bin"),
         ("1,,2", "'' is not a bin"),
     ],
 )  # fmt: skip
