@@ -236,7 +236,7 @@ def test_responsiveness(study: Path, program: Program) -> None:
         "chance",
         "Precision: share of unsafe",
         "All raters together, against trained.csv",
-        "never one to",
+        "never a reason to",
     ):
         assert text in program.out
     assert "rater-0" not in program.out
@@ -253,7 +253,7 @@ def test_responsiveness(study: Path, program: Program) -> None:
 def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
     asked = ("responsiveness", study / "ratings.csv", "--by", "rater", "--reference", "crowd", *QUICK)
     assert program(*asked) == 0
-    assert "one by one" in program.out
+    assert "individually" in program.out
     assert "rater-0" not in program.out
     assert program(*asked, "--csv") == 0
     assert pl.read_csv(program.out.encode())["group"].n_unique() == 61

@@ -247,7 +247,7 @@ def test_raters_without_a_value_are_in_no_group() -> None:
     frame = study().with_columns(group=pl.when(pl.col("rater") != "r00").then("group"))
     found = pv.select_raters(ratings_of(frame), trained(), "group", bootstrap=50)
     assert "r00" not in found.to_json()
-    assert "1 rater has no value of group and is in no group there." in found.findings()
+    assert "1 rater has no value for group and is in no group there." in found.findings()
 
 
 def test_raters_whose_values_are_undefined_are_not_eligible() -> None:

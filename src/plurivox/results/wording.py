@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 NO_GROUPS = (
-    "No rater attributes are named, so there are no groups to compare. Name attributes with --by (by=), and the "
+    "No attributes of raters are named, so there are no groups to compare. Name attributes with --by (by=), and the "
     "table that holds them with --raters."
 )
 """Said once wherever groups would be compared and there are none."""
