@@ -141,7 +141,7 @@ def test_how_models_compare_depends_on_the_number_of_ratings() -> None:
     (told,) = [one for one in found.statements() if "depends on how many ratings" in one.text]
     assert told.claim
     assert told.text.startswith("How a and b compare depends on how many ratings an item has: with 2 a is better by ")
-    assert ", with other numbers b is better by " in told.text
+    assert ", and with other numbers b is better by " in told.text
     assert "items put into other bins" in told.rests_on
     alike = soft(
         ratings_of([[0, 0, 2, 0, 0]] * 8 + [[0, 0, 4, 0, 0]] * 8), predictions_of(moved), bootstrap=0, curve=False
