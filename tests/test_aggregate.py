@@ -143,7 +143,7 @@ def test_labels_confidence_and_probabilities() -> None:
     assert shares == ("plurality", "b", 0.5, 0.0, 0.5, 0.0)
     tied = [text for text in result.findings() if "several most frequent points" in text]
     assert tied == [
-        "1 item of 4 has several most frequent points; the one nearest to the mean of the ratings is taken."
+        "1 of 4 items has several most frequent points; the one nearest to the mean of the ratings is used."
     ]
 
 
@@ -202,7 +202,7 @@ def test_groups_with_one_rating_an_item_have_no_departure_and_say_why() -> None:
     result = pv.aggregate(ratings, "g", methods="plurality", **FEW)
     row = result.row("g", "a", "departure")
     assert math.isnan(row.value)
-    assert row.note == "no item has two ratings of this group"
+    assert row.note == "no item has two ratings from this group"
     assert 0 <= result.value("g", "a", "overruled") <= 1
 
 
@@ -216,7 +216,7 @@ def test_items_without_ratings_have_no_label() -> None:
 def test_a_model_that_has_not_converged_says_so() -> None:
     result = pv.aggregate(study(7), methods="dawid_skene", max_iterations=2)
     assert result.methods().row(0)[:3] == ("dawid_skene", 2, False)
-    said = "Dawid–Skene has not converged after 2 rounds: its labels may still change. Allow more with --max-iterations"
+    said = "Dawid–Skene did not converge after 2 rounds: its labels may still change. Allow more with --max-iterations"
     assert any(text.startswith(said) for text in result.findings())
 
 
@@ -226,19 +226,21 @@ def test_totals_have_labels_but_no_models(write: Write) -> None:
     result = pv.aggregate(ratings, methods=["plurality", "posterior"])
     assert result.labels()["plurality"].to_list() == [0, 1]
     assert result.raters().height == 0
-    with pytest.raises(InputError, match="dawid_skene needs to know who gave which rating, and these are totals"):
+    with pytest.raises(InputError, match="dawid_skene needs to know who gave which rating, but these are totals"):
         pv.aggregate(ratings)
 
 
 def test_bad_input_is_named() -> None:
     ratings = study(8, n_items=4)
-    with pytest.raises(InputError, match=r"methods is 'glad'.*Choose some of plurality, mean, posterior"):
+    with pytest.raises(InputError, match=r"methods is 'glad'.*Choose from plurality, mean, posterior"):
         pv.aggregate(ratings, methods="glad")
     with pytest.raises(InputError, match="a single rater rates an item once"):
         pv.aggregate(ratings, "rater")
     with pytest.raises(InputError, match="interval is 'bootstrap'"):
         pv.aggregate(ratings, interval="bootstrap")
-    with pytest.raises(InputError, match=r"labels are not written to x.txt.*End it in .csv, .parquet, .jsonl"):
+    with pytest.raises(
+        InputError, match=r"cannot write labels to x.txt.*Use a name that ends in .csv, .parquet, .jsonl"
+    ):
         pv.aggregate(ratings, methods="mean").write("x.txt")
 
 

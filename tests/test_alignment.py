@@ -293,7 +293,7 @@ def test_prompts_samples_and_positions() -> None:
     assert places["n"].to_list() == [int((chosen == at).sum()) for at in range(3)]
     assert places["share"][0] > 0.6
     assert places["p_value"][0] < 1e-6
-    assert any("likes places" in text for text in found.findings())
+    assert any("position bias" in text for text in found.findings())
 
 
 def test_a_distribution_is_scored_by_the_exact_expected_distance() -> None:
@@ -333,8 +333,8 @@ def test_items_missing_on_either_side_are_counted_and_said() -> None:
     account = found.accounts().row(0, named=True)
     assert (account["n_items"], account["answered"], account["unreadable"], account["missing"]) == (3, 1, 1, 1)
     text = " ".join(found.findings())
-    assert "having answers and no rating: 1 item." in text
-    assert "neither a point of the scale nor a text that names one: 1 answer." in text
+    assert "they have answers but no rating: 1 item." in text
+    assert "they neither are nor name a point of the scale: 1 answer." in text
 
 
 def test_failed_answers_are_never_charged() -> None:
@@ -382,7 +382,7 @@ def test_bad_choices() -> None:
         pv.alignment(RATINGS, other, **QUICK)
     both = pl.concat([answers.with_columns(prompt=pl.lit(name)) for name in ("p", "q")])
     found = pv.alignment(RATINGS, both, **QUICK)
-    with pytest.raises(SelectionError, match="several prompts have one"):
+    with pytest.raises(SelectionError, match="several prompts have it"):
         found.row("m")
 
 
@@ -441,7 +441,9 @@ def test_a_model_that_always_takes_the_first_place_is_seen_and_one_without_shuff
     votes = pl.DataFrame({"item": range(60), "rater": "h", "score": rng.integers(0, 3, 60)})
     found = pv.alignment(pv.Ratings.from_frame(votes, scale=pv.Scale.range(0, 2)), frame, **QUICK)
     assert found.positions()["model"].unique().to_list() == ["first"]
-    assert any("first likes places: the option shown at place 1 has 100%" in text for text in found.findings())
+    assert any(
+        "first has a position bias: the option shown in position 1 gets 100%" in text for text in found.findings()
+    )
 
 
 def test_distributions_that_are_called_answered_are_answers() -> None:

@@ -89,9 +89,9 @@ TRAINED = pv.Ratings.from_frame(pl.DataFrame({"item": [1, 1], "rater": ["a", "b"
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({}, "nothing tells which points"), ({"scale": "1:3", "by": "age"}, "by is about human ratings"),
+        ({}, "the scale of the answers is unknown"), ({"scale": "1:3", "by": "age"}, "by needs human ratings"),
         ({"scale": "1:3", "subset": "topic"}, "items have no attribute 'topic'; they have: none"),
-        ({"scale": "1:3", "trained": TRAINED}, "trained raters judge rated items"),
+        ({"scale": "1:3", "trained": TRAINED}, "trained raters need rated items"),
     ],
 )  # fmt: skip
 def test_without_humans_what_needs_them_is_an_error(more: dict[str, Any], message: str) -> None:
@@ -147,7 +147,7 @@ def test_a_group_that_rated_nothing_answered_has_no_value_and_a_reason(batches: 
         assert row.n_items == 0
         assert row.note
         assert not np.isnan(found.value("m", statistic, axis="batch", group="a"))
-    assert "Without a value, having rated none of the items that were answered: batch: b." in found.findings()
+    assert "Without a value because they rated none of the answered items: batch: b." in found.findings()
 
 
 def test_a_selection_that_rated_nothing_answered_is_no_error(batches: Any) -> None:
@@ -155,7 +155,7 @@ def test_a_selection_that_rated_nothing_answered_is_no_error(batches: Any) -> No
     found = pv.alignment(ratings.where(raters={"batch": "b"}), answers, "hand", **QUICK, min_group_size=1)
     assert np.isnan(found.value("m"))
     assert np.isnan(found.to_frame()["value"].to_list()).all()
-    assert any("No item that a model answered is rated" in text for text in found.findings())
+    assert any("contain no item that a model answered" in text for text in found.findings())
     assert not any("stand in for a rater:" in text for text in found.findings() if "cannot be told" not in text)
     assert Alignment.from_json(found.to_json()).findings() == found.findings()
     with pytest.raises(InputError, match="no item with an answer is rated"):  # other ids are still a mistake

@@ -161,8 +161,8 @@ def test_everything_together_on_the_command_line(study: Path) -> None:
     assert done.code == 0, done.err
     assert "warning: " in done.err
     assert "1 rater has more than one value of 'gender'; it counts as unknown for that rater" in done.err
-    assert "1 rater does not tell 'gender'" in done.err
-    assert "1 rater has a value of 'age' that belongs to no bin" in done.err
+    assert "1 rater did not state 'gender'" in done.err
+    assert "1 rater has a value of 'age' outside all bins" in done.err
     assert "decimal commas read as points" in done.err
     for line in ("Man (6), Woman (4)  (2 raters without", "Asian (6)", "18–29 (4), 30–44 (4), 45+ (3)"):
         assert line in done.out.replace("\n", " "), done.out
@@ -191,7 +191,7 @@ def test_the_config_keeps_columns_the_least_size_and_the_encoding(tmp_path: Path
     asked = ("--by", "side", "--rater-attributes", "who", "--item-attributes", "topic", "--min-group-size", "2")
     first = run_cli("describe", path, *asked, "--encoding", "latin-1", "--unknown", "n/k", "--write-config")
     assert first.code == 0, first.err
-    assert "1 rater does not tell 'who' (n/k): it is unknown" in first.err
+    assert "1 rater did not state 'who' (n/k): it is unknown" in first.err
     text = (tmp_path / "plurivox.toml").read_text()
     for line in ("min_group_size = 2", 'encoding = "latin-1"', 'columns = ["who"]', 'columns = ["topic"]'):
         assert f"\n{line}" in text

@@ -63,7 +63,7 @@ def test_an_entangled_axis_makes_no_claim_and_names_the_way_out(lens: Any) -> No
     assert why.text.startswith(
         "No difference by g is claimed: who rated what depends on it (which items raters saw, p = "
     )
-    assert "give it as within" in why.text
+    assert "name that attribute with --within" in why.text
     assert not any(one.text.startswith("Before correction only") for one in said)
     held = lens(two_pools(0.3), **asked, within="wave")
     assert not design_of(held)["axes"]["g"]["entangled"]
@@ -126,7 +126,7 @@ def test_claims_come_first_and_rest_on_what_was_done() -> None:
         ("b claimed by gai, irr.", True, 0.002), ("a claimed by gai.", True, 0.03), ("c notable.", False, 0.2),
     ]  # fmt: skip
     assert said[0].rests_on == (
-        "all raters shuffled, 999 times; corrected over 4 values by the largest deviation of every shuffle (max-T)"
+        "all raters shuffled, 999 times; corrected over 4 values by the largest deviation in each shuffle (max-T)"
     )
     assert [one.weight for one in said] == sorted((one.weight for one in said), reverse=True)
     assert [(one.subject, one.short, one.amount, one.subset, one.standing) for one in said] == [

@@ -236,7 +236,7 @@ def test_responsiveness(study: Path, program: Program) -> None:
         "chance",
         "Precision: share of unsafe",
         "All raters together, against trained.csv",
-        "never one to",
+        "never a reason to",
     ):
         assert text in program.out
     assert "rater-0" not in program.out
@@ -253,7 +253,7 @@ def test_responsiveness(study: Path, program: Program) -> None:
 def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
     asked = ("responsiveness", study / "ratings.csv", "--by", "rater", "--reference", "crowd", *QUICK)
     assert program(*asked) == 0
-    assert "one by one" in program.out
+    assert "individually" in program.out
     assert "rater-0" not in program.out
     assert program(*asked, "--csv") == 0
     assert pl.read_csv(program.out.encode())["group"].n_unique() == 61
@@ -267,11 +267,14 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
         (["--reference", "study/trained.csv"], "--reference-scale"),
         (["--reference", "nowhere.csv"], "there is no such file"),
         (["--reference", "gender=Alien"], "no rater has gender = 'Alien'"),
-        (["--reference", "study/answers.csv", "--reference-scale", "same"], "which of its points mean unsafe is open"),
+        (
+            ["--reference", "study/answers.csv", "--reference-scale", "same"],
+            "not clear which of its points mean unsafe",
+        ),
         (["--reference-where", "rater=x"], "are about a reference file"),
         (["--table", "odd"], "--table is one of"),
         (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),
-        (["--family", "gender=Man", "--family", "age=18-29"], "no axis has groups with {'age': '18-29'}"),
+        (["--family", "gender=Man", "--family", "age=18-29"], "no axis has both groups with {'age': '18-29'}"),
         (["--reference-column", "gold"], "items have no attribute 'gold'; they have: text, violation"),
         (["--reference-column", "violation"], "--reference-scale"),
         (["--reference-column", "violation", "--reference-scale", "bias,harassment"], "items, column 'violation'"),

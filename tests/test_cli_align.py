@@ -45,8 +45,8 @@ def test_tables_and_findings_reach_the_terminal(study: Study) -> None:
     ):  # fmt: skip
         assert title in done.out
     assert (
-        "No model is said to reflect the view of one group: none lies closer to one than to all others for "
-        "certain; the smallest p = "
+        "No model is said to reflect the view of one group: none is certain to lie closer to one group than to all "
+        "others; the smallest p = "
     ) in done.words
     assert "answers of model-a, model-b, model-c" in done.err
 

@@ -40,7 +40,7 @@ def test_one_model_can_be_judged_alone(files: tuple[Path, Path]) -> None:
     assert "model-a can" not in done.out
     refused = run("judge", *files, "--judge", "nobody")
     assert refused.code == 1
-    assert "no model is called 'nobody'; there are model-a, model-b, model-c" in refused.words
+    assert "no model is called 'nobody'; the models are: model-a, model-b, model-c" in refused.words
 
 
 def test_an_undefined_quantity_fails_with_its_reason(files: tuple[Path, Path]) -> None:
@@ -72,8 +72,11 @@ def test_every_table_is_csv(files: tuple[Path, Path], table: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("omga>=0.5", "--require is 'omga>=0.5'. There is no quantity 'omga'; known are agreement, relative, distance"),
-        ("omega", "--require is 'omega'. Write a quantity, >=, >, <= or <, and a number: 'omega>=0.5'."),
+        (
+            "omga>=0.5",
+            "--require is 'omga>=0.5'. There is no quantity 'omga'; the quantities are agreement, relative, distance",
+        ),
+        ("omega", "--require is 'omega'. Write a quantity, then >=, >, <= or <, then a number: 'omega>=0.5'."),
     ],
 )
 def test_a_requirement_that_cannot_be_read_is_refused_before_anything_is(text: str, told: str) -> None:

@@ -102,13 +102,13 @@ def test_a_plain_run_prints_tables_and_findings(scored: Done) -> None:
     for text in (
         *MODELS, *REFERENCES, "of the weight on average: 30 items",
         "Scores against the shares of each item's ratings", "E[EMD] by number of ratings of an item",
-        "prior's share of the weight", "95 % intervals, items resampled", "careful − confident",
-        "E[EMD] by strength of the prior", "Calibration; in parentheses what is right", "Lower is better",
+        "prior's share of the weight", "95 % intervals over items", "careful − confident",
+        "E[EMD] by strength of the prior", "Calibration, ideal values in parentheses", "Lower is better",
         "RPS against the ratings of each group: gender", "RPS by number of ratings of an item",
-        "Does RPS of two models differ otherwise in a bin or for a group",
+        "Does the difference in RPS between two models change in a bin or for a group",
     ):  # fmt: skip
         assert text in scored.out
-    assert "Models are put in order by RPS" in scored.words
+    assert "Models are ranked by RPS" in scored.words
     assert "rater-0" not in scored.out
     assert "\x1b" not in scored.out
     assert not any(len(line.rstrip()) > 120 for line in scored.out.splitlines())
@@ -125,7 +125,7 @@ def test_warnings_are_lines_on_standard_error(scored: Done) -> None:
     assert lines
     assert all(line.startswith("warning: ") for line in lines)
     assert any("confident loses to the uniform prediction, which knows nothing, by" in line for line in lines)
-    assert any("The prior outweighs the ratings of items with few of them" in line for line in lines)
+    assert any("The prior outweighs the ratings of items that have few" in line for line in lines)
     assert "warning: " not in scored.out
 
 
@@ -176,7 +176,7 @@ def test_markdown(study: Study) -> None:
     found = run("score", *study.files, *QUICK, "--fast", "--markdown")
     assert found.code == 0
     assert "| model | E[CE] | E[KL] | E[EMD] | E[RPS] |" in found.out
-    assert "### Calibration; in parentheses what is right" in found.out
+    assert "### Calibration, ideal values in parentheses" in found.out
     assert "\n- " in found.out
 
 
@@ -197,7 +197,7 @@ def test_bins_as_given(study: Study) -> None:
     assert sizes["2-3"] == ((n >= 2) & (n <= 3)).sum()
     assert sizes["11+"] == (n >= 11).sum()
     few = run("score", *study.files, *FAST, "--bins", "2-3")
-    assert "items are in none of the bins, but count in all." in few.words
+    assert "items are in none of the bins, but count towards all items." in few.words
 
 
 def test_an_empty_bin_has_no_winner(study: Study) -> None:
@@ -254,7 +254,7 @@ def test_a_floor_makes_scores_finite(study: Study, write: Write) -> None:
     files = study.files[0], write("sure.csv", sure.write_csv())
     plain, floored = run("score", *files, *FAST), run("score", *files, *FAST, "--floor", "1e-6")
     assert "∞" in plain.out
-    assert "a floor makes this finite" in plain.words
+    assert "--floor (floor=) makes this finite" in plain.words
     assert "∞" not in floored.out
     rows = run("score", *files, *FAST, "--json").json()["rows"]
     assert {row["model"] for row in rows} == {"sure", *REFERENCES}
@@ -304,7 +304,7 @@ def test_items_with_few_ratings_are_left_out(study: Study) -> None:
     found = run("score", *study.files, *FAST, "--min-ratings", 10)
     n = int((study.ratings.counts().sum(axis=1) >= 10).sum())
     assert (
-        f"Scored are {n} of 30 items: those that every model predicts and that have at least 10 ratings." in found.words
+        f"{n} of 30 items are scored: those that every model predicts and that have at least 10 ratings." in found.words
     )
     none = run("score", *study.files, *FAST, "--min-ratings", 1000)
     assert (none.code, none.out) == (1, "")
@@ -342,7 +342,7 @@ def lacking(study: Study, write: Write) -> Path:
 
 def test_what_is_missing_is_counted(study: Study, lacking: Path) -> None:
     found = run("score", study.files[0], lacking, *FAST)
-    assert "Scored are 29 of 30 items: those that every model predicts." in found.words
+    assert "29 of 30 items are scored: those that every model predicts." in found.words
     assert "vague predicts 1 item without ratings" in found.words
     assert "vague does not predict 1 item with ratings" in found.words
 
@@ -357,7 +357,7 @@ def test_what_is_missing_is_refused_if_strict(study: Study, lacking: Path) -> No
     strict = run("score", study.files[0], lacking, *FAST, "--strict")
     assert (strict.code, strict.out) == (1, "")
     (error,) = [line for line in strict.err.splitlines() if line.startswith("error: ")]
-    assert error.startswith(f"error: {lacking}: 2 predictions or ratings are missing; the first: by vague, item ")
+    assert error.startswith(f"error: {lacking}: 2 predictions or ratings are missing; the first is from vague: item ")
     assert strict.err.splitlines()[-1] == error
     assert run("score", *study.files, *FAST, "--strict").code == 0
 
@@ -378,7 +378,7 @@ def test_unrated_items_have_a_bin_of_their_own(study: Study, write: Write) -> No
     predicted = write("p.csv", study.files[1].read_text() + "".join(f"{m},extra,0.2,0.2,0.2,0.2,0.2\n" for m in MODELS))
     found = run("score", path, predicted, "--scale", "0:4", *FAST)
     assert found.code == 0
-    assert "1 item has no rating: expected scores use the prior alone there, the others leave them out." in found.words
+    assert "1 item has no rating: expected scores use only the prior there, the others leave them out." in found.words
     frame = run("score", path, predicted, "--scale", "0:4", *FAST, "--csv", "--table", "prior_weight").frame()
     assert frame.row(0) == ("0", 1, 0, 1.0)
 
@@ -394,7 +394,7 @@ def test_unrated_items_have_a_bin_of_their_own(study: Study, write: Write) -> No
         ("model,item,0,1,2,3\na,x,0.5,0.5,0,0\n", "there is no column for the point 4"),
         (
             "model,item,0,1,2,3,4\na,x,1,0,0,0,0\n",
-            "no predicted item is among the ratings: predictions have items like 'x'",
+            "no predicted item is among the ratings: predictions have items such as 'x'",
         ),
         ("model,item,0,1,2,3,4\nuniform,x,1,0,0,0,0\n", "a model is called 'uniform'"),
         ("model,item,0,1,2,3,4\n", "there is no prediction."),
@@ -588,7 +588,7 @@ def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path
     assert 'id="soft-pit"' in text
     assert "SHA-256 of predictions.csv" in text
     assert "confident has RPS" in text
-    assert "Models are put in order by RPS" in text
+    assert "Models are ranked by RPS" in text
     assert again == before
     assert 'id="soft' not in plain
     assert 'id="items"' in plain

@@ -273,9 +273,7 @@ def test_an_echo_on_sparse_items_is_attributed_to_its_group() -> None:
     assert (one.p or 1.0) < 0.05
     assert (one.n_permutations or 0) >= 199
     assert one.rests_on.startswith("all raters shuffled, ")
-    assert one.text.startswith(
-        f"view: its answers lie closest to raters with g: g{study.group}, and follow them item by"
-    )
+    assert one.text.startswith(f"view's answers lie closest to raters with g: g{study.group}, and follow them item by")
     assert "farther by distance to voters on " in one.text
 
 
@@ -289,8 +287,8 @@ def test_few_echoes_and_coins() -> None:
 def test_what_follows_nobody_is_nearer_to_the_less_extreme_group_and_not_claimed(model: str) -> None:
     _, found = said("dense, extremes", model, 2)
     assert not any(one.claim for one in found if one.statistic != "stand_in")
-    (miss,) = (one for one in found if "This is no claim" in one.text)
-    assert f"{model}: its answers lie nearer to g: g1 than to g0" in miss.text
+    (miss,) = (one for one in found if "Not claimed, since" in one.text)
+    assert f"{model}'s answers lie closer to g: g1 than to g0" in miss.text
     assert "they do not follow that group item by item" in miss.text
 
 
@@ -341,7 +339,7 @@ def test_groups_without_an_item_in_common_are_not_compared() -> None:
     found = pv.alignment(ratings, answers, by="g", permutations=19, bootstrap=20, subsamples=5)
     assert found.closest().height == 0
     assert found.contrasts().select("difference", "n_items").row(0) == (None, 0)
-    assert "No two groups of g rated 10 answered items in common, so none is called the closest." in found.findings()
+    assert "No two groups of g have 10 answered items in common, so none is called the closest." in found.findings()
 
 
 def test_modes_decide_where_the_smallest_group_has_votes_enough() -> None:

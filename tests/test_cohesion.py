@@ -287,7 +287,7 @@ def test_dices_findings(dices: pv.Ratings) -> None:
     said = found.statements()
     assert said[0].text.startswith("All raters together: alpha 0.")
     assert not any(one.claim for one in said)
-    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 9 groups ")]
+    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 9 groups, ")]
     p = found.to_frame().filter(pl.col("statistic").is_in(["irr", "xrr", "gai", "view_correlation"]))["p_adjusted"]
     known = p.drop_nulls().to_list()
     assert len(known) == 36
@@ -348,7 +348,7 @@ def test_a_true_effect_is_found() -> None:
     assert " They agree with each other more than with others, and more so than a random group would: GAI " in said.text
     assert said.p == row.p_adjusted
     assert said.rests_on == (
-        "all raters shuffled, 499 times; corrected over 8 values by the largest deviation of every shuffle (max-T)"
+        "all raters shuffled, 499 times; corrected over 8 values by the largest deviation in each shuffle (max-T)"
     )
     (divides,) = [one for one in found.statements() if one.statistic == "dsi"]
     assert divides.claim
@@ -776,7 +776,7 @@ def test_command_line_tables(files: Path) -> None:
                  "Difference Man − Woman", "95 % intervals", "IRR on the diagonal", "AC1",
                  "gender: Woman have a view of their own: view correlation",
                  "They agree with each other more than with others, and more so than a random group would: GAI",
-                 "gender divides the raters, the surest of 2 attributes and crossings", "withheld"):  # fmt: skip
+                 "gender divides the raters, the most certain of 2 attributes and crossings", "withheld"):  # fmt: skip
         assert part in words, part
     assert "↑**" in done.stdout
     assert "rater-0" not in done.stdout

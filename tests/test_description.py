@@ -140,7 +140,7 @@ def test_many_values_suggest_bins() -> None:
     found = pv.describe(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1), raters=raters))
     assert found.notes == (
         "income has 60 different values, all of them numbers. "
-        "Sort them into groups with --bin 'income=18,30,45', which says where each begins.",
+        "Sort them into groups with --bin 'income=18,30,45', which lists where each group begins.",
     )
 
 
@@ -162,8 +162,8 @@ def test_numbers_that_nobody_shares_suggest_bins(values: list[float], expected: 
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ([1, 2, 3, 4, 5, 99], "between 5 and 99. If 99 means that there is no rating, say --missing=99."),
-        ([-99, 0, 1, 2, 3], "between -99 and 0. If -99 means that there is no rating, say --missing=-99."),
+        ([1, 2, 3, 4, 5, 99], "between 5 and 99. If 99 means that there is no rating, add --missing=99."),
+        ([-99, 0, 1, 2, 3], "between -99 and 0. If -99 means that there is no rating, add --missing=-99."),
         ([1, 2, 3, 4, 5, 9], "between 5 and 9. If 9 means"), ([1, 2, 3, 4, 5], ""), ([1, 2, 5], ""), ([0, 50, 100], ""),
         ([1, 9], ""), ([0, 1, 2, 3, 4, 5, 6, 7, 10], ""),
     ],

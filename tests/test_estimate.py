@@ -152,7 +152,7 @@ def test_what_is_refused_counts_with_the_mean_or_is_left_out() -> None:
     )
     assert out.value("m") == pytest.approx(expected.value)
     assert "answered 6 of 8 rated items" in out.row("m").note
-    assert "m scored 12 of 16 items (4 refused)" in " ".join(out.findings())
+    assert "m answered 12 of 16 items (4 refused)" in " ".join(out.findings())
     assert kept.accounts().row(0, named=True)["refused"] == 4
 
 
@@ -253,7 +253,7 @@ def test_the_frame_is_tidy_and_json_comes_back(found: pv.Estimate) -> None:
     again = pv.Estimate.from_json(found.to_json())
     assert again.to_frame().equals(frame)
     assert again.findings() == found.findings()
-    assert "3 judges beside humans, over 400 items" in repr(found)
+    assert "3 judges with humans, over 400 items" in repr(found)
 
 
 def test_small_groups_are_withheld(study: pv.Simulation, answers: pv.Answers) -> None:
@@ -303,7 +303,7 @@ def test_what_is_undefined_says_why(points: dict[str, int], notes: dict[str, str
         assert note in row.note
         assert statistic == "estimate" or math.isnan(row.value)
     assert found.value("m") == pytest.approx(found.value("m", "estimate_humans"))
-    assert ("No model answered an item that nobody rated" in found.findings()[0]) == ("d" not in points)
+    assert ("No model answered any unrated item" in found.findings()[0]) == ("d" not in points)
 
 
 def test_one_rater_tells_nothing_of_others() -> None:
@@ -344,7 +344,7 @@ def test_answers_without_any_rated_item_are_refused() -> None:
         pv.estimate(rated(*FOUR), asked({"x": 0, "y": 1}))
     with pytest.raises(InputError, match="no rated item has an answer on the scale: 2 refused"):
         pv.estimate(rated(*FOUR), asked({"a": None, "b": None}))
-    with pytest.raises(SelectionError, match="there is none"):
+    with pytest.raises(SelectionError, match="there is no such value"):
         pv.estimate(rated(*FOUR), asked({"a": 1, "b": 2, "d": 2})).row("nobody")
 
 

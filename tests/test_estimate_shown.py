@@ -146,7 +146,7 @@ def test_the_command_draws_and_refuses(folder: Path, tmp_path: Path) -> None:
     assert "humans alone" in (tmp_path / "e.svg").read_text(encoding="utf-8")
     wrong = run_cli("estimate", *files, "--what", "median")
     assert wrong.code != 0
-    assert "Choose of mean, shares and at_least" in wrong.err
+    assert "Choose from mean, shares and at_least" in wrong.err
     assert run_cli("estimate", *files, "--width", -1).code != 0
 
 

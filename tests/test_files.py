@@ -347,7 +347,7 @@ def test_a_folder_with_other_data_is_refused(tmp_path: Path, command: str) -> No
     assert done.code == 1
     assert done.err == (
         f"error: {tmp_path / 'data'}: the folder holds other files (ratings.csv, zz.csv). Name another folder, or "
-        "write there all the same with --force (force=True).\n"
+        "overwrite with --force (force=True).\n"
     )
     assert done.out == ""
     assert content(tmp_path / "data") == before
@@ -361,7 +361,7 @@ def test_what_was_changed_since_is_kept_unless_forced(tmp_path: Path) -> None:
     for command in ("simulate", "demo --folder"):
         done = run_cli(*command.split(), tmp_path / "s")
         assert done.code == 1
-        assert f"{config}: it is not as plurivox wrote it." in done.err
+        assert f"{config}: plurivox did not write this file, or it was changed since." in done.err
     assert content(tmp_path / "s") == before
     assert run_cli("simulate", tmp_path / "s", *SMALL, "--force").code == 0
     assert "# mine" not in config.read_text()

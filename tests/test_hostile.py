@@ -249,7 +249,7 @@ def test_responsiveness_of_many_groups_on_many_points_is_refused(monkeypatch: py
     monkeypatch.setattr("plurivox.lenses.responsiveness.sums.MAX_CELLS", 100)
     frame = pl.DataFrame(ROWS, schema=["item", "rater", "score"], orient="row")
     ratings = pv.Ratings.from_frame(frame, scale="0:10")
-    with pytest.raises(pv.InputError, match=r"1 tables of 11 points × 11 of the reference are too many to hold"):
+    with pytest.raises(pv.InputError, match=r"1 table of 11 points × 11 of the reference would fill memory"):
         pv.responsiveness(ratings, permutations=9, bootstrap=0)
 
 

@@ -371,7 +371,7 @@ def test_what_more_shuffles_might_change_is_not_claimed() -> None:
     assert claimed(found).is_empty()
     assert found.findings()[:-1] == [
         "Whether an item divides groups is undecided: the largest of 240 differences, on item i007 by gender, has "
-        "p = .050 from 39 shuffles; more permutations would tell."
+        "p = .050 from 39 shuffles; more permutations would decide."
     ]
 
 
@@ -547,7 +547,7 @@ def test_an_item_is_not_more_certain_than_the_list_says_unless_it_was_fixed() ->
     row = view.to_frame().filter(group="Woman").row(0, named=True)
     assert row["p_adjusted"] < 0.05 < row["p_adjusted_items"]
     told = " ".join(view.findings())
-    assert "No group is certain to stand apart. The surest is gender: " in told
+    assert "No group certainly stands apart. The surest is gender: " in told
     assert "on its own p = " in told
     assert f"among all 60 items p = {row['p_adjusted_items']:.3f}".replace("0.", ".") in told
     fixed = pv.item_view(ratings, "i007", ["gender", "age"], fixed=True)

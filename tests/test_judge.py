@@ -290,7 +290,7 @@ def test_a_model_that_likes_the_first_place_is_found_and_named() -> None:
     assert one["marginal"] < 0.06
     place = found.places().row(0, named=True)
     assert (place["place"], place["share"]) == (1, pytest.approx(0.475, abs=0.06))
-    assert "the one shown in place 1 gets" in found.findings()[0]
+    assert "the one shown in position 1 gets" in found.findings()[0]
 
 
 def test_favourite_answers_and_uneven_orders_are_no_position_bias() -> None:
@@ -358,8 +358,8 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     notes = {one["quantity"]: one["note"] for one in found.card().iter_rows(named=True) if math.isnan(one["value"])}
     assert notes == {
         "relative": "raters do not agree with each other beyond chance",
-        "omega": "0 humans rated 30 or more items that others rated, too; 3 are needed",
-        "advantage": "0 humans rated 30 or more items that others rated, too; 3 are needed",
+        "omega": "0 humans rated 30 or more items that others also rated; 3 are needed",
+        "advantage": "0 humans rated 30 or more items that others also rated; 3 are needed",
         "position_bias": "the order of options is not known",
         "consistency": "no item has two answers: ask for several samples",
     }
@@ -385,7 +385,7 @@ def test_totals_have_a_card_over_items(write: Write) -> None:
     ratings = pv.read_ratings(write("totals.csv", "\n".join(["item,no,yes", *lines])), scale=pv.Scale(["no", "yes"]))
     answers = pl.DataFrame({"model": "m", "item": range(40), "answer": [["no", "yes"][i % 3 > 0] for i in range(40)]})
     found = pv.judge(ratings, answers)
-    assert found.cell("m", "omega")["note"] == "nobody knows who rated what"
+    assert found.cell("m", "omega")["note"] == "it is not known who rated what"
     one = found.cell("m", "agreement")
     assert one["ci_low"] < one["value"] < one["ci_high"]
     shares = [(1 + item % 3) / 4 for item in range(40)]
@@ -432,7 +432,7 @@ def test_worth_is_that_of_an_estimate_also_where_a_model_refuses(resample: str) 
 def test_worth_without_unrated_items_says_what_it_supposes() -> None:
     one = card(*made(14, n_items=40)).cell("m", "worth")
     assert one["value"] > 0
-    assert one["note"] == "if it also answered 10 times as many items that nobody rated; here there are none"
+    assert one["note"] == "if it also answered 10 times as many unrated items (here it answered none)"
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------------
@@ -445,7 +445,7 @@ def test_worth_without_unrated_items_says_what_it_supposes() -> None:
         ("higher", "not", "It is biased: it rates"),
         ("always 2", "not", "It agrees with a rater less than half as much as raters do with each other"),
         ("backwards", "not", "It is farther from a rater than always answering"),
-        ("first place", "with care", "It depends on the order of options: the one shown in place 1 gets"),
+        ("first place", "with care", "It depends on the order of options: the one shown in position 1 gets"),
     ],
 )
 def test_the_verdict_on_a_known_judge(judge: str, kind: str, reason: str) -> None:
@@ -532,7 +532,7 @@ def test_groups_and_parts_can_be_required(study: tuple[pv.Ratings, pl.DataFrame]
     asked = ["bias[sex=0]<5", "bias[2].high<5", "bias[nobody]<5"]
     frame = pv.judge(*study, by="sex", subset="kind", models="m", require=asked).requirements()
     assert frame["holds"].to_list() == [True, True, False]
-    assert frame["why"][2] == "no group or part of the items 'nobody' is shown; it may be too small, or unknown"
+    assert frame["why"][2] == "no group or part of the items called 'nobody' is shown; it may be too small or unknown"
     hidden = pv.judge(*study, by="sex", min_group_size=20, models="m", require="bias[sex=0]<5")
     assert not hidden.passed
 
@@ -540,10 +540,10 @@ def test_groups_and_parts_can_be_required(study: tuple[pv.Ratings, pl.DataFrame]
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("omga>=0.5", "There is no quantity 'omga'; known are agreement, relative, distance"),
-        ("omega=0.5", "Write a quantity, >=, >, <= or <, and a number"),
-        ("omega.middle>1", "There is no field 'middle'; known are low, high, p"),
-        ("omega[Woman]>1", "Groups and parts of the items have a bias only, not omega."),
+        ("omga>=0.5", "There is no quantity 'omga'; the quantities are agreement, relative, distance"),
+        ("omega=0.5", "Write a quantity, then >=, >, <= or <, then a number"),
+        ("omega.middle>1", "There is no field 'middle'; the fields are low, high, p"),
+        ("omega[Woman]>1", "Groups and parts of the items have only bias, not omega."),
         ("omega>=", "Write a quantity"),
         ("", "Write a quantity"),
     ],
@@ -566,9 +566,9 @@ def test_every_sign_against_python(sign: str) -> None:
 
 
 def test_unknown_models_and_single_raters_are_refused(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
-    with pytest.raises(SelectionError, match="no model is called 'gpt'; there are coin, m"):
+    with pytest.raises(SelectionError, match="no model is called 'gpt'; the models are: coin, m"):
         pv.judge(*study, models="gpt")
-    with pytest.raises(SelectionError, match="held against groups of raters, not against each of them"):
+    with pytest.raises(SelectionError, match="compared with groups of raters, not with each rater"):
         pv.judge(*study, by="rater")
 
 

@@ -415,7 +415,7 @@ def test_xrr_matrix_holds_each_pair_once(demo: Study) -> None:
         stars = {groups.AFTER: "**", groups.BEFORE: "*"}.get(groups.state(row), "")
         assert own["shown"] == f"{row.value:.2f}".replace("0.", ".", 1).replace("-", "−") + stars
         assert own["row"] >= own["column"]
-    assert "not asked for" in words(plots.xrr_matrix(replace(demo.cohesion, pair_rows=()), demo.axis))
+    assert "not requested" in words(plots.xrr_matrix(replace(demo.cohesion, pair_rows=()), demo.axis))
 
 
 def test_dsi_ranking_is_that_of_the_result(demo: Study) -> None:
@@ -520,7 +520,7 @@ def test_precision_recall_holds_the_scores(demo: Study) -> None:
     whole = demo.responsiveness.scores().filter(axis="all")
     table = plots.precision_recall_data(demo.responsiveness, "age")
     assert table.filter(group="all raters")["precision"].to_list() == whole["precision"].to_list()
-    with pytest.raises(SelectionError, match=r"no boundary '9'; there are: 1, 2, 3, 4"):
+    with pytest.raises(SelectionError, match=r"no boundary '9'; the boundaries are: 1, 2, 3, 4"):
         plots.precision_recall(crowd, "age", "9")
 
 
@@ -644,7 +644,7 @@ def test_totals_show_what_they_can(write: Write) -> None:
     seen = pv.overview(pv.read_ratings(path, item="item", scale="0:2", layout="totals"))
     assert "who rated what is unknown" in words(plots.design(seen))
     assert "unknown" in words(plots.response_styles(seen))
-    assert "Nothing is known of the raters" in words(plots.group_sizes(seen))
+    assert "The raters have no attributes" in words(plots.group_sizes(seen))
     assert [row["ratings"] for row in records(plots.scale_use(seen), "start")] == [3, 3, 2]
     svg_of(plots.ratings_per_item(seen))
 
@@ -770,13 +770,13 @@ def test_short_names_stay_as_they_are() -> None:
 
 def test_unknown_axis_statistic_and_subset_are_errors(demo: Study) -> None:
     calls: list[tuple[Callable[[], Any], str]] = [
-        (lambda: plots.gai_forest(demo.cohesion, "sex"), "there is no axis 'sex'; there are: gender, age"),
+        (lambda: plots.gai_forest(demo.cohesion, "sex"), "there is no axis 'sex'; choose from: gender, age"),
         (lambda: plots.xrr_matrix(demo.cohesion, "sex"), "there is no axis 'sex'"),
         (lambda: plots.scale_use(demo.overview, "sex"), "there is no axis 'sex'"),
         (lambda: plots.metric_comparison(demo.responsiveness, "sex"), "there is no axis 'sex'"),
         (lambda: plots.responsiveness_forest(demo.responsiveness, statistics=["mpb"]), "no statistic 'mpb'"),
         (lambda: plots.null_histograms(demo.cohesion, "mpb"), "no statistic 'mpb'"),
-        (lambda: plots.gai_forest(demo.cohesion, subset="odd"), "there is no subset 'odd'; there are: all"),
+        (lambda: plots.gai_forest(demo.cohesion, subset="odd"), "there is no subset 'odd'; choose from: all"),
     ]
     for call, message in calls:
         with pytest.raises(SelectionError, match=re.escape(message)):

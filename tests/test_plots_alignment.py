@@ -191,14 +191,14 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
     assert table.height == len(cells)
     assert table["model"].unique(maintain_order=True).to_list()[-3:] == demo.references()
     assert table.filter("reference")["model"].unique(maintain_order=True).to_list() == demo.references()
-    assert "Reference: answers that judge nothing" in subtitle(chart)
+    assert "Reference: answers without judgement" in subtitle(chart)
     assert "withheld" in subtitle(chart)
     assert set(plots.alignment_heat_data(demo, "age")["axis"]) == {"all", "age"}
 
 
 def test_heat_of_another_statistic(demo: Alignment) -> None:
     chart = plots.alignment_heat(demo, "age", "xrr")
-    assert "near models are to" in chart.to_dict()["title"]["text"]
+    assert "close models are to" in chart.to_dict()["title"]["text"]
     assert "Higher is closer" in subtitle(chart)
     order = plots.alignment_heat_data(demo, "age", "xrr").filter(axis="all")
     assert order["value"].is_sorted(descending=True)
@@ -279,7 +279,7 @@ def test_items_are_sorted_by_ratings_and_many_are_put_together(demo: Alignment) 
 def test_without_draws_or_values_words_stand_instead(bare: Alignment, undefined: Alignment) -> None:
     ratings = rated(["north", "south"])
     still = aligned(ratings, asked(ratings, ["one"]), bootstrap=0, permutations=0)
-    assert words(plots.alignment_wins(still, "team")) == "Items were not drawn anew."
+    assert words(plots.alignment_wins(still, "team")) == "Items were not resampled."
     assert "No model has a value" in words(plots.alignment_heat(undefined))
     assert "No model has a value" in words(plots.alignment_dots(undefined))
     assert "Framed" not in subtitle(plots.alignment_heat(bare))

@@ -135,7 +135,7 @@ def test_an_interval_that_is_far_wider_than_others_is_cut_and_said_to_be(found: 
     low, high = forests._ends(values, 0.0)
     assert -1 < low < -0.2
     assert 0.2 < high < 1
-    assert forests.cut_words(values, (low, high)) == "A line that reaches an edge goes on beyond it. "
+    assert forests.cut_words(values, (low, high)) == "A line that reaches an edge continues beyond it. "
     assert forests.cut_words(values.head(2), forests._ends(values.head(2), 0.0)) == ""
     undefined = values.with_columns(pl.lit(None, pl.Float64).alias("ci low"), pl.lit(float("nan")).alias("ci high"))
     assert forests.cut_words(undefined, (low, high)) == ""
@@ -211,16 +211,16 @@ def test_parts_of_the_items_can_be_shown(found: Variation) -> None:
 
 def test_without_groups_and_without_anything_to_tell() -> None:
     alone = study(by=[], adjust=False)
-    assert "no group to show" in said(plots.leniency_forest(alone))
-    assert "not asked for" in said(plots.adjusted_effects(alone))
+    assert "no groups to show" in said(plots.leniency_forest(alone))
+    assert "not requested" in said(plots.adjusted_effects(alone))
     assert data_of(plots.variance_shares(alone), "start")
     assert not data_of(plots.variance_shares(alone), "column", "text")
     ratings = pv.Ratings.from_frame(
         pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [2, 2, 2, 2]}), scale="0:4"
     )
     same = pv.variation(ratings, **QUICK)
-    assert said(plots.variance_shares(same)).startswith("It cannot be told: ")
-    assert said(plots.rater_reliability(same)).startswith("It cannot be told: ")
+    assert said(plots.variance_shares(same)).startswith("This is unknown: ")
+    assert said(plots.rater_reliability(same)).startswith("This is unknown: ")
     plots.to_svg(together(same), "chart")
 
 
@@ -291,4 +291,4 @@ def test_drift_has_a_line_at_zero_and_says_what_was_shuffled(again: Variation) -
 
 def test_without_repeats_and_times_that_is_said(found: Variation) -> None:
     assert "Nobody rated an item again" in said(plots.repeat_agreement(found))
-    assert "no group to show" in said(plots.drift_forest(found))
+    assert "no groups to show" in said(plots.drift_forest(found))

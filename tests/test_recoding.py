@@ -149,7 +149,7 @@ def test_nothing_is_left() -> None:
     frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [2, 2]})
     made = pv.Ratings.from_frame(frame, scale=FIVE).recode("0-1=no,2=missing,3-4=yes")
     assert (len(made), made.n_items, made.n_raters) == (0, 2, 2)
-    assert "2 ratings are left out by that" in pv.describe(made).findings()[0]
+    assert "this leaves out 2 ratings" in pv.describe(made).findings()[0]
 
 
 def test_predictions_and_answers() -> None:

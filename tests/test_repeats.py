@@ -312,7 +312,7 @@ def test_the_command_line_and_the_config(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("item,rater,score,day\n1,a,0,2026-01-02\n1,a,1,2026-01-01\n1,b,2,\n2,a,2,2026-01-03\n")
     said = (
-        "1 item–rater pair was rated more than once: the first rating counts, and 1 later one is kept beside it.",
+        "1 item–rater pair was rated more than once: the first rating counts, and 1 later one is kept separately.",
         "Ratings have times, counted in days; 1 rating has none.",
     )
     for options in (["--repeats", "keep", "--time", "day"], ["--duplicates", "keep", "--occasion", "day"]):
@@ -592,7 +592,7 @@ def test_tables_tell_how_raters_agree_with_themselves_one_by_one(tmp_path: Path)
         "--permutations", 9, "--interval", "none",
     )  # fmt: skip
     assert done.code == 0, done.err
-    shown = done.out.split("Items rated again: raters one by one, with themselves")[1].split("Shares of the variance")[
+    shown = done.out.split("Items rated again: individual raters, with themselves")[1].split("Shares of the variance")[
         0
     ]
     own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5, sums=True), interval="none")

@@ -132,7 +132,7 @@ def test_an_entangled_axis_is_not_certain() -> None:
     assert found.claims == []
     assert found.heading == NOTHING
     assert [one.text for one in found.uncertain] == [
-        ALIKE, "site depends on who rated what, so that no difference by it is claimed."
+        ALIKE, "site is entangled with who rated what, so no difference by it is claimed."
     ]  # fmt: skip
 
 

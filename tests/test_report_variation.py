@@ -110,7 +110,7 @@ def test_without_groups_there_is_what_scores_vary_by() -> None:
     report = shown(pv.simulate(n_items=12, n_raters=10).ratings)
     assert ids(report, Figure) == ["variation-shares", "variation-reliability"]
     assert any("there are no groups to compare" in one for one in report.sections[0].remarks)
-    assert any(one.text.startswith("Of the variance in scores ") for one in report.sections[0].findings)
+    assert any(one.text.startswith("Of the variance in scores, ") for one in report.sections[0].findings)
 
 
 def test_totals_have_nobody_who_could_rate_higher(tmp_path: Path) -> None:

@@ -486,7 +486,7 @@ def test_own_ratings_are_not_in_the_crowd(by: str) -> None:
 def test_a_perfect_copy_of_oneself_is_no_reference() -> None:
     """A reference that repeats the crowd under the same ids is the crowd; under other ids it flatters everybody."""
     ratings = study(7, n_items=20, known=True)
-    with pytest.warns(SharedRatersWarning, match="9 of the 9 raters of the reference are also among the raters"):
+    with pytest.warns(SharedRatersWarning, match="9 of the 9 raters of the reference are also among the judged raters"):
         found = pv.responsiveness(ratings, ratings, ["g", "rater"], threshold="each", **VALUES_ONLY)
     crowd = pv.responsiveness(ratings, "crowd", ["g", "rater"], **VALUES_ONLY)
     assert found.to_frame().drop("note").equals(crowd.to_frame().drop("note"))

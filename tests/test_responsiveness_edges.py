@@ -131,7 +131,7 @@ def test_parts_add_up_to_the_whole() -> None:
     parts = tables["a"] + tables["b"] + tables["topic = all"] + rest.scored[1].tables
     assert parts == pytest.approx(tables["all"])
     assert found.settings["n_items_in_no_subset"] == 7
-    assert "7 items have no value of topic, in no part but in the whole." in found.findings()
+    assert "7 items have no value for topic: in no part, but included in the whole." in found.findings()
 
 
 def test_items_without_reference_and_reference_items_without_ratings() -> None:
@@ -144,7 +144,7 @@ def test_items_without_reference_and_reference_items_without_ratings() -> None:
     row = found.row("rater", "a", "wra")
     assert (row.value, row.n_items, row.n_ratings) == (1.0, 3, 3)
     assert found.row("all", "all", "wra").n_ratings == 6
-    assert "2 items have no reference and count for nothing, of 5." in found.findings()
+    assert "2 of 5 items have no reference and are left out." in found.findings()
     without = pv.responsiveness(ratings.where(items={"item": [0, 1, 3]}), other, "rater", **VALUES_ONLY, ids=True)
     assert [row.value for row in without.rows] == pytest.approx([row.value for row in found.rows], nan_ok=True)
 
@@ -235,7 +235,7 @@ def test_a_reference_of_one_class(unsafe: int, why: str) -> None:
         for name in STATISTICS[1:]:
             assert reason(found, axis, group, name) == why
     assert all(row.p_value is None or math.isnan(row.p_value) for row in found.rows if row.statistic != "mpa_raw")
-    assert found.findings() == ["2 raters one by one: no value is defined."]
+    assert found.findings() == ["2 individual raters: no value is defined."]
 
 
 def test_a_crowd_of_one_opinion() -> None:
@@ -252,7 +252,7 @@ def test_boundaries_of_one_class_leave_the_mean_and_are_counted() -> None:
     row = found.row("g", "x", "wra")
     # zeros (1, 1, 0), ones (0, 1, 1): one at 1 above the zero at 0, one at 2 above both: 3 of 4 pairs
     assert row.value == 3 / 4
-    assert row.note == "2 of 4 boundaries have a single class, left out"
+    assert row.note == "2 of 4 boundaries have a single class and are left out"
     at = found.boundaries().filter(axis="g", group="x", statistic="wra")
     assert at["value"].to_list() == pytest.approx([3 / 4, 3 / 4, math.nan, math.nan], nan_ok=True)
     assert found.row("g", "x", "mpa").note.endswith("left out; fewer than 5 items with score 0, 1, 2")
@@ -320,7 +320,7 @@ def test_trained_raters_in_the_crowd_by_mistake() -> None:
     with pytest.warns(SharedRatersWarning) as caught:
         found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     assert str(caught[0].message) == (
-        "1 of the 4 raters of the reference are also among the raters that it judges; where such a rater's group is "
+        "1 of the 4 raters of the reference is also among the judged raters; where such a rater's group is "
         "judged, their reference ratings are left out"
     )
     assert found.settings["reference"]["n_shared_raters"] == 1
@@ -382,16 +382,16 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         ({"seed": -1}, "seed is -1"),
         ({"within": "wave"}, "raters have no attribute 'wave'"),
         ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),
-        ({"by": "rater", "resample": "raters"}, "a rater on their own can only be resampled over items.*leave 'rater'"),
+        ({"by": "rater", "resample": "raters"}, "for individual raters only items can be resampled.*leave 'rater'"),
         ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
         ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
         ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
         ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
         ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
         ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
-        ({"threshold": "0"}, "threshold is '0', the lowest point, so that everything would be unsafe.*higher point"),
+        ({"threshold": "0"}, "threshold is '0', the lowest point, so everything would be unsafe.*higher point"),
         ({"contrast": ("x", "w")}, "no axis has both groups 'x' and 'w'.*x, y, z"),
-        ({"family": {"h": "u"}}, "no axis has groups with {'h': 'u'} beside groups without"),
+        ({"family": {"h": "u"}}, "no axis has both groups with {'h': 'u'} and groups without"),
         ({"several": {"g": ";"}, "pairs": True}, "groups overlap and cannot be compared in pairs"),
     ],
 )
@@ -571,7 +571,7 @@ def test_json_and_back(everything: pv.Responsiveness) -> None:
         assert np.array_equal(draws.null, own.null, equal_nan=True)
         assert np.array_equal(draws.bootstrap, own.bootstrap, equal_nan=True)
     assert json.loads(everything.to_json(draws=False))["draws"] == []
-    with pytest.raises(SelectionError, match="'responsiveness' result, not of 'cohesion'"):
+    with pytest.raises(SelectionError, match="'responsiveness' result, not of a 'cohesion' result"):
         pv.Cohesion.from_json(text)
 
 
@@ -723,7 +723,7 @@ def test_findings_of_no_effect() -> None:
     assert sentences[0].startswith("All raters together, against the reference: MPA 0.9")
     assert len(sentences) == 2
     assert sentences[1].startswith(
-        "No difference between groups is certain: of 3 groups none stands out in MPA, WRA or HM; the smallest p = ."
+        "No difference between groups is certain: of 3 groups, none stands out in MPA, WRA or HM; the smallest p = ."
     )
     assert sentences[1].endswith(" after correction over 9 values.")
 
@@ -734,7 +734,7 @@ def test_findings_on_raters() -> None:
     low, middle, high = np.quantile([row.value for row in found.rows if row.kind == "rater" and row.statistic == "wra"],
                                     [0.1, 0.5, 0.9])  # fmt: skip
     expected = f"WRA {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}."
-    assert found.findings()[-1].startswith("24 raters one by one: MPA ")
+    assert found.findings()[-1].startswith("24 individual raters: MPA ")
     assert found.findings()[-1].endswith(expected)
 
 
@@ -803,7 +803,7 @@ def test_json_of_what_was_read_from_json_is_the_same(everything: pv.Responsivene
 
 
 def test_raters_in_a_list_of_one_are_raters() -> None:
-    with pytest.raises(InputError, match="a rater on their own can only be resampled over items"):
+    with pytest.raises(InputError, match="for individual raters only items can be resampled"):
         pv.responsiveness(crowd(22), "crowd", [["rater"]], resample="raters", bootstrap=3, ids=True)
 
 

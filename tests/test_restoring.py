@@ -71,8 +71,8 @@ def test_damaged_json_is_refused_or_works(kind: str) -> None:
     [
         ("", "this is not JSON"), ("{", "this is not JSON"), (nested(10**5, "[", "]"), "this is not JSON"),
         ('{"kind": "cohesion"}', "the JSON of this cohesion result is damaged ('rows' is missing)"),
-        ("[]", "this is the JSON of a None result, not of 'cohesion'"), ("1" * 5000, "this is not JSON"),
-        ('{"kind": "advice"}', "this is the JSON of a 'advice' result, not of 'cohesion'"),
+        ("[]", "this is the JSON of a None result, not of a 'cohesion' result"), ("1" * 5000, "this is not JSON"),
+        ('{"kind": "advice"}', "this is the JSON of a 'advice' result, not of a 'cohesion' result"),
         (3, "text is 3. Give a text."), (None, "text is None. Give a text."),
     ],
 )  # fmt: skip
@@ -85,7 +85,7 @@ def test_what_is_no_json_of_a_result(text: Any, said: str) -> None:
 def test_tables_of_another_size_never_reach_compiled_code() -> None:
     data = json.loads(RESULTS["responsiveness"]().to_json())
     data["settings"]["reference"]["boundaries"] *= 1000
-    with pytest.raises(InputError, match=r"damaged \(the scores on all are of the shape"):
+    with pytest.raises(InputError, match=r"damaged \(the scores on all have the wrong shape"):
         pv.Responsiveness.from_json(json.dumps(data))
 
 

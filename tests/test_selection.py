@@ -247,7 +247,7 @@ def test_raters_without_a_value_are_in_no_group() -> None:
     frame = study().with_columns(group=pl.when(pl.col("rater") != "r00").then("group"))
     found = pv.select_raters(ratings_of(frame), trained(), "group", bootstrap=50)
     assert "r00" not in found.to_json()
-    assert "1 rater has no value of group and is in no group there." in found.findings()
+    assert "1 rater has no value for group and is in no group there." in found.findings()
 
 
 def test_raters_whose_values_are_undefined_are_not_eligible() -> None:
@@ -315,9 +315,9 @@ def test_json_keeps_everything() -> None:
         assert again.findings() == found.findings()
         for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms", "raters"):
             assert again.table(name).equals(found.table(name))
-    with pytest.raises(SelectionError, match="not of 'selection'"):
+    with pytest.raises(SelectionError, match="not of a 'selection' result"):
         pv.Selection.from_json('{"kind": "cohesion"}')
-    with pytest.raises(SelectionError, match="there is no table 'people'; there are: chosen, groups, candidates"):
+    with pytest.raises(SelectionError, match="there is no table 'people'; the tables are: chosen, groups, candidates"):
         found.table("people")
 
 

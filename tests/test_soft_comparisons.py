@@ -100,7 +100,9 @@ def test_infinite_scores_compare_without_a_crash() -> None:
     q: dict[str, Table] = {"always": [[1.0, 0.0, 0.0]] * 10, "never": [RIGHT] * 10, "once": sure, "too": sure}
     found = soft(ratings_of(counts), predictions_of(q), bootstrap=200, curve=False)
     assert found.value("once", "cross_entropy") == math.inf
-    assert re.match(r"1 item \w+ given a point .*; a floor makes this finite", found.row("once", "cross_entropy").note)
+    assert re.match(
+        r"1 item \w+ given a point .*; --floor .* makes this finite", found.row("once", "cross_entropy").note
+    )
     assert re.match(r"10 items were given a point .*probability 0", found.row("always", "kl").note)
     assert pair_of(found, "cross_entropy", "never", "once")["difference"] == -math.inf
     assert pair_of(found, "cross_entropy", "always", "never")["difference"] == math.inf

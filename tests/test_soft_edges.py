@@ -137,7 +137,7 @@ def test_models_are_named_by_what_is_said_of_them(name: str) -> None:
     found = at_edge(name)
     main = found.main
     order = [model for model in found.ranking() if not math.isnan(found.value(model, main))]
-    told = [text for text in found.findings() if "; to compare: " in text]
+    told = [text for text in found.findings() if "; for comparison: " in text]
     assert len(told) == bool(order)
     assert all(f"{model} " in told[0] for model in order[:2])
     assert all(f"{other} {found.value(other, main):.3f}" in told[0] for other in REFERENCES if order)
@@ -197,5 +197,5 @@ def test_rows_are_found_by_name() -> None:
     assert found.row("a", "emd", "3").subset == "3"
     with pytest.raises(SelectionError, match="no brier of 'a' in bin 'all'"):
         found.row("a", "brier")
-    with pytest.raises(SelectionError, match="not of 'soft scores'"):
+    with pytest.raises(SelectionError, match="not of a 'soft scores' result"):
         pv.SoftScores.from_json(json.dumps({"kind": "cohesion"}))

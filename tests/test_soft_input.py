@@ -38,7 +38,7 @@ def test_missing_items_are_counted_and_listed() -> None:
     }  # fmt: skip
     assert [found.settings[name] for name in ("n_items", "n_unpredicted", "n_few", "n_unrated")] == [2, 1, 2, 0]
     told = " ".join(found.findings())
-    assert "Scored are 2 of 5 items: those that every model predicts and that have at least 2 ratings." in told
+    assert "2 of 5 items are scored: those that every model predicts and that have at least 2 ratings." in told
     assert re.search(r"a (lacks|does not predict) 1 item\b", told)
     assert "b predicts 1 item without ratings" in told
     assert not re.search(r"b (lacks|does not predict)", told)
@@ -72,7 +72,7 @@ def test_strict_refuses_what_is_missing() -> None:
     ratings = ratings_of([[2, 1, 0], [1, 1, 1], [0, 0, 0]])
     soft(ratings, constant(3, m=LEFT), strict=True, **VALUES_ONLY)
     soft(ratings, constant(2, m=LEFT), strict=True, **VALUES_ONLY)  # nobody rated the third
-    with pytest.raises(InputError, match="by m, item 'i00001' is rated but not predicted"):
+    with pytest.raises(InputError, match="from m: item 'i00001' is rated but not predicted"):
         soft(ratings, constant(1, m=LEFT), strict=True)
     with pytest.raises(InputError, match="by m, item 'i00003' is predicted but not rated"):
         soft(ratings, constant(4, m=LEFT), strict=True)

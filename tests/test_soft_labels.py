@@ -115,7 +115,7 @@ def test_groups_are_told_where_enough_of_them_rated(write: Write, tmp_path: Path
     ]  # fmt: skip
     done = run_cli("soft-labels", file, "--scale", "0:1", "--rater-attributes", "gender", "--by", "gender")
     assert done.frame().select("item", "axis", "group").rows() == found.select("item", "axis", "group").rows()
-    assert "withheld 3 labels of groups, of fewer than 5 raters of an item, or revealing such" in done.words
+    assert "withheld 3 labels of groups with fewer than 5 raters of an item, or that would reveal one" in done.words
     path = pv.write_soft_labels(ratings, tmp_path / "g.json", "gender")
     written = json.loads(path.read_text())
     assert written["a"]["soft_label_by"]["gender"]["Woman"] == {"0": 0.5, "1": 0.5}
@@ -147,9 +147,17 @@ def test_predictions_as_json_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "code", "told"),
     [
-        (["-o", "x.txt"], 1, "x.txt has no known ending. End it in .json, .csv, .parquet, .jsonl, _soft.tsv."),
-        (["-o", "x.tsv"], 1, "x.tsv has no known ending"),
-        (["-o", "x_soft.tsv", "--by", "gender"], 1, "x_soft.tsv: a submission to LeWiDi has no groups. Write .json or"),
+        (
+            ["-o", "x.txt"],
+            1,
+            "cannot write soft labels to x.txt. Use a name that ends in .json, .csv, .parquet, .jsonl, ",
+        ),
+        (["-o", "x.tsv"], 1, "cannot write soft labels to x.tsv"),
+        (
+            ["-o", "x_soft.tsv", "--by", "gender"],
+            1,
+            "x_soft.tsv: a LeWiDi submission cannot hold groups. Write .json or",
+        ),
         (["-o", "x.csv", "--ids"], 2, "--ids goes with -o FILE.json"),
         (["-o", "groups.csv"], 1, "this file is read, and would be written over"),
         (["--by", "colour"], 1, "raters have no attribute 'colour'"),

@@ -57,7 +57,7 @@ def test_a_part_is_scored_as_if_alone() -> None:
         assert ranks == other.ranking("rps")
     without = soft(ratings, made.predictions, 1.0, **asked)
     assert frame.filter(subset="all").equals(without.to_frame())
-    assert "11 items have no value of topic, in no part but in all." in found.findings()
+    assert "11 items have no value for topic: in no part, but count towards all items." in found.findings()
     assert pv.SoftScores.from_json(found.to_json()).to_frame().equals(frame)
 
 
@@ -73,7 +73,7 @@ def test_what_depends_on_the_items_is_claimed_in_the_same_family() -> None:
     assert (row["axis"], row["group"], row["claim"]) == ("topic", "cats", True)
     (told,) = [one for one in found.statements() if "which items, by topic" in one.text]
     assert told.claim
-    assert "depends on which items, by topic: on items of topic: cats one is " in told.text, told.text
+    assert "depends on which items, by topic: on items with topic: cats one is " in told.text, told.text
     assert "items put into other parts" in told.rests_on
     titles = [one.title for one in tables(found)]
     assert "RPS on parts of the items: topic" in titles

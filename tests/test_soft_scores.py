@@ -332,7 +332,7 @@ def test_given_bins(given: Any) -> None:
     found = soft(*with_numbers([1, 2, 3, 3, 4, 7, 10, 25, 0]), bins=given, metrics=["rps"], **VALUES_ONLY)
     assert sizes_of(found) == {"2-3": 3, "4": 1, "10+": 2, "all": 9}
     assert found.settings["n_in_no_bin"] == 3
-    assert "3 items are in none of the bins, but count in all." in found.findings()
+    assert "3 items are in none of the bins, but count towards all items." in found.findings()
     assert found.to_frame()["bin"].unique(maintain_order=True).to_list() == ["all", "2-3", "4", "10+"]
 
 
@@ -366,9 +366,10 @@ def test_unrated_items_have_a_bin_of_their_own() -> None:
     ("given", "message"),
     [
         ("2-3,3-4", "the bins 2-3 and 3-4 overlap"), ("5+,9", "the bins 5+ and 9 overlap"), ("2,2", "overlap"),
-        ("3-2", "holds nothing"), ("4-0", "holds nothing"), ("2-", "'2-' is no bin"), ("", "'' is no bin"),
-        ("few", "'few' is no bin"), ("-3", "'-3' is no bin"), ("1.5", "'1.5' is no bin"), (["2", "+"], "is no bin"),
-        ("1,,2", "'' is no bin"),
+        ("3-2", "is empty"), ("4-0", "is empty"), ("2-", "'2-' is not a bin"), ("", "'' is not a bin"),
+        ("few", "'few' is not a bin"), ("-3", "'-3' is not a bin"), ("1.5", "'1.5' is not a bin"),
+        (["2", "+"], "is not a bin"),
+        ("1,,2", "'' is not a bin"),
     ],
 )  # fmt: skip
 def test_garbled_bins_are_refused(given: Any, message: str) -> None:
@@ -409,9 +410,7 @@ def test_the_priors_share_of_the_weight(prior: Any) -> None:
         assert share == pytest.approx(sum(strength / (strength + n) for n in inside) / len(inside))
     assert found.settings["prior"] == pytest.approx(np.broadcast_to(prior, 3).tolist())
     assert found.settings["prior_name"] == "given"
-    half = (
-        f"beside the 3.5 ratings of the median item it has {np.median(strength / (strength + np.array(numbers))):.0%}"
-    )
+    half = f"against the median item's 3.5 ratings it has {np.median(strength / (strength + np.array(numbers))):.0%}"
     assert half in found.settings["prior_note"]
 
 

@@ -234,7 +234,11 @@ def test_a_prior_is_fitted_to_fifty_items(n_items: int, fitted: bool) -> None:
     found = soft(ratings, predictions_of({"m": q}), metrics=["expected_rps"], permutations=0, **PLAIN)
     wanted = statistics.fit_prior(ratings.counts()).alpha if fitted else [1.0] * 5
     assert found.settings["prior"] == pytest.approx(wanted)
-    said = "fitted to these same items, 50 of them" if fitted else "flat, since of 50 items with two ratings or more"
+    said = (
+        "fitted to these same items, 50 of them"
+        if fitted
+        else "flat, since fitting one takes 50 items with two ratings or more"
+    )
     assert said in found.settings["prior_note"]
     listed = pv.items(ratings)
     assert listed.settings["prior"] == found.settings["prior"]
@@ -248,7 +252,7 @@ def test_items_say_which_part_of_an_interval_is_the_priors() -> None:
     assert found.uncertain["prior_share"].to_list() == pytest.approx([5 / 8] * 20)
     assert found.distributions()["prior_share"].to_list() == pytest.approx([5 / 8] * 100)
     assert found.findings() == [
-        "The prior (given: 1 on every point) is worth 5 ratings: beside the 3 ratings of the median item it has 62% of "
+        "The prior (given: 1 on every point) is worth 5 ratings: against the median item's 3 ratings it has 62% of "
         "the weight."
     ]
     scores = soft(ratings, predictions_of({"m": np.full((20, 5), 0.2)}), 1.0, permutations=0, **PLAIN).to_frame()

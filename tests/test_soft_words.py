@@ -36,7 +36,7 @@ from soft_studies import (
 HIT = [0.0, 0.0, 10.0, 0.0, 0.0]
 FAR, NEAR, WORST = [0.29, 0.01, 0.4, 0.01, 0.29], [0.01, 0.345, 0.29, 0.345, 0.01], [0.4, 0.09, 0.02, 0.09, 0.4]
 BEST = [0.01, 0.04, 0.9, 0.04, 0.01]
-MOVES = "The order of the models on these items moves with the strength of the prior (not tested): "
+MOVES = "The ranking of the models on these items changes with the strength of the prior (not tested): "
 
 
 def test_metrics_that_disagree_on_the_best_model() -> None:
@@ -47,16 +47,16 @@ def test_metrics_that_disagree_on_the_best_model() -> None:
     assert winners["emd"] == winners["expected_emd"] == "near"
     by = {name: [metric for metric in METRICS if winners[metric] == name] for name in ("far", "near")}
     parts = f"far by {labels(by['far'])}; near by {labels(by['near'])}"
-    assert about(found, "disagree", "for certain") == [
-        f"Metrics disagree on the best model, each for certain: {parts}."
+    assert about(found, "disagree", "certainly", "certainty") == [
+        f"Metrics disagree on the best model, each with certainty: {parts}."
     ]
     few = soft(ratings_of([HIT] * 5), constant(5, far=FAR, near=NEAR), bootstrap=20, curve=False)
-    assert not about(few, "disagree", "for certain")  # of five items no p is below 1/16
+    assert not about(few, "disagree", "certainly", "certainty")  # of five items no p is below 1/16
 
 
 def test_metrics_that_agree() -> None:
     found = soft(ratings_of([HIT] * 9), constant(9, z=BEST, a=FAR, m=WORST), bootstrap=20, curve=False)
-    assert about(found, "disagree", "for certain") == ["z is first for certain by every metric."]
+    assert about(found, "disagree", "certainly") == ["z is certainly first by every metric."]
 
 
 def test_infinite_scores_are_not_put_in_an_order() -> None:
@@ -71,11 +71,11 @@ def test_infinite_scores_are_not_put_in_an_order() -> None:
 
 def test_equal_models_are_not_put_in_an_order() -> None:
     found = soft(ratings_of([HIT] * 6), constant(6, a=FAR, b=FAR), bootstrap=20, curve=False)
-    assert not about(found, "is better than", "the best of", "for certain")
+    assert not about(found, "is better than", "the best of", "certainly")
     assert not about(found, "-0.000")
-    (told,) = about(found, "to compare")
-    assert told.startswith("By RPS the 2 models cannot be told apart: a ")
-    assert "since they score alike on every item" in told
+    (told,) = about(found, "for comparison")
+    assert told.startswith("By RPS, the 2 models cannot be told apart: a ")
+    assert "since they have the same score on every item" in told
 
 
 def test_equal_models_share_their_rank() -> None:
@@ -112,7 +112,7 @@ def test_a_ranking_that_holds_for_all_priors() -> None:
         ratings_of([HIT] * 6), constant(6, a=[0.05, 0.2, 0.5, 0.2, 0.05], b=[0.9, 0.04, 0.03, 0.02, 0.01]), bootstrap=0
     )
     assert about(found, "strength of the prior", "prior strengths") == [
-        "The order of the models by every expected metric is the same for all prior strengths from 0.01 to 100."
+        "The ranking of the models by every expected metric is the same for all prior strengths from 0.01 to 100."
     ]
 
 
@@ -123,10 +123,10 @@ def test_only_the_lower_order_moves_with_the_prior() -> None:
     found = soft(ratings_of([[0, 0, 3, 0, 0]] * 6), models, bootstrap=0, metrics=["expected_cross_entropy"])
     curve = found.sensitivity().filter(pl.col("rank").is_not_null()).sort("strength", "rank")
     orders = [
-        (float(strength), " before ".join(part["model"]))
+        (float(strength), " ahead of ".join(part["model"]))
         for (strength,), part in curve.group_by("strength", maintain_order=True)
     ]
-    assert (orders[0][1], orders[-1][1]) == ("top before a before b", "top before b before a")
+    assert (orders[0][1], orders[-1][1]) == ("top ahead of a ahead of b", "top ahead of b ahead of a")
     told = about(found, "strength of the prior")
     assert told == [f"{MOVES}by E[CE], {spans(orders)}."]
 
@@ -141,13 +141,13 @@ def test_how_models_compare_depends_on_the_number_of_ratings() -> None:
     (told,) = [one for one in found.statements() if "depends on how many ratings" in one.text]
     assert told.claim
     assert told.text.startswith("How a and b compare depends on how many ratings an item has: with 2 a is better by ")
-    assert ", with other numbers b is better by " in told.text
+    assert ", and with other numbers b is better by " in told.text
     assert "items put into other bins" in told.rests_on
     alike = soft(
         ratings_of([[0, 0, 2, 0, 0]] * 8 + [[0, 0, 4, 0, 0]] * 8), predictions_of(moved), bootstrap=0, curve=False
     )
     assert about(alike, "depends on how many")[0].startswith(
-        "It is not certain that how models compare depends on how many"
+        "It is not certain that the comparison of models depends on how many"
     )
 
 
@@ -209,11 +209,11 @@ def test_the_best_model_beats_each_of_the_others() -> None:
     models = {"a": q, "b": 0.6 * q + 0.08, "c": 0.4 * q + 0.12}
     found = soft(ratings, predictions_of(models), bootstrap=0, curve=False)
     best = found.statements()[0]
-    assert best.text.startswith(f"a {found.value('a', 'rps'):.3f} is the best of 3 models by RPS, before b ")
+    assert best.text.startswith(f"a {found.value('a', 'rps'):.3f} is the best of 3 models by RPS, ahead of b ")
     assert best.p == max(pair_of(found, "rps", "a", other)["p_adjusted"] for other in "bc")
     assert best.claim
     assert best.rests_on.startswith("signs of the differences of 80 items flipped, ")
-    assert best.rests_on.endswith("corrected over 9 comparisons by the largest deviation of every shuffle (max-T)")
+    assert best.rests_on.endswith("corrected over 9 comparisons by the largest deviation in each shuffle (max-T)")
 
 
 def test_the_best_model_is_a_headline_of_a_report() -> None:
@@ -232,7 +232,7 @@ def test_models_that_cannot_be_told_apart_for_the_first_place() -> None:
     found = soft(ratings, predictions_of(models), bootstrap=0, curve=False)
     first = found.statements()[0]
     assert not first.claim
-    assert first.text.startswith("By RPS 2 of 3 models cannot be told apart for the first place: ")
+    assert first.text.startswith("By RPS, 2 of 3 models cannot be told apart for first place: ")
     assert first.p == max(
         row["p_adjusted"] for row in (pair_of(found, "rps", "a", "b"), pair_of(found, "rps", "a", "c"))
     )
@@ -242,6 +242,6 @@ def test_models_that_cannot_be_told_apart_for_the_first_place() -> None:
 def test_without_draws_nothing_is_compared() -> None:
     ratings, q = truthful(25, 30)
     found = soft(ratings, predictions_of({"a": q, "b": q[:, ::-1]}), **VALUES_ONLY)
-    assert about(found, "none of them compared by a test")
+    assert about(found, "not tested against each other")
     assert not any(one.claim for one in found.statements())
     assert not about(found, "is better", "beats", "loses", "depends on")

@@ -104,7 +104,7 @@ def test_without_texts_a_task_is_an_id(files: tuple[Path, Path], tmp_path: Path)
     assert done.code == 0, done.err
     assert {one["fields"]["item"] for one in json.loads(path.read_text())} == {"173", "9", "=x"}
     assert f"tasks: {path}: 3 tasks; " in done.words
-    assert "no column with the text is known, so they hold ids alone: give a table with it, --items" in done.words
+    assert "no column holds the text, so they contain only ids: give a table with it, --items" in done.words
     assert "or name it in the ratings, --item-attributes" in done.words
     assert "Items that deserve more ratings" in done.out
 
@@ -118,20 +118,24 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
     assert pl.read_csv(tmp_path / "u.csv").height == 3
     done = run_cli(*asked, "-o", path, "--as", "label-studio", "--precision", 4)
     assert json.loads(path.read_text()) == []
-    assert "no item needs more ratings for a mean known ± 4" in done.words
+    assert "no item needs more ratings for a mean known to ± 4" in done.words
 
 
 @pytest.mark.parametrize(
     ("more", "code", "told"),
     [
         (["-o", "t.csv", "--csv", "t.csv"], 2, "-o and --csv name the same file"),
-        (["-o", "t.json"], 1, "does not tell what kind of tasks it holds. Say --as label-studio, --as argilla or"),
-        (["-o", "t.csv", "--as", "argilla"], 1, "tasks as argilla are not written to t.csv. End it in .json or .jsonl"),
+        (["-o", "t.json"], 1, "does not say what kind of tasks it should hold. Add --as label-studio, --as argilla or"),
+        (
+            ["-o", "t.csv", "--as", "argilla"],
+            1,
+            "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl",
+        ),
         (["--as", "csv"], 2, "--as goes with -o FILE"),
         (["--at-most", "3"], 2, "--at-most goes with -o FILE"),
         (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),
         (["-o", "ratings.csv"], 1, "this file is read, and would be written over"),
-        (["-o", "t.csv", "--text", "prompt"], 1, "there is no column 'prompt' that describes items"),
+        (["-o", "t.csv", "--text", "prompt"], 1, "no column 'prompt' describes items"),
     ],
 )
 def test_bad_calls(
@@ -146,7 +150,7 @@ def test_bad_calls(
 
 def test_bad_calls_in_python(ratings: pv.Ratings, tmp_path: Path) -> None:
     found = pv.items(ratings, uncertain=True)
-    with pytest.raises(ColumnError, match="there is no column 'prompt'"):
+    with pytest.raises(ColumnError, match="no column 'prompt'"):
         found.write_tasks(tmp_path / "t.csv", text="prompt")
     with pytest.raises(InputError, match="form is 'x'"):
         found.write_tasks(tmp_path / "t.csv", form="x")  # type: ignore[arg-type]

@@ -131,7 +131,7 @@ def test_withheld_groups_stay_in_the_rest() -> None:
     assert not any(hidden & set(table["group"]) for table in tables)
     assert not hidden & set(found.pairs()["other"])
     assert found.withheld == {"g": 2}
-    with pytest.raises(pv.InputError, match="has no group 'tiny' to hold others beside, or it is withheld"):
+    with pytest.raises(pv.InputError, match="has no group 'tiny' to use as the reference, or it is withheld"):
         pv.variation(ratings, "g", adjust=True, reference={"g": "tiny"}, permutations=0)
 
 
@@ -170,7 +170,7 @@ def test_one_group() -> None:
     assert row.note == "no item was rated by this group and by others"
     own = found.components().filter(pl.col("axis") == "g")
     assert own["variance"].is_nan().all()
-    assert own["note"][0] == "there is one group only"
+    assert own["note"][0] == "there is only one group"
     assert found.components().filter(pl.col("axis") == "all")["variance"].is_not_nan().all()
     defined_or_noted(found)
 
@@ -179,14 +179,14 @@ def test_one_item() -> None:
     found = pv.variation(made({"a": [1], "b": [2], "c": [4], "d": [4]}, g="xxyy"), "g", **EDGE)
     assert found.value("g", "x", "leniency") == pytest.approx(1.5 - 4)
     assert found.value("g", "x", "dominance") == 0
-    assert found.components()["note"][0] == "there is one item only"
+    assert found.components()["note"][0] == "there is only one item"
     defined_or_noted(found)
 
 
 def test_one_rater() -> None:
     found = pv.variation(made({"a": [1, 2, 3]}, g="x"), "g", **EDGE)
     assert math.isnan(found.value("g", "x", "leniency"))
-    assert found.components()["note"][0] == "there is one rater only"
+    assert found.components()["note"][0] == "there is only one rater"
     defined_or_noted(found)
 
 
@@ -209,7 +209,7 @@ def test_raters_of_a_single_group_for_each_item() -> None:
             assert row.note == "no item was rated by this group and by others"
             assert row.p_value is None or math.isnan(row.p_value)
     assert found.adjusted().filter(pl.col("group") != pl.col("reference"))["note"].to_list() == [
-        "no rater of this group rated an item with raters of others, or only of groups for which the same holds"
+        "its raters share no items with raters of other groups, or only with groups for which the same holds"
     ]
     defined_or_noted(found)
 
@@ -316,8 +316,8 @@ def test_without_attributes_there_are_components_and_reliability() -> None:
     [
         ({"by": "mood"}, "raters have no attribute 'mood'"),
         ({"by": ["g", "g"]}, "an axis is listed twice"),
-        ({"reference": {"mood": "x"}, "adjust": True}, "reference names 'mood', which is none of the attributes"),
-        ({"reference": {"g": "w"}, "adjust": True}, "g has no group 'w' to hold others beside"),
+        ({"reference": {"mood": "x"}, "adjust": True}, "reference names 'mood', which is not one of the attributes"),
+        ({"reference": {"g": "w"}, "adjust": True}, "g has no group 'w' to use as the reference"),
         ({"contrast": ("x", "w")}, "no axis has both groups 'x' and 'w'"),
         ({"items_by": "size"}, "items have no attribute 'size'"),
         ({"within": "wave"}, "raters have no attribute 'wave'"),
@@ -379,7 +379,7 @@ def test_command_line_says_who_rates_higher(files: Path) -> None:
     assert done.code == 0, done.err
     for part in ("gender: who rates higher on the same items", "Shares of the variance in scores",
                  "Reliability of a mean of k raters", "Two groups on the items that both rated",
-                 "All attributes at once, beside the reference (gender: Woman", "every pair of groups",
+                 "All attributes at once, compared with the reference (gender: Woman", "every pair of groups",
                  "gender: Man rate the same items", "points higher than the others"):  # fmt: skip
         assert part in done.words, part
     assert "rater-0" not in done.out
@@ -406,7 +406,7 @@ def test_command_line_for_programs(files: Path) -> None:
             assert got == pytest.approx(wanted[column].fill_null(math.nan).to_list(), nan_ok=True), column
     bad = run_cli(*common[:4], "--adjust", "--reference", "gender=Women")
     assert bad.code != 0
-    assert "gender has no group 'Women' to hold others beside" in bad.words
+    assert "gender has no group 'Women' to use as the reference" in bad.words
 
 
 def test_a_reference_asks_for_all_attributes_at_once() -> None:
@@ -492,7 +492,7 @@ def test_who_rates_what_is_told_right_where_raters_do_not_vary() -> None:
     ratings = pv.Ratings.from_frame(pl.DataFrame({"item": item, "rater": rater, "score": score}), scale="0:4")
     found = pv.variation(ratings, permutations=0)
     assert found.components().filter(component="rater")["variance"].item() < 0
-    assert any(text.startswith("A mean of 4 raters, others for each item,") for text in found.findings())
+    assert any(text.startswith("A mean of 4 raters, different for each item,") for text in found.findings())
 
 
 def test_several_negative_estimates_are_told_in_the_plural() -> None:

@@ -334,7 +334,7 @@ def test_results_remember_and_say_what_weights_come_to() -> None:
     assert again.findings() == found.findings()
     assert again.to_frame().equals(found.to_frame())
     notes = found.to_frame().filter(pl.col("statistic") == "icc_a1")["note"]
-    assert notes.str.contains("it counts all raters alike").all()
+    assert notes.str.contains("it counts all raters equally").all()
 
 
 def test_without_weights_nothing_is_remembered_of_them() -> None:

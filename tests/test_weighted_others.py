@@ -295,10 +295,10 @@ def test_single_items_are_not_weighted_where_that_would_reveal_a_group() -> None
     ratings = plain.with_known(raters=raters).weighted({"k": {"few": 0.4, "many": 0.6}})
     found = pv.items(ratings, permutations=0)
     assert "unweighted_mean" not in found.uncertain.columns
-    assert any("would tell what a group that is withheld said" in text for text in found.findings())
+    assert any("would reveal what a withheld group said" in text for text in found.findings())
     view = pv.item_view(ratings, 0, permutations=0)
     assert view.table("use").columns == pv.item_view(plain, 0, permutations=0).table("use").columns
-    assert any("would tell what a group that is withheld said" in text for text in view.findings())
+    assert any("would reveal what a withheld group said" in text for text in view.findings())
 
 
 def test_who_does_not_use_weights_says_so() -> None:

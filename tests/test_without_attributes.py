@@ -79,7 +79,7 @@ def test_a_crowd_alone_has_nobody_to_be_held_against(plain: Path) -> None:
     done = run_cli("responsiveness", plain)
     assert done.code == 0
     told = " ".join(done.out.split())
-    assert "nobody is left to hold them against" in told
+    assert "nobody is left to compare them with" in told
     assert "--by rater" in told
     trained = plain.with_name("trained.csv")
     trained.write_text(plain.read_text().replace("rater-", "trained-"))

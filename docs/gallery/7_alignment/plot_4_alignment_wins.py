@@ -2,7 +2,7 @@
 How sure is the closest group
 =============================
 
-How often each group is the closest when items are drawn anew.
+How often each group is the closest when items are resampled.
 """
 
 import plurivox as pv

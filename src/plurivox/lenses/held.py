@@ -1,4 +1,4 @@
-"""Attributes that travel together: what is claimed of groups, tested again within each other attribute of the call."""
+"""Correlated attributes: claims about groups, tested again within each other attribute of the call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Tested(Protocol):
 
     @property
     def places(self) -> list[int]:
-        """Where they stand on it."""
+        """Their positions on it."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -52,17 +52,18 @@ def held(
     prepared: Mapping[tuple[str, str], P],
     measure: Callable[[P, NDArray[np.int32]], Measures],
 ) -> list[Row]:
-    """Test what is claimed of groups again with raters shuffled within each other attribute of the call.
+    """Test claims about groups again, with raters shuffled within each other attribute of the call.
 
-    A group whose raters differ from others in a second attribute, too, may stand apart because of that one. Where a
-    claim also holds within it, it does not. p-values are corrected after Holm over the other attributes.
+    A group whose raters also differ from others in a second attribute may stand apart because of that attribute.
+    Where a claim also holds within the second attribute, it does not explain the claim. p-values are corrected by
+    Holm's method over the other attributes.
 
     Parameters
     ----------
     prepared
-        What was measured of each axis and group.
+        What was measured for each axis and group.
     measure
-        The same with other strata.
+        Measures the same within other strata.
     """
     claims = [row for row in rows if row.claim and row.kind == "group" and row.subset == "all"]
     others = list(dict.fromkeys(attribute for one in by for attribute in one if attribute != "rater"))
@@ -95,7 +96,7 @@ def _again(
 
 
 def _in_place(one: Tested) -> Values:
-    """Return the observed values at the places of their groups on the axis."""
+    """Return the observed values at the positions of their groups on the axis."""
     values = np.full((len(one.axis), one.tested.observed.shape[1]), np.nan)
     values[one.places] = one.tested.observed
     return values

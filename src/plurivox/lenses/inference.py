@@ -1,4 +1,4 @@
-"""Shuffles, families and intervals of groups' values, and their rows: the same in every lens that compares groups."""
+"""Shuffles, families, intervals and rows of groups' values: the same in every lens that compares groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from plurivox.statistics.registry import with_trait
 Sizes = tuple[int, int, int]
 """Raters, items and ratings that a value rests on."""
 MOST_KEPT = 50_000_000
-"""Values of shuffled raters that further shuffles may bring, since a result keeps all of them."""
+"""The most values that further shuffles may add, since a result keeps all of them."""
 
 
 class Asked(Protocol):
@@ -43,11 +43,11 @@ class Asked(Protocol):
 
     @property
     def max_permutations(self) -> int | None:
-        """How often at most, where p-values are undecided."""
+        """The most shuffles to make while p-values are undecided."""
 
     @property
     def stop_early(self) -> bool:
-        """Whether fewer may do."""
+        """Whether fewer may suffice."""
 
     @property
     def n_lenses(self) -> int:
@@ -67,11 +67,11 @@ class Asked(Protocol):
 
     @property
     def resample(self) -> str:
-        """Which of them."""
+        """Which of these are drawn."""
 
     @property
     def seed(self) -> int:
-        """Where chance starts."""
+        """The random seed."""
 
 
 class Measures(Protocol):
@@ -88,7 +88,7 @@ class Measures(Protocol):
 
 
 class Pair(NamedTuple):
-    """Two groups of an axis that are compared: only their raters are shuffled, and only among each other."""
+    """Two groups of an axis to compare: only their raters are shuffled, and only with each other."""
 
     axis: Axis
     names: tuple[str, str]
@@ -117,22 +117,22 @@ class Pair(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What is being done, for who is told how far it is."""
+        """What is being done, as shown in progress messages."""
         return f"{self.axis.name}: {self.label}"
 
     def difference(self, values: Values) -> Values:
-        """Return the difference of the two along the last dimension but one, which stays."""
+        """Return the difference of the two along the second-to-last dimension, which is kept."""
         return values[..., [self.a], :] - values[..., [self.b], :]
 
 
 @dataclass(slots=True, eq=False)
 class Shuffled:
-    """Values of some groups beside those of shuffled raters, of which more can be made.
+    """Values of some groups alongside those of shuffled raters; more shuffles can be made.
 
     Attributes
     ----------
     what
-        For who is told how far it is.
+        The name shown in progress messages.
     names
         The statistics of the columns.
     observed
@@ -140,13 +140,13 @@ class Shuffled:
     make
         From shuffles to values, draws × groups × statistics.
     alone
-        Which groups have nobody to be exchanged with.
+        Which groups have no raters to be exchanged with.
     mirrored
-        Statistics of which all groups say the same, one hypothesis.
+        Statistics that are the same for all groups: one hypothesis.
     null, test
         What :meth:`Inference.decide` found: values of the shuffles made so far, and their test.
     p_value, adjusted
-        What is told of p-values, alone and corrected.
+        The p-values to report, uncorrected and corrected.
     looked
         Both, as they were at each look at the shuffles.
     """
@@ -168,7 +168,7 @@ class Shuffled:
         self.adjusted = np.full(self.observed.shape, np.nan)
 
     def compare(self, convention: str) -> None:
-        """Find where the values lie among the shuffles; nowhere for groups that cannot be exchanged."""
+        """Find where the values lie among the shuffles, except for groups that cannot be exchanged."""
         test = compare(self.observed, self.null, convention=convention)
         test.p_value[self.alone], test.direction[self.alone], test.null_median[self.alone] = np.nan, None, np.nan
         self.test = test
@@ -179,7 +179,7 @@ class Shuffled:
         self.looked.append((self.test.p_value, self.adjusted.copy()))
 
     def tell(self, looks: Looks) -> None:
-        """Make of the p-values at all looks what is told."""
+        """Set the p-values to report from those at all looks."""
         self.p_value, self.adjusted = (looks.told(p, len(self.null)) for p in zip(*self.looked, strict=True))
 
 
@@ -192,18 +192,18 @@ class Inference:
     asked
         How many draws of what.
     how
-        Who makes them, and who is told.
+        Who makes them, and who hears of progress.
     exchange
         Who may be exchanged with whom.
     convention
-        Whose rule p-values follow.
+        The convention that p-values follow.
     subset
         The set of items.
     design
-        For each axis how far who rated what depends on its groups; filled by :meth:`check`.
+        For each axis, how far the assignment of raters to items depends on its groups; filled by :meth:`check`.
     times
-        For each axis how likely raters of a group would rate items in so similar an order by chance; where times are
-        known.
+        For each axis, how likely it is that raters of a group rate items in as similar an order by chance; only where
+        times are known.
     """
 
     asked: Asked
@@ -251,7 +251,7 @@ class Inference:
         return Shuffled(what, tuple(names), observed[places], make, ~grouping.exchangeable[places], mirrored)
 
     def check(self, ratings: Ratings, name: str, grouping: Grouping) -> None:
-        """Remember how far who rated what depends on the groups of an axis, unless blocks take care of it."""
+        """Remember how far the assignment depends on the groups of an axis, unless blocks take care of it."""
         asked, how = self.asked, self.doing(f"checking the design of {name}")
         found = self.exchange.check(
             ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name), stop_early=asked.stop_early
@@ -270,14 +270,14 @@ class Inference:
             All values of one kind of hypothesis; the shuffles are the same for all.
         also
             Further p-values that should be decided, from the shuffles made so far. If any of ``tested`` may be claimed,
-            they are claimed only beside one of these.
+            they are claimed only alongside one of these.
         further
             Whether to shuffle more often than asked where p-values are undecided.
 
         Returns
         -------
         NDArray[np.float64]
-            What is told of the further p-values.
+            The further p-values to report.
         """
         asked, looks = self.asked.permutations, self.looks
         if not asked or not tested:
@@ -309,7 +309,7 @@ class Inference:
             one.look()
 
     def _adjust(self, tested: Sequence[Shuffled]) -> None:
-        """Correct the p-values of all that make claims together, and of every other statistic on its own."""
+        """Correct the p-values of all statistics that make claims together, and those of each other one on its own."""
         claims = with_trait("claims")
         cells = sorted(
             (
@@ -335,7 +335,7 @@ class Inference:
     # Intervals --------------------------------------------------------------------------------------------------------
 
     def spread(self, measured: Measures, what: str) -> Spread:
-        """Return what values become with other items, raters or both, if intervals are asked for."""
+        """Return what values become with other items, raters or both, if intervals are requested."""
         asked = self.asked
         if asked.interval == "none":
             return Spread()
@@ -359,15 +359,15 @@ class Inference:
         tested: Shuffled | None = None,
         unweighted: Values | None = None,
     ) -> list[Row]:
-        """Return a row for each group and statistic, with all that belongs to it.
+        """Return a complete row for each group and statistic.
 
         Parameters
         ----------
         columns
-            Which statistics, and where each stands in values, interval and unweighted values, which are groups ×
+            The statistics, and the position of each in values, interval and unweighted values, which are groups ×
             statistics.
         sizes, notes
-            Of each group, notes by statistic.
+            Sizes of each group, and its notes by statistic.
         """
         return [
             self._row(
@@ -416,21 +416,21 @@ class Inference:
         return row.with_claim(self.claims(row))
 
     def claims(self, row: Row) -> bool:
-        """Tell whether a difference stands: the right null, corrected, decided."""
+        """Return whether a difference may be claimed: tested against the right null, corrected and decided."""
         return (
             row.survives and not row.undecided and self.asked.correction != "none" and self.convention != "published"
             and row.statistic in with_trait("claims") and not self._entangled(row)
         )  # fmt: skip
 
     def _entangled(self, row: Row) -> bool:
-        """Tell whether groups and assignment are entangled; of drift, whose times are shuffled, times and items."""
+        """Return whether groups and assignment are entangled, or for drift, which shuffles times, times and items."""
         if row.statistic == "drift":
             return self.times.get(row.axis, 1.0) <= ENTANGLED
         design = self.design.get(row.axis)
         return design is not None and design.entangled
 
     def remembered(self) -> dict[str, Any]:
-        """Return what a result tells about the design."""
+        """Return what a result keeps about the design."""
         return {
             **self.exchange.as_dict(),
             "axes": {name: found.as_dict() for name, found in self.design.items()},

@@ -1,4 +1,4 @@
-"""What lenses take besides ratings, each declared once."""
+"""The inputs of lenses other than ratings, each declared once."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ REFERENCE = Input(
     options=(
         Option(
             name="reference", metavar="FILE|ATTRIBUTE=VALUE|crowd", default="crowd",
-            help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
-            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
+            help="What to compare scores with: a file of other ratings of the same items (trained raters, a language "
+            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd (all other raters).",
         ),
         Option(
             name="reference_column", metavar="COLUMN",
-            help="Instead of --reference: a column of the items that says what each is, such as a gold label.",
+            help="Instead of --reference: a column of the items table that labels each item, such as a gold label.",
         ),
         Option(
             name="reference_scale", metavar="POINTS",
-            help="Points of a reference file or column, as for --scale: safe,unsafe. same: as the ratings.",
+            help="Scale of the reference file or column, as for --scale (safe,unsafe); same: the scale of the ratings.",
         ),
         Option(
             name="reference_where", metavar="ATTRIBUTE=VALUE",
@@ -35,8 +35,8 @@ PREDICTIONS = Input(
     options=(
         Option(
             name="predictions", metavar="PREDICTIONS", argument=True, several=True,
-            help="Tables with a model, an item, and a column of probabilities named like each point of the scale. "
-            "Without a column 'model' the file's name is the model.",
+            help="Tables with a model, an item, and a column of probabilities for each point of the scale, named after "
+            "it. Without a 'model' column, the file name is used as the model's name.",
         ),
     ),
 )  # fmt: skip
@@ -46,14 +46,14 @@ ANSWERS = Input(
     options=(
         Option(
             name="answers", metavar="ANSWERS", argument=True,
-            help="A store of plurivox ask, a table (model, item, answer), or a log of Inspect or lm-eval.",
+            help="A store written by plurivox ask, a table (model, item, answer), or an Inspect or lm-eval log.",
         ),
         Option(name="model", help="Column with the model.", metavar="COLUMN"),
         Option(name="answer", help="Column with the answer.", metavar="COLUMN"),
     ),
 )  # fmt: skip
 ITEM_ANSWERS = replace(ANSWERS, load="plurivox.cli.inputs:item_answers")
-"""The same with what the table of items tells of items that nobody rated."""
+"""The same, plus what the items table says about items that nobody rated."""
 TRAIN = Input(
     name="train",
     load="plurivox.cli.inputs:train",

@@ -1,7 +1,6 @@
 """The record of a lens: what the command line, the demo, the report, the documentation and the workbench read.
 
-It names what is heavy as ``"module:attribute"`` and imports it when it is asked for, so that reading all records is
-quick.
+It names heavy code as ``"module:attribute"`` and imports it only when needed, so that reading all records is quick.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Any
 from plurivox.settings import Settings
 
 NOT_MET = 4
-"""How a command ends whose result does not hold what was required of it."""
+"""The exit code of a command whose result does not meet what was required."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option, or an argument, that tells where an input is or how to read it; ``several`` may be given at once."""
+    """An option or argument that says where an input is or how to read it; ``several`` values may be given at once."""
 
     name: str
     help: str
@@ -36,14 +35,14 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """Something besides ratings that a lens works on: a reference, answers, predictions.
+    """An input of a lens other than ratings: a reference, answers, predictions.
 
     Attributes
     ----------
     name
         The argument of the Python function.
     options
-        What the command line asks; the first tells where it is, or is not given.
+        Its command-line options; the first says where it is, if it is given at all.
     load
         A ``"module:function"`` that reads it: called with the values of the options by name, what the command line says
         about the ratings, and the ratings with what is known about them; None leaves the argument to its default.
@@ -56,7 +55,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortcut:
-    """An option without a value that sets several settings, whatever else is said about them."""
+    """A flag that sets several settings and overrides whatever else sets them."""
 
     name: str
     help: str
@@ -65,7 +64,7 @@ class Shortcut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instead:
-    """An option without a value by which a command asks something else, that has a record of its own."""
+    """A flag that makes a command answer another question, which has a record of its own."""
 
     name: str
     help: str
@@ -74,7 +73,7 @@ class Instead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A file for other programs that a command writes besides, if ``-o`` names one.
+    """A file for other programs that a command also writes if ``-o`` names one.
 
     Attributes
     ----------
@@ -106,59 +105,60 @@ class Lens:
     command
         What it is called on the command line.
     question
-        What it tells, as the first line of its help.
+        What it answers, as the first line of its help.
     about
         The paragraph after it.
     order
-        Where it stands among the others, smaller first.
+        Its position among the others, smallest first.
     settings
         The class of its settings.
     inputs
-        What it takes besides ratings.
+        Its inputs other than ratings.
     shortcuts
         Options that set several settings at once.
     showing
         The class of settings that say what the terminal shows; ``tables`` and ``show`` get them as keywords.
     every_attribute
-        Whether the command takes every attribute of the raters if nobody says by which.
+        Whether the command uses every attribute of the raters if none are named.
     attributes_needed
-        Whether it then refuses ratings whose raters have none.
+        Whether it then refuses ratings whose raters have no attributes.
     questions
-        Whether ``--combine`` asks about several questions together, and its result knows ``of_question``. Each of
-        ``--score Q1,Q2`` is asked about in any case.
+        Whether ``--combine`` analyses several questions together, in which case its result has ``of_question``. Each
+        question of ``--score Q1,Q2`` is analysed in any case.
     threads
         Whether the command has ``--threads``.
     csv_tables
         What ``--table`` can choose for CSV: ``values`` is ``to_frame()``, others are methods of the result, or tables
         of a table result. The first is the default; without any there is no ``--table``.
     toml
-        Its section of ``plurivox.toml``, if not its name.
+        Its section of ``plurivox.toml``, if not named after the lens.
     run, result
-        The public function, if not the one of its name in ``run`` beside the settings, and the class that it returns.
+        The public function, if not the one of its name in the ``run`` module next to the settings, and the class that
+        it returns.
     tables
-        From a result to titled tables of text, title, header and rows of each; if not ``tables`` in ``tables`` there.
+        From a result to tables of text, each with title, header and rows; if not ``tables`` in the ``tables`` module.
     brief
         From a result to what a terminal shows of it without ``--all``: tables of text, and short views; it gets those
-        of ``showing`` that are said. Without it a terminal shows all tables, and there is no ``--all``.
+        settings of ``showing`` that are given. Without it, a terminal shows all tables, and there is no ``--all``.
     notes, closing
-        From a result to notes that stand under its tables; and a sentence that always stands at the end.
+        From a result to the notes under its tables; and a sentence that always comes last.
     legend
-        What stands right under the tables; None for what explains ↑, ↓ and * after the notes, empty for nothing.
+        The text right under the tables; None for the explanation of ↑, ↓ and * after the notes, empty for nothing.
     show
         Prints a result on a console, where tables, notes and findings are not enough.
     chart
         From a result to the chart that ``--chart FILE`` draws; without it there is no such option.
     gate
-        From a result to a sentence for everything that was required and does not hold; then the command says so, and
-        ends with :data:`NOT_MET`.
+        From a result to a sentence for each requirement that is not met; the command then prints them and ends with
+        :data:`NOT_MET`.
     written
-        What the command writes besides, where ``-o`` names a file.
+        What the command also writes where ``-o`` names a file.
     instead
-        What the command can be asked instead.
+        The other questions that the command can answer instead.
     section
         The section of the report.
     alone
-        The input that is enough where there are no ratings; it can then be given as an option, too.
+        The input that suffices where there are no ratings; it can then also be given as an option.
     kernel
         The compiled function that makes the first run slow.
     """

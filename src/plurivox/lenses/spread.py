@@ -1,4 +1,4 @@
-"""What values of groups become with other items or raters, and the intervals that this makes."""
+"""What values of groups become with other items or raters, and the intervals that follow from that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Spread(NamedTuple):
     left: LeftOut | None = None
 
     def made(self, change: Callable[[Values], Values]) -> Spread:
-        """Return what a function of all groups' values becomes: from … × groups × statistics to … × 1 × statistics."""
+        """Apply a function of all groups' values: from … × groups × statistics to … × 1 × statistics."""
         left = self.left
         return Spread(
             None if self.draws is None else change(self.draws),

@@ -1,10 +1,10 @@
 """Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``.
 
 Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``. Charts are imported when they are first used.
-Where a chart says nothing else, ``result`` is what the lens found; ``axis`` names the axis whose groups to show, by
-default those of all; ``subset`` is the question or set of items, by default the first, which is all items; and of more
-than ``max_groups`` groups the most notable are shown. Charts are 680 pixels wide; ``with plots.sized(340):`` draws them
-for a phone, and any other width as well.
+Unless a chart says otherwise, ``result`` is what the lens found; ``axis`` names the axis whose groups to show, by
+default all axes; ``subset`` is the question or set of items, by default the first, which is all items; and of more than
+``max_groups`` groups the most notable are shown. Charts are 680 pixels wide; ``with plots.sized(340):`` draws them for
+a phone, and other widths work as well.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _quick(chart: Callable[..., Any]) -> Callable[..., Any]:
-    """Draw without a check of each part and without slow copies; Altair checks a whole chart when it is used."""
+    """Draw without checking each part and without slow copies; Altair checks a whole chart when it is used."""
     from plurivox.plots.theme import trusted
 
     @functools.wraps(chart)

@@ -15,14 +15,14 @@ from plurivox.plots.forests import forest
 from plurivox.plots.once import once
 from plurivox.results.result import Row
 
-_TITLE = "What one label per item hides: points between labels and what groups say"
+_TITLE = "What one label per item hides: distance of labels from what groups say, in points"
 _FIRST = ("axis", "group", "value", "ci low", "ci high", "chance")
 _LAST = ("p", "p corrected", "finding", "raters", "items", "ratings", "note")
 
 
 @once
 def hidden_views_data(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 20) -> pl.DataFrame:
-    """Return what :func:`hidden_views` draws: one row per group and method, undefined values included."""
+    """Return what :func:`hidden_views` draws: one row per group and method, including undefined values."""
     rows = _by_group(result, axis)
     methods = result.settings["methods"]
 
@@ -46,7 +46,7 @@ def hidden_views_data(result: Aggregation, axis: str | None = None, *, max_group
 
 
 def hidden_views(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 20) -> Any:
-    """Draw how far the labels of each method lie from what each group says, upon what shuffled raters give.
+    """Draw how far the labels of each method lie from what each group says, over what shuffled raters give.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def hidden_views(result: Aggregation, axis: str | None = None, *, max_groups: in
     >>> study = pv.simulate(n_items=30, n_raters=40, seed=1)
     >>> chart = hidden_views(pv.aggregate(study.ratings, "gender", methods=["plurality", "mean"], permutations=19))
     >>> chart.to_dict()["title"]["text"]
-    'What one label per item hides: points between labels and what groups say'
+    'What one label per item hides: distance of labels from what groups say, in points'
     """
     data = hidden_views_data(result, axis, max_groups=max_groups)
     return forest(result, data, _TITLE, axis, len(_by_group(result, axis)), panels="method")

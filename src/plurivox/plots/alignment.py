@@ -1,4 +1,4 @@
-"""Models beside humans: distances with intervals, what models refuse, and how far answers lie from the mode."""
+"""Models compared with humans: distances with intervals, refusals, and how far answers lie from the mode."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, few, looks, panel, tips, titled
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, with_unit, withheld_on
+from plurivox.results.wording import counted
 
 MAX_ROWS = 44
 MAX_PANELS = 9
@@ -30,7 +31,7 @@ _STATES = {
 def alignment_dots_data(
     found: Alignment, statistic: str = "ada_met", axis: str | None = None, *, max_rows: int = MAX_ROWS
 ) -> pl.DataFrame:
-    """Return what :func:`alignment_dots` draws: for each model all raters, then groups, the closest first."""
+    """Return what :func:`alignment_dots` draws: for each model, all raters, then groups, the closest first."""
     return tidy(_dots(found, statistic, axis, max_rows)[1])
 
 
@@ -44,15 +45,15 @@ def alignment_dots(
     statistic
         The statistic to show; see :func:`alignment_heat`.
     max_rows
-        Where not all groups fit, the closest and the farthest of each axis are shown; where these do not, all raters
-        only.
+        Where not all groups fit, the closest and the farthest of each axis are shown; where these do not fit either,
+        only all raters.
     """
     name = g.name_of(statistic)
-    title = f"How {'near' if statistic in CLOSER else 'far'} each model is: {name}, with 95 % intervals"
+    title = f"How {'close' if statistic in CLOSER else 'far'} each model is: {name}, with 95 % intervals"
     voices, data, which = _dots(found, statistic, axis, max_rows)
     drawn = defined(data, "value")
     if drawn.is_empty():
-        return saying(title, "No model has a value: no rated item has an answer that can be read.")
+        return saying(title, "No model has a value: no rated item has a readable answer.")
     alt = load_altair()
     placed, labels, bold = _dot_rows(drawn, voices)
     rows = Rows([(ALL if at in bold else "", str(at)) for at in range(len(labels))], labels)
@@ -70,20 +71,20 @@ def alignment_dots(
     chart = alt.layer(*layers).properties(width=width, height=rows.height)
     text = voices.words() + which + ("Higher is closer. " if statistic in CLOSER else "Further left is closer. ")
     if drawn["ci low"].is_not_null().any():
-        text += f"Line: 95 % interval from {found.settings['bootstrap']:,} draws of items. "
+        text += f"Line: 95 % interval from {found.settings['bootstrap']:,} bootstrap draws of items. "
     undefined = data.height - drawn.height
-    text += f"{undefined:,} values are undefined and not drawn. " if undefined else ""
+    text += f"{counted(undefined, 'value is', 'values are')} undefined and not drawn. " if undefined else ""
     return themed(chart, title, text + withheld_on(found, axes_of(found, axis)))
 
 
 @once
 def refusals_data(found: Alignment, subset: str = ALL, *, max_models: int | None = MAX_ROWS) -> pl.DataFrame:
-    """Return what :func:`refusals` draws: of how many rated items each model answered, refused and so on."""
+    """Return what :func:`refusals` draws: how many rated items each model answered, refused and so on."""
     return tidy(_states(found, subset, max_models)[1])
 
 
 def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MAX_ROWS) -> Any:
-    """Draw which share of the rated items each model answered, refused, or left without a readable answer.
+    """Draw the share of rated items that each model answered, refused, or left without a readable answer.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     placed = data.filter(pl.col("state").is_in(used)).with_columns(start=ends - pl.col("share"), end=ends)
     whole = data.filter(state="answered").with_columns(scored=pl.Series(scored, dtype=pl.String))
     if defined(placed, "share").is_empty():
-        return saying(title, "There is no rated item.")
+        return saying(title, "There are no rated items.")
     legend = alt.Legend(title=None, **rows.legend(used, symbolType="square"))
     width = rows.plot_width(pixels(scored) - 14)
     bars = alt.Chart(inline(placed)).mark_bar(height=12).encode(
@@ -121,7 +122,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     text = alt.Chart(inline(whole)).mark_text(align="left", color=INK, fontSize=11)
     beside = text.encode(y=rows.y(), x=alt.value(width + 10), text="scored:N")
     chart = alt.layer(bars, beside).properties(width=width, height=rows.height)
-    said = "Beside each bar: answered items of all rated ones. "
+    said = "Next to each bar: answered items out of all rated ones. "
     return themed(chart, title, voices.words("those that answered least") + said + _charged(used))
 
 
@@ -132,7 +133,7 @@ def distance_histogram_data(found: Alignment, *, max_models: int | None = MAX_PA
 
 
 def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS) -> Any:
-    """Draw how far each model's answers lie from the mode of all raters; of many models those closest to them."""
+    """Draw how far each model's answers lie from the mode of all raters; of many models, those closest to them."""
     title = "How far answers lie from the mode of all raters"
     voices = Voices.of(found, max_models, length=22)
     data = _distances(found, voices)
@@ -168,7 +169,7 @@ def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS)
 
 
 def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> tuple[Voices, pl.DataFrame, str]:
-    """Return the models, their rows in order, and a sentence on groups that are left out."""
+    """Return the models, their rows in order, and a sentence on groups left out."""
     frame = values_of(found, statistic, axis).filter(~pl.col("reference") | (pl.col("axis") == ALL))
     voices = Voices.of(found, max_rows, statistic).with_references(found, statistic)
     descending = statistic in CLOSER
@@ -184,12 +185,12 @@ def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> 
     ends = (pl.int_range(pl.len()).over(keys) == 0) | (pl.int_range(pl.len(), 0, -1).over(keys) == 1)
     outer = known.filter(ends)
     if outer.height <= max_rows:
-        return voices, outer, "Of each axis the closest and the farthest group. "
+        return voices, outer, "Only the closest and the farthest group of each axis are shown. "
     return voices, frame.filter(pl.col("axis") == ALL), "Groups do not fit; the heat map shows them. "
 
 
 def _dot_rows(drawn: pl.DataFrame, voices: Voices) -> tuple[pl.DataFrame, list[str], list[int]]:
-    """Return the frame with rows of the chart, their labels, and which rows are of all raters, in bold."""
+    """Return the frame with rows of the chart, their labels, and which rows are for all raters, in bold."""
     several = drawn.filter(pl.col("axis") != ALL)["axis"].n_unique() > 1
     names: list[str] = []
     bold: list[int] = []
@@ -198,7 +199,9 @@ def _dot_rows(drawn: pl.DataFrame, voices: Voices) -> tuple[pl.DataFrame, list[s
             bold.append(at)
             names.append(voices.labels[voice])
         else:
-            told_by_name = not several or CROSS in axis  # the groups of a crossing name their attributes' values
+            told_by_name = (
+                not several or CROSS in axis
+            )  # the names of groups of a crossing contain their attributes' values
             short = f"{shorten(group, fitting(22))} ({shorten(axis, fitting(12))})"
             names.append(shorten(group, fitting()) if told_by_name else short)
     placed = drawn.with_columns(

@@ -1,4 +1,4 @@
-"""Models as rows of cells: how far they are from groups, how often each is the closest, what they answer to items."""
+"""Models as rows of cells: how far they are from groups, which group is closest how often, and answers to items."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _READABLE = 27  # pixels that a cell needs for its number
 _LABEL = 22
 _LEAST_RANGE = 0.15
 _MARGIN = {"margin at equal sizes": "lead at equal sizes"}
-_CLOSEST = "the closest group of each model and axis, each pair of groups on the items that both rated"
+_CLOSEST = "the closest group of each model and axis, comparing each pair of groups on the items that both rated"
 
 
 @once
@@ -46,7 +46,7 @@ def alignment_heat_data(
     found: Alignment, axis: str | None = None, statistic: str = "ada_met", *, max_models: int | None = MAX_MODELS,
     max_groups: int | None = MAX_GROUPS,
 ) -> pl.DataFrame:  # fmt: skip
-    """Return what :func:`alignment_heat` draws: a row for each model and group, those without a value included."""
+    """Return what :func:`alignment_heat` draws: a row for each model and group, including those without a value."""
     voices = Voices.of(found, max_models, statistic).with_references(found, statistic)
     return tidy(_heat_cells(found, voices, axis, statistic, max_groups))
 
@@ -60,7 +60,7 @@ def alignment_heat(
     Parameters
     ----------
     axis
-        The axis whose groups to show beside all raters; by default those of all.
+        The axis whose groups to show in addition to all raters; by default all axes.
     statistic
         The statistic to show: ``ada_met``, ``ada_met_answered``, ``voter_distance``, ``expected_emd``, ``xrr`` …
     max_models, max_groups
@@ -76,11 +76,11 @@ def alignment_heat(
     'How far models are from groups of raters: ADA-Met'
     """
     name = g.name_of(statistic)
-    title = f"How {'near' if statistic in CLOSER else 'far'} models are {_to(statistic)} groups of raters: {name}"
+    title = f"How {'close' if statistic in CLOSER else 'far'} models are {_to(statistic)} groups of raters: {name}"
     voices = Voices.of(found, max_models, statistic).with_references(found, statistic)
     cells = _heat_cells(found, voices, axis, statistic, max_groups)
     if defined(cells, "value").is_empty():
-        return saying(title, "No model has a value: no rated item has an answer that can be read.")
+        return saying(title, "No model has a value: no rated item has a readable answer.")
     marked = cells.with_columns(
         text=pl.format(
             "{}{}", pl.col("value").map_elements(_two, pl.String),
@@ -104,24 +104,24 @@ def alignment_wins_data(
 def alignment_wins(
     found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
 ) -> Any:
-    """Draw how often each group of an axis is the closest to a model when items are drawn anew.
+    """Draw how often each group of an axis is the closest to a model when items are resampled.
 
     Parameters are those of :func:`alignment_heat`.
     """
-    title = f"Which group of {shorten(axis)} is the closest, when items are drawn anew"
+    title = f"Which group of {shorten(axis)} is closest when items are resampled"
     voices = Voices.of(found, max_models)
     cells = _win_cells(found, voices, axis, max_groups)
     if g.names_raters(axis):
-        return saying(title, "Raters on their own are not listed by name.")
+        return saying(title, "Individual raters are not listed by name.")
     if defined(cells, "wins").is_empty():
-        why = "Items were not drawn anew." if cells.height else "There are no two groups to compare."
+        why = "Items were not resampled." if cells.height else "There are no two groups to compare."
         return saying(title, why)
     marked = cells.with_columns(value=pl.col("wins"), text=pl.col("wins").map_elements(_percent, pl.String))
     told = ("who", "group", "wins", "margin", "margin at equal sizes", "raters")
     tooltip = tips(*told, names={"wins": "closest in", "margin": "lead over the next", **_MARGIN})
     chart = _matrix(marked, voices.labels, (0.0, 1.0), tooltip, legend="share of draws")
     many = _shown_groups(found, cells, [axis])
-    text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is the closest; ties are shared. "
+    text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is closest; ties are shared. "
     hidden = withheld_on(found, [axis])
     return themed(chart, title, voices.words() + many + text + f"Framed: {_CLOSEST}. " + hidden)
 
@@ -137,9 +137,9 @@ def alignment_items_data(found: Alignment, *, max_models: int | None = MAX_MODEL
 
 
 def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None) -> Any:
-    """Draw what each model answers to each item, beside the mean rating, by which items are sorted.
+    """Draw what each model answers to each item, with the mean rating, by which items are sorted.
 
-    Of more items than fit, neighbours are put together, and a cell is the mean of their answers.
+    If there are more items than fit, neighbours are combined, and a cell is the mean of their answers.
 
     Parameters
     ----------
@@ -202,15 +202,15 @@ def _items(
 
 
 def _band_words(found: Alignment, sizes: Sequence[int], cells: pl.DataFrame) -> str:
-    text = "The first row is the mean rating, by which items are sorted. A row that does not follow it sees other "
-    text += "differences than raters do. "
+    text = "The first row is the mean rating, by which items are sorted. A model whose row does not follow it sees "
+    text += "other differences than raters do. "
     if max(sizes) > 1:
         of = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} or {max(sizes):,}"
         text = f"{sum(sizes):,} items in {len(sizes):,} bands of {of}; a cell is the mean. {text}"
     if not found.in_numbers:
-        text += f"Colours are numbers of the points, {found.numbered_ends}. "
+        text += f"Colours show the numbers of the points, {found.numbered_ends}. "
     if cells["value"].null_count():
-        text += "Empty cells have no answer that can be read. "
+        text += "Empty cells have no readable answer. "
     return text
 
 
@@ -252,7 +252,7 @@ def _win_cells(found: Alignment, voices: Voices, axis: str, max_groups: int | No
 
 
 def _chosen(frame: pl.DataFrame, at_most: int | None) -> list[str]:
-    """Return the groups of an axis to show: all, or those that are closest to a model, then the largest; in order."""
+    """Return the groups of an axis to show: all, or those closest to a model, then the largest; in order."""
     sizes = frame.group_by("group", maintain_order=True).agg(pl.col("closest").any(), pl.col("raters").max())
     sizes = sizes.with_row_index("at")
     if at_most is not None and sizes.height > at_most:
@@ -284,7 +284,7 @@ class _Panel(NamedTuple):
 
 
 def _matrix(cells: pl.DataFrame, rows: Sequence[str], values: tuple[float, float], tooltip: Any, legend: str) -> Any:
-    """Draw cells with their text, a panel for each axis, as many beside each other as fit."""
+    """Draw cells with their text, a panel for each axis, as many side by side as fit."""
     alt = load_altair()
     room = full_width() - pixels(rows) - 20
     panels = []
@@ -345,7 +345,7 @@ def _cells(
 
 
 def _overhang(labels: Sequence[str], step: int) -> int:
-    """Return about how far slanted labels reach to the left of the first column."""
+    """Return roughly how far slanted labels reach to the left of the first column."""
     return max(0, max(round(0.75 * pixels([label]) - (at + 0.5) * step) for at, label in enumerate(labels)))
 
 
@@ -366,7 +366,7 @@ def _colour(values: tuple[float, float], legend: str | None) -> Any:
 
 
 def _range(values: pl.Series) -> tuple[float, float]:
-    """Return the ends of the colours, so far apart that small differences look small."""
+    """Return the ends of the colours, far enough apart that small differences look small."""
     known = [value for value in values if g.finite_or_none(value) is not None]
     low, high = min(known), max(known)
     spare = max(0.0, _LEAST_RANGE - (high - low)) / 2
@@ -379,11 +379,9 @@ def _heat_words(found: Alignment, voices: Voices, cells: pl.DataFrame, statistic
     if cells["closest"].any():
         text += f"Framed: {_CLOSEST}. "
     if cells["claim"].any():
-        text += (
-            "Star: this is claimed, for the lead is more than chance in raters, items and the order of answers gives. "
-        )
+        text += "Star: this is claimed, because the lead exceeds chance in raters, items and the order of answers. "
     elif cells["p corrected"].is_not_null().any():
-        text += "None of them is claimed: no lead is more than chance in raters, items and the order of answers gives. "
+        text += "None of them is claimed: no lead exceeds chance in raters, items and the order of answers. "
     if defined(cells, "value").height < cells.height:
         text += "Empty cells have no value. "
     return text + withheld_on(found, axes)
@@ -394,7 +392,7 @@ def _shown_groups(found: Alignment, cells: pl.DataFrame, axes: Sequence[str]) ->
     shown = cells.filter(pl.col("axis") != ALL).select("axis", "group").n_unique()
     if shown >= len(known):
         return ""
-    return f"{shown:,} of {len(known):,} groups shown, those that are closest to a model and the largest. "
+    return f"{shown:,} of {len(known):,} groups shown: those closest to a model and the largest. "
 
 
 def _to(statistic: str) -> str:

@@ -27,7 +27,7 @@ def pit_histograms_data(result: SoftScores) -> pl.DataFrame:
 
 
 def pit_histograms(result: SoftScores) -> Any:
-    """Draw where in their predicted distribution ratings fall; all bars are alike if predictions are right."""
+    """Draw where in their predicted distribution ratings fall; all bars are equal if predictions are right."""
     title = "Where ratings fall in their predicted distribution"
     data = pit_histograms_data(result)
     if data.is_empty():
@@ -60,8 +60,8 @@ def pit_histograms(result: SoftScores) -> Any:
         ]
         panels.append(panel(alt.layer(*layers), label, at, grid.width, 130))
     text = _words(result) + (
-        "Dashed: what is right. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
-        "ratings are higher than predicted. Upright lines: 95 % intervals over items. "
+        "Dashed: ideal. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
+        "ratings are higher than predicted. Vertical lines: 95 % intervals over items. "
     )
     return themed(grid.lines(panels), title, text)
 
@@ -81,7 +81,7 @@ def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
 
 def reliability_curves(result: SoftScores) -> Any:
     """Draw how often ratings reach a point, by the probability that was predicted for it."""
-    title = "Are predicted probabilities kept?"
+    title = "Do predicted probabilities come true?"
     data = reliability_curves_data(result)
     if data.is_empty():
         return saying(title, "No item has a rating.")
@@ -114,7 +114,7 @@ def reliability_curves(result: SoftScores) -> Any:
         ]
         panels.append(panel(alt.layer(*layers), label, at, grid.width, min(grid.width, 240)))
     text = _words(result) + (
-        "On the straight line what was predicted happens. Flatter than it: too sure; steeper: too vague. Upright "
+        "On the straight line, what was predicted happens. Flatter: too sure; steeper: too vague. Vertical "
         f"lines: 95 % intervals, counting items. Dots of fewer than {_FEWEST} items are not drawn. "
     )
     return themed(grid.lines(panels), title, text)

@@ -1,4 +1,4 @@
-"""MPA and WRA beside the metrics that others use."""
+"""MPA and WRA compared with common metrics."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def metric_comparison(
     axis
         The axis whose groups to show; ``"rater"`` for a dot per rater, without names.
     max_groups
-        If there are more groups, so many are shown, evenly spread over MPA; r is of all.
+        If there are more groups, this many are shown, evenly spread over MPA; r uses all.
     """
     alt = load_altair()
-    title = f"MPA and WRA beside common metrics, by {shorten(axis)}"
+    title = f"MPA and WRA against common metrics, by {shorten(axis)}"
     data = metric_comparison_data(result, axis, subset=subset, max_groups=max_groups)
     if defined(data, "value", "beside value").is_empty():
-        return saying(title, "No group has both metrics." if data.height else "There is no group to show.")
+        return saying(title, "No group has both metrics." if data.height else "There are no groups to show.")
     grid = Grid.of(len(_pairs()), 200, most=2, each=52, gap=24)
     panels = [
         _panel(data, first, second, grid.width).properties(name=f"{first}_{second}") for first, second in _pairs()
@@ -72,7 +72,7 @@ def metric_comparison(
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     what = "raters" if g.names_raters(axis) else "groups"
     many = f"{shown:,} of {total:,} {what} shown, evenly spread over MPA. " if shown < total else f"{total:,} {what}. "
-    return themed(chart, title, many + f"r with its 95 % interval, which takes {what} for independent.")
+    return themed(chart, title, many + f"r with its 95 % interval, which treats {what} as independent.")
 
 
 @once
@@ -99,10 +99,10 @@ def metric_lines_data(
 
 
 def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = 40) -> Any:
-    """Draw all metrics of each group side by side, each beside its own median over the groups.
+    """Draw all metrics of each group side by side, each relative to its own median over the groups.
 
-    Lines that rise and fall together tell the same of the groups; where one parts from the others, that metric sees
-    something else.
+    Lines that rise and fall together say the same about the groups; where one departs from the others, that metric
+    sees something else.
     """
     alt = load_altair()
     title = f"All metrics of each group, by {shorten(axis)}"
@@ -110,7 +110,7 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     data = metric_lines_data(result, axis, subset=subset, max_groups=max_groups)
     drawn = defined(data, "beside the median")
     if drawn.is_empty():
-        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show.")
+        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show.")
     groups = drawn["group"].unique(maintain_order=True).to_list()
     rows = Rows([("", group) for group in groups], unique_labels(groups))
     metrics = drawn["metric"].unique(maintain_order=True).to_list()
@@ -118,9 +118,10 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(metrics))
     look = looks("metric", metrics, legend, color=COLOURS, shape=SHAPES)
     width = rows.plot_width()
-    x = across("beside the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
+    x = across("relative to the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
     base = alt.Chart(inline(placed)).encode(y=rows.y(), x=x("beside the median"), color=look["color"])
-    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median", names={"value": "its value"})
+    names = {"value": "its value", "beside the median": "relative to the median"}
+    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median", names=names)
     lines = base.mark_line(strokeWidth=1.6, orient="vertical")
     dots = base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
     chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(
@@ -132,7 +133,7 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
 
 
 def correlation_words(data: pl.DataFrame) -> str:
-    """Tell from what :func:`metric_comparison` draws how far each metric goes with the others, and how to read that."""
+    """Say how far each metric in :func:`metric_comparison` correlates with the others, and how to read that."""
     parts = []
     for metric in data["metric"].unique(maintain_order=True):
         own = data.filter(metric=metric).unique("beside", maintain_order=True)
@@ -142,7 +143,7 @@ def correlation_words(data: pl.DataFrame) -> str:
         )
         parts.append(f"{metric} {listed(values)}")
     return (
-        f"r over these groups: {'; '.join(parts)}. Near 1, the two tell the same of groups; near 0, each asks a "
+        f"r over these groups: {'; '.join(parts)}. Near 1, the two say the same about groups; near 0, each asks a "
         "question of its own."
     )
 

@@ -1,8 +1,8 @@
-"""Charts from Vega-Lite to SVG: here, or ahead in processes beside this one. The text is the same wherever it is made.
+"""Charts from Vega-Lite to SVG: here, or ahead of time in other processes. The result is the same everywhere.
 
-vl-convert has one JavaScript engine in a process and holds up all other threads while that works, so more threads do
-not help. Processes beside this one take their work from a queue, one chart at a time, while this one goes on drawing.
-Nothing depends on them: what they cannot do, or do not do in time, is done here.
+vl-convert has one JavaScript engine per process and blocks all other threads while it works, so more threads do not
+help. Other processes take their work from a queue, one chart at a time, while this one keeps drawing. Nothing depends
+on them: what they cannot do, or do not do in time, is done here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from typing import Any
 from plurivox.errors import MissingExtraError
 
 MOST, ENOUGH = 4, 6
-"""Processes at most, and how many charts must wait before one more is started: each takes half a second to start."""
+"""The most processes, and how many charts must wait before one more is started: each takes half a second to start."""
 PATIENCE = 30.0
 """Seconds without a single chart after which the processes are given up."""
-# Not multiprocessing: that runs a user's script again. Isolated, so that no file of the working folder is imported, but
-# for what this process has on its path. It ends when this process closes the pipe, or is gone and others hold it open.
+# Not multiprocessing, which would run a user's script again. Isolated, so that no file of the working folder is
+# imported, except for what this process has on its path. It ends when this process closes the pipe, or when this
+# process is gone while others hold the pipe open.
 _PROGRAM = """
 import json, os, sys, threading, time
 sys.path[:] = json.loads(sys.argv[1])
@@ -48,17 +49,17 @@ def load_vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise MissingExtraError("pictures of charts need vl-convert", "report") from None
+        raise MissingExtraError("images of charts need vl-convert", "report") from None
     return vl_convert
 
 
 class Conversion:
-    """A chart on its way to SVG: a Vega-Lite specification, and the version that it is written for."""
+    """A chart being converted to SVG: a Vega-Lite specification, and the version that it is written for."""
 
     __slots__ = ("_ahead", "failed", "found", "spec", "version")
 
     def __init__(self, spec: dict[str, Any], version: str) -> None:
-        load_vl_convert()  # now, so that nothing is drawn in vain
+        load_vl_convert()  # now, so that nothing is drawn for nothing
         self.spec, self.version = spec, version
         self.found: str | None = None
         self.failed = False
@@ -67,7 +68,7 @@ class Conversion:
             self._ahead.put(self)
 
     def svg(self) -> str:
-        """Return the picture; what nobody has made by now is made here."""
+        """Return the image; if it has not been made yet, make it here."""
         if self._ahead is not None:
             self._ahead.settle(self)
         if self.found is None:
@@ -78,9 +79,9 @@ class Conversion:
 
 @contextlib.contextmanager
 def ahead(processes: int) -> Iterator[None]:
-    """Have charts converted from when they are drawn, in up to so many processes, if there are enough charts.
+    """Convert charts in the background as soon as they are drawn, in up to this many processes, if there are enough.
 
-    The processes end by themselves after the last chart that was drawn inside.
+    The processes end by themselves after the last chart drawn inside the block.
     """
     helpers = _Helpers(min(processes, MOST))
     before = _AHEAD.set(helpers)
@@ -92,10 +93,10 @@ def ahead(processes: int) -> Iterator[None]:
 
 
 class _Helpers:
-    """A queue of charts, and threads that each have a process work on it."""
+    """A queue of charts, and threads that each run a process to work on it."""
 
     def __init__(self, most: int) -> None:
-        can = bool(sys.executable) and not getattr(sys, "frozen", False)  # else it is not Python that would start
+        can = bool(sys.executable) and not getattr(sys, "frozen", False)  # otherwise it is not Python that would start
         self.most = most if can else 0
         self.waiting: deque[Conversion] = deque()
         self.turn = threading.Condition()
@@ -104,7 +105,7 @@ class _Helpers:
         self.closed = False
 
     def put(self, one: Conversion) -> None:
-        """Take a chart; start a process if enough are waiting."""
+        """Add a chart; start a process if enough are waiting."""
         with self.turn:
             self.waiting.append(one)
             more = self.n_started < self.most and len(self.waiting) >= ENOUGH
@@ -115,22 +116,22 @@ class _Helpers:
             threading.Thread(target=self._serve, name="charts ahead", daemon=True).start()
 
     def close(self) -> None:
-        """Tell that no more charts will come."""
+        """Say that no more charts will come."""
         with self.turn:
             self.closed = True
             self.turn.notify_all()
 
     def settle(self, one: Conversion) -> None:
-        """Wait until a chart is made, or until nobody is there to make it."""
+        """Wait until a chart is made, or until no process is left to make it."""
         with self.turn:
             while one.found is None and not one.failed and self.n_alive:
                 before = self.n_done
                 if not self.turn.wait(PATIENCE) and self.n_done == before:
                     for process in self.processes:
-                        process.kill()  # its thread then finds that out, and ends
+                        process.kill()  # its thread then notices and ends
 
     def _serve(self) -> None:
-        """Start a process and hand it one chart after the other; what is in its hands when it fails is not made."""
+        """Start a process and give it one chart after another; the chart it has when it fails is not made."""
         one = None
         try:
             with _started() as process:
@@ -151,7 +152,7 @@ class _Helpers:
                 self.turn.notify_all()
 
     def _next(self) -> Conversion | None:
-        """Wait for a chart; None when there will be none."""
+        """Wait for a chart; None when no more will come."""
         with self.turn:
             while not self.waiting and not self.closed:
                 self.turn.wait()
@@ -178,7 +179,7 @@ def _answer(process: subprocess.Popen[bytes], one: Conversion) -> str:
     process.stdin.flush()
     made = json.loads(process.stdout.readline())
     if not isinstance(made, str) or not made.startswith("<svg"):
-        raise ValueError("not a picture")
+        raise ValueError("not an image")
     return made
 
 

@@ -1,7 +1,7 @@
-"""What Altair does with charts that are right already, in less time.
+"""Faster versions of what Altair does with charts that are already correct.
 
-Of a large report it was three quarters of the work. The charts are the same. Where Altair has one of these functions
-no more, its own way is kept.
+For a large report this was three quarters of the work. The charts are the same. If Altair no longer has one of these
+functions, its own way is kept.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from contextlib import contextmanager
 from typing import Any
 
 _WITHIN = ("layer", "hconcat", "vconcat", "concat", "spec", "params")
-"""What Altair changes in a chart that it makes part of another; all else is replaced, never changed."""
+"""What Altair changes in a chart that it makes part of another; everything else is replaced, never changed."""
 _LOCK = threading.Lock()
 _INSIDE: list[int] = []
 _REPLACED: list[tuple[Any, str, Any]] = []
-"""How often :func:`quick_copies` is open, in whichever thread, and what Altair had before the first."""
+"""How often :func:`quick_copies` is open, in any thread, and what Altair had before the first."""
 
 
 @contextmanager
 def quick_copies() -> Iterator[None]:
-    """Have Altair copy of charts only what it will change, and neither check nor look up kinds of what it is given.
+    """Make Altair copy only what it will change in charts, without checking or looking up the kinds of its inputs.
 
-    Altair joins charts by copying all of their parts, each with up to a hundred settings that are not set, as often as
-    they are joined. It holds each property against its schema, and each text or value that is to become a channel
-    against the schemas of all that a chart can have, though it comes out as it went in.
+    Altair joins charts by copying all of their parts, each with up to a hundred unset settings, every time they are
+    joined. It checks each property against its schema, and each text or value that becomes a channel against the
+    schemas of everything that a chart can have, although it comes out unchanged.
     """
     with _LOCK:
         if not _INSIDE:
@@ -54,7 +54,7 @@ def _replace() -> list[tuple[Any, str, Any]]:
 
 
 def _copy(part: Any, by_ref: set[str]) -> Any:
-    """Copy a part of a chart: of a chart what is changed within it, of anything else all but what goes by reference."""
+    """Copy a part of a chart: for a chart, what is changed in it; otherwise, all except what goes by reference."""
     from altair import SchemaBase, TopLevelMixin, Undefined
 
     if isinstance(part, SchemaBase):

@@ -43,12 +43,12 @@ def precision_recall_data(
 def precision_recall(
     result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None, max_groups: int = 7
 ) -> Any:
-    """Draw for each score how many of the items that got it are unsafe, and how many of the unsafe got it.
+    """Draw for each score how many of the items with it are unsafe, and how many of the unsafe items have it.
 
     Parameters
     ----------
     axis
-        The axis whose groups to show, beside all raters.
+        The axis whose groups to show, in addition to all raters.
     boundary
         The lowest reference point that means unsafe; by default the middle one.
     max_groups
@@ -58,7 +58,7 @@ def precision_recall(
     title = f"Precision and recall at each score, by {shorten(axis)}"
     data = precision_recall_data(result, axis, boundary, subset=subset, max_groups=max_groups)
     if data.filter(pl.col("axis") != "all").is_empty():
-        words = g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show."
+        words = g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show."
         return saying(title, words)
     if defined(data, "precision").is_empty():
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
@@ -101,7 +101,7 @@ def precision_recall_spread(
     Parameters
     ----------
     axis
-        The axis whose groups to take; ``"rater"`` for raters one by one.
+        The axis whose groups to use; ``"rater"`` for individual raters.
     boundary
         The lowest reference point that means unsafe; by default the middle one.
     """
@@ -142,7 +142,7 @@ def _grid() -> Grid:
 
 
 def _scores(result: Responsiveness, width: int) -> Any:
-    """Return the encoding of positions as scores from left to right, in so many pixels."""
+    """Return the encoding of positions as scores from left to right, in this many pixels."""
     alt = load_altair()
     labels = unique_labels(result.settings["points"], 14)
     crowded = pixels(labels) * len(labels) > width
@@ -154,7 +154,7 @@ def _scores(result: Responsiveness, width: int) -> Any:
 
 
 def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return the groups that have a curve with their ``label``, and what each looks like; all raters are dashed."""
+    """Return the groups that have a curve with their ``label``, and how each looks; all raters are dashed."""
     known = data.filter(pl.col("precision").is_finite().any().over("axis", "group"))
     keys = known.select("axis", "group").unique(maintain_order=True)
     labels = unique_labels(keys["group"])
@@ -195,7 +195,7 @@ def _boundary(result: Responsiveness, boundary: str | None) -> str:
     if boundary is None:
         return str(known[len(known) // 2])
     if str(boundary) not in known:
-        raise SelectionError(f"there is no boundary {boundary!r}; there are: {', '.join(known)}")
+        raise SelectionError(f"there is no boundary {boundary!r}; the boundaries are: {', '.join(known)}")
     return str(boundary)
 
 

@@ -1,6 +1,6 @@
-"""What each mark of a chart says in words, for those who point at it, go through marks by key, or hear the page.
+"""What each mark of a chart says in words, for those who hover over it, step through marks by key, or hear the page.
 
-A static picture has no tooltip. So the tooltip of each mark becomes its description, "group: Man; GAI: 1.02; 95 %
+A static image has no tooltip. So the tooltip of each mark becomes its description, "group: Man; GAI: 1.02; 95 %
 interval from 0.98 to 1.06", which SVG has as ``aria-label``. Marks without a tooltip are hidden from screen readers.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 from plurivox.quoting import one_line
 
 MOST_TOLD = 700
-"""Marks of a chart that are described, at most; of more, none is, so that the picture stays small."""
+"""The most marks of a chart that are described; with more, none are, so that the image stays small."""
 LONGEST = 240
-"""Characters of a text in a description, at most."""
+"""The most characters of a text in a description."""
 _SILENT = {"aria": False}
 _PARTS = ("layer", "hconcat", "vconcat", "concat")
 
@@ -34,7 +34,7 @@ def described(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _units(part: dict[str, Any], name: str | None) -> Iterator[tuple[dict[str, Any], str]]:
-    """Give each unit with a tooltip, and the name of its data, which parts inherit; what is changed is copied first."""
+    """Yield each unit with a tooltip and the name of its data, which parts inherit; what is changed is copied first."""
     name = part.get("data", {}).get("name", name) if isinstance(part.get("data", {}), dict) else name
     for key in _PARTS:
         if key in part:
@@ -59,7 +59,7 @@ def _describe(unit: dict[str, Any], datasets: dict[str, Any], name: str, column:
 
 
 def sentence(row: Mapping[str, Any], tips: Sequence[Mapping[str, Any]]) -> str:
-    """Return in words what a tooltip tells of a row; what is not known is left out.
+    """Return in words what a tooltip says about a row; unknown values are left out.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _named(title: str, value: str) -> str:
 
 
 def _written(value: Any, form: str) -> str:
-    """Return a value as d3 would write it by its format; nothing for what is not known."""
+    """Return a value as d3 would write it by its format; empty if it is unknown."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Estimates from few human ratings and many of models: both together beside humans alone and models alone."""
+"""Estimates from few human ratings and many model answers: both together, humans alone and models alone."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def estimate_forest(
     of
         What was estimated, by default the first; ``result.of`` lists all.
     max_groups
-        How many rows are drawn at most.
+        The most rows to draw.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def estimate_forest(
     title = f"The {what} over all items, from human ratings of some"
     drawn = defined(data, "together")
     if drawn.is_empty():
-        return saying(title, f"It cannot be estimated: {data['note'][0] if data.height else 'there is no rating'}.")
+        return saying(title, f"It cannot be estimated: {data['note'][0] if data.height else 'there are no ratings'}.")
     several = len(result.voices) > 1
     names = {
         "humans": "humans alone", "together": f"humans and {'models' if several else 'the model'} together",
@@ -104,12 +104,12 @@ def estimate_forest(
 
 
 def _words(result: Estimate, data: pl.DataFrame, drawn: pl.DataFrame, *, several: bool) -> str:
-    """Tell what lines are, and what is left out."""
+    """Say what lines are, and what is left out."""
     text = (
-        f"Line: 95 % interval over {resampled(result.settings)}, of {'models' if several else 'the model'} alone over "
+        f"Line: 95 % interval over {resampled(result.settings)}, for {'models' if several else 'the model'} alone over "
     )
     text += "items. "
-    text += "Groups and parts of the items are with all judges together. " if several and drawn.height > 1 else ""
+    text += "Groups and parts of the items use all judges together. " if several and drawn.height > 1 else ""
     missing = data.height - drawn.height
     text += f"{missing} cannot be estimated. " if missing else ""
     n, revealing = sum(result.withheld.values()), sum(result.revealing.values())

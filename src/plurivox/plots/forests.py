@@ -1,4 +1,4 @@
-"""Forests: a row per group, its value with its interval upon what chance gives."""
+"""Forest plots: a row per group, its value with its interval over what chance gives."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _LAST = ("p", "p corrected", "finding", "raters", "items", "ratings", "note")
 def gai_forest_data(
     result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:
-    """Return what :func:`gai_forest` draws: one row per group, undefined values included."""
+    """Return what :func:`gai_forest` draws: one row per group, including undefined values."""
     return forest_data(result, ("gai",), axis, subset, max_groups)
 
 
 def gai_forest(
     result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> Any:
-    """Draw the GAI of each group with its interval upon what shuffled raters give.
+    """Draw the GAI of each group with its interval over what shuffled raters give.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def responsiveness_forest_data(
     result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
     subset: str | None = None, max_groups: int | None = 40,
 ) -> pl.DataFrame:  # fmt: skip
-    """Return what :func:`responsiveness_forest` draws: one row per group and statistic, undefined ones included."""
+    """Return what :func:`responsiveness_forest` draws: one row per group and statistic, including undefined ones."""
     return forest_data(result, tuple(statistics), axis, subset, max_groups)
 
 
@@ -65,7 +65,7 @@ def responsiveness_forest(
     result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
     subset: str | None = None, max_groups: int | None = 40,
 ) -> Any:  # fmt: skip
-    """Draw MPA and WRA, or other statistics, of each group upon what shuffled raters give, a panel each."""
+    """Draw MPA and WRA, or other statistics, of each group over what shuffled raters give, a panel each."""
     names = tuple(statistics)
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
     tell = Poles.of(result.settings).fill("Whose scores tell {high} from {low}")
@@ -77,7 +77,7 @@ def responsiveness_forest(
 def scale_forest_data(
     result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:
-    """Return what :func:`scale_forest` draws: one row per group and statistic, undefined ones included."""
+    """Return what :func:`scale_forest` draws: one row per group and statistic, including undefined ones."""
     return forest_data(result, ("mokken_h", "grm_a"), axis, subset, max_groups)
 
 
@@ -86,7 +86,7 @@ def scale_forest(
 ) -> Any:
     """Draw Mokken's H_j and the discrimination of each group with their intervals."""
     data = scale_forest_data(result, axis, subset=subset, max_groups=max_groups)
-    title = "Whose scores go with the others', and how sharply they rise"
+    title = "Whose scores order items like the others', and how sharply they rise"
     total = len(g.group_rows(result, ("mokken_h", "grm_a"), axis, subset))
     return forest(result, data, title, axis, total, "by the delta method for H, by the information for a")
 
@@ -94,7 +94,7 @@ def scale_forest(
 def forest_data(
     result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None, max_groups: int | None
 ) -> pl.DataFrame:
-    """Return one row per group and statistic, the most notable groups, undefined values included."""
+    """Return one row per group and statistic for the most notable groups, including undefined values."""
     rows = g.group_rows(result, statistics, axis, subset)
     shown = set(g.most_notable(result, rows, subset, max_groups))
     first = statistics[0] if statistics else ""
@@ -116,8 +116,8 @@ def forest(
 ) -> Any:  # fmt: skip
     """Draw the frame of :func:`forest_data`, one panel per statistic, or per value of another column.
 
-    ``how`` tells where intervals are from; ``neutral`` is the value that says nothing, which has a line; ``measured``
-    stands under the axis instead of the statistic's name; ``shuffled`` is what chance is made of.
+    ``how`` says where intervals come from; ``neutral`` is the value that says nothing, which has a line; ``measured``
+    is the axis title instead of the statistic's name; ``shuffled`` is what makes up chance.
     """
     drawn = defined(data, "value")
     if drawn.is_empty():
@@ -160,16 +160,16 @@ def _panel(
 
 
 def _ends(values: pl.DataFrame, neutral: float | None) -> tuple[float, float]:
-    """Return the ends of an axis that holds the values, what says nothing, and what lies near them."""
+    """Return the ends of an axis that holds the values, the neutral value, and what lies near them."""
     core = [*values["value"], *values["chance"]]
-    if neutral is not None:  # whether intervals hold it is to be seen
+    if neutral is not None:  # readers should see whether intervals contain it
         core += [neutral, *usual_ends(values)]
     around = ("ci low", "ci high", "chance low", "chance high")
     return extent(core, [value for column in around for value in values[column]])
 
 
 def usual_ends(values: pl.DataFrame) -> list[float]:
-    """Return the ends of intervals, but for those of few groups that are far wider than most."""
+    """Return the ends of intervals, except those of a few groups that are far wider than most."""
     known = defined(values, "ci low", "ci high")
     width = pl.col("ci high") - pl.col("ci low")
     kept = known.filter(width <= _WIDE * width.median())
@@ -177,10 +177,10 @@ def usual_ends(values: pl.DataFrame) -> list[float]:
 
 
 def cut_words(values: pl.DataFrame, ends: tuple[float, float]) -> str:
-    """Tell that lines go on beyond an axis, where one does."""
+    """Say that lines continue beyond an axis, where one does."""
     beyond = (pl.col("ci low") < ends[0]) | (pl.col("ci high") > ends[1])
     return (
-        "A line that reaches an edge goes on beyond it. "
+        "A line that reaches an edge continues beyond it. "
         if defined(values, "ci low", "ci high").filter(beyond).height
         else ""
     )
@@ -197,17 +197,17 @@ def chance_strips(base: Any, x: Callable[[str], Any], height: int) -> list[Any]:
     return [*strips, tick]
 
 
-_WIDE = 2.5  # times the median width, from which on an interval may be cut
-_LEAST = 150  # pixels that a panel takes
+_WIDE = 2.5  # times the median width, above which an interval may be cut
+_LEAST = 150  # the fewest pixels of a panel
 TOLD = ("value", "ci low", "ci high", "chance low", "chance high", "p", "p corrected", "finding")
-"""What is told of a value in a forest."""
+"""What is shown about a value in a forest plot."""
 
 
 def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     if axis is not None and g.names_raters(axis):
         return g.RATERS_UNNAMED
     if data.is_empty():
-        return "There is no group to show: none was asked for, or all are withheld."
+        return "There are no groups to show: none were requested, or all are withheld."
     reasons = sorted({note for note in data["note"] if note})
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 
@@ -216,7 +216,7 @@ def forest_words(
     result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None = None,
     shuffled: str = "shuffled raters",
 ) -> str:  # fmt: skip
-    """Tell what a forest shows, what its strips and lines are, and what it leaves out."""
+    """Say what a forest plot shows, what its strips and lines are, and what it leaves out."""
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
     which = g.NOTABLE if how is None else "those that differ most from the median group"
@@ -229,4 +229,4 @@ def forest_words(
         text += f"Line: 95 % interval {how or interval_method(result.settings)}. "
     if drawn["p"].is_not_null().any():
         text += g.correction_words(result)
-    return text or "Neither permutations nor intervals were asked for. "
+    return text or "Neither permutations nor intervals were requested. "

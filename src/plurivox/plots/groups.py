@@ -26,17 +26,17 @@ AFTER = "p < .05 after correction"
 UNTESTED = "not tested"
 LOOKS = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER: (COLOURS[0], "diamond"),
          UNTESTED: (INK, "circle")}  # fmt: skip
-"""Colour and shape of what a test says, the same in every chart."""
+"""Colour and shape of the outcome of a test, the same in every chart."""
 ByGroup = dict[tuple[str, str], dict[str, Row]]
 """The rows of each axis and group, by statistic."""
 Name = TypeVar("Name", str, str | None)
 QUANTILES = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
 NOTABLE = "those with the smallest p and the largest deviation from chance"
-RATERS_UNNAMED = "Raters on their own are not listed by name; mpa_wra_plane(result, 'rater') shows how they spread."
+RATERS_UNNAMED = "Individual raters are not listed by name; mpa_wra_plane(result, 'rater') shows how they spread."
 
 
 def state(row: Row) -> str:
-    """Tell in words what the test of a row says.
+    """Say in words what the test of a row says.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def state(row: Row) -> str:
 def state_scales(
     found: Sequence[str], rows: Rows | None = None, column: str = "finding", **more: Any
 ) -> tuple[Any, Any]:
-    """Return colour and shape of states in a column; their legend stands above the rows, and not without tests."""
+    """Return colour and shape of states in a column; their legend is above the rows, and only if there are tests."""
     tested = set(found) - {UNTESTED}
     states = [name for name in LOOKS if name in found or (name != UNTESTED and tested)]
     place = {"columns": legend_columns(states)} if rows is None else rows.legend(states)
@@ -64,16 +64,16 @@ def state_scales(
 
 
 def known(what: str, name: Name, there_are: Iterable[str | None]) -> Name:
-    """Return the name if there is one like it, or raise and tell which there are; None stands for any."""
+    """Return the name if it is known, or raise and list the known ones; None stands for any."""
     every = list(there_are)
     if name not in every:
         listed = ", ".join(one for one in every if one is not None) or "none"
-        raise SelectionError(f"there is no {what} {name!r}; there are: {listed}")
+        raise SelectionError(f"there is no {what} {name!r}; choose from: {listed}")
     return name
 
 
 def name_of(statistic: str) -> str:
-    """Return how to call a statistic, or raise if there is none of that name."""
+    """Return the label of a statistic, or raise if there is none of that name."""
     return LABELS[known("statistic", statistic, LABELS)]
 
 
@@ -90,7 +90,7 @@ def group_rows(result: GroupResult, statistics: Sequence[str], axis: str | None,
 
 
 def rater_rows(result: GroupResult, subset: str, statistics: Sequence[str] = ("mpa", "wra")) -> ByGroup:
-    """Return the rows of raters on their own by statistic; their ids are keys only, never to be drawn."""
+    """Return the rows of individual raters by statistic; their ids are only keys, never to be drawn."""
     return _rows(result, "rater", statistics, subset)
 
 
@@ -121,7 +121,7 @@ def most_notable(result: GroupResult, rows: ByGroup, subset: str | None, at_most
 
 
 def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> str:
-    """Tell how many of all groups are drawn, if not all; of those in the table some may have no value."""
+    """Say how many of all groups are drawn, if not all; some in the table may have no value."""
     text = "" if listed >= total else f"{drawn:,} of {total:,} groups shown, {which}. "
     undefined = listed - drawn
     have = "1 group has" if undefined == 1 else f"{undefined:,} groups have"
@@ -131,7 +131,7 @@ def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> st
 def correction_words(result: GroupResult) -> str:
     """Return how p-values were corrected."""
     method = {
-        "maxt": "max-T over all that was tested",
+        "maxt": "max-T over everything tested",
         "bh": "Benjamini–Hochberg",
         "by": "Benjamini–Yekutieli",
         "holm": "Holm",
@@ -165,7 +165,7 @@ def finite_or_none(value: float | None) -> float | None:
 
 
 def row_frame(rows: Iterable[Row], *columns: str) -> pl.DataFrame:
-    """Return what rows hold under the names that readers see."""
+    """Return the contents of rows under the names that readers see."""
     cells = [tuple(_COLUMNS[name][1](row) for name in columns) for row in rows]
     return pl.DataFrame(cells, schema={name: _COLUMNS[name][0] for name in columns}, orient="row")
 
@@ -199,7 +199,7 @@ def counts(*names: str) -> dict[str, Any]:
 
 
 def _centres(result: GroupResult, rows: ByGroup, subset: str) -> dict[str, float]:
-    """Return what values are compared with where there is no null: all raters together, else the median group."""
+    """Return what values are compared with where there is no null: all raters together, or else the median group."""
     overall = {row.statistic: row.value for row in result.rows if row.kind == "overall" and row.subset == subset}
     centres = {}
     for statistic in {name for own in rows.values() for name in own}:

@@ -21,7 +21,7 @@ _KEYS = ["axis", "group"]
 def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataFrame:
     """Return what :func:`item_groups` draws: how often each group gave each point, all raters first.
 
-    ``most often`` tells which point is a group's plurality; tied points all are.
+    ``most often`` marks a group's plurality; tied points are all marked.
     """
     groups = view.to_frame().select(*_KEYS, "n_ratings").with_row_index("_at")
     if max_groups is not None:
@@ -38,7 +38,7 @@ def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataF
 def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     """Draw the scores that all raters and each group gave to an item, the most frequent one marked.
 
-    Of many groups those with the most ratings are shown.
+    Of many groups, those with the most ratings are shown.
     """
     alt = load_altair()
     few_points(view.settings["points"], "a chart of each point")
@@ -71,7 +71,7 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
 
 
 def _rows(data: pl.DataFrame) -> Rows:
-    """Return all raters on top, then the groups of each axis beneath its name."""
+    """Return all raters at the top, then the groups of each axis beneath its name."""
     keys: list[tuple[str, str | None]] = [("all", ALL_RATERS)]
     labels = [ALL_RATERS]
     for (axis,), part in data.filter(pl.col("axis") != "all").group_by("axis", maintain_order=True):
@@ -96,5 +96,5 @@ def _words(view: ItemView, data: pl.DataFrame) -> str:
     some = f"{shown:,} of {total:,} groups shown, those with the most ratings. " if shown < total else ""
     n_withheld, least = sum(view.settings["withheld"].values()), view.settings["min_group_size"]
     groups = withheld_groups(n_withheld, verb=False)
-    hidden = f" {groups}, to keep those with fewer than {least} ratings unknown." if n_withheld else ""
-    return f"{some}Circle: what was given most often, several if they tie. At the right: number of ratings.{hidden}"
+    hidden = f" {groups}, to protect those with fewer than {least} ratings." if n_withheld else ""
+    return f"{some}Circle: the most frequent score, several if they tie. On the right: number of ratings.{hidden}"

@@ -21,7 +21,7 @@ DIVIDED = {
     "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",
     "n_rest": "ratings of the others", "p_value": "p alone", "p_adjusted": "p corrected",
 }  # fmt: skip
-"""What readers see columns of dividing items called."""
+"""The names that readers see for columns of dividing items."""
 CERTAIN, CHANCE = "beyond chance", "not beyond chance"
 _NAME = 24
 
@@ -29,8 +29,8 @@ _NAME = 24
 def items_divided_data(items: Items, n: int = 20, *, texts: Texts = None) -> pl.DataFrame:
     """Return what :func:`items_divided` draws: the clearest differences between a group and the others on an item.
 
-    ``chance`` is the raw difference that the largest of all exceeds in 5 of 100 shuffles, for an item and groups like
-    these; null where it would tell single ratings.
+    ``chance`` is the raw difference that the largest of all exceeds in 5 of 100 shuffles, for an item and groups of
+    these sizes; null where it would reveal single ratings.
     """
     return with_texts(_divided(items, n), texts)
 
@@ -51,7 +51,7 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
     Parameters
     ----------
     texts
-        What items say, by id; the start of it then stands beside the id.
+        The text of items, by id; its start is then shown next to the id.
     """
     title = "Differences between groups on items"
     data = items_divided_data(items, n, texts=texts)
@@ -106,7 +106,7 @@ _Layers = Callable[[Any, int], list[Any]]
 
 
 class _Column(NamedTuple):
-    """Text beside the rows of a chart."""
+    """Text next to the rows of a chart."""
 
     field: str
     head: str
@@ -116,7 +116,7 @@ class _Column(NamedTuple):
 
 
 def _beside(layers: _Layers, placed: pl.DataFrame, rows: Rows, columns: Sequence[_Column]) -> Any:
-    """Draw rows with columns of text beside them."""
+    """Draw rows with columns of text next to them."""
     alt = load_altair()
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     width = rows.plot_width(sum(one.width + 8 for one in columns))
@@ -133,22 +133,24 @@ def _beside(layers: _Layers, placed: pl.DataFrame, rows: Rows, columns: Sequence
 
 
 _LEAST = 1e-9  # a z below this has no standard error to read off
-_SHORT = 22  # of a label where there is little room
+_SHORT = 22  # length of a label where there is little room
 _TOLD = {
-    "shrunken": "difference, shrunken for chance", "difference": "difference as it is", "chance": "by chance up to",
+    "shrunken": "difference, shrunken for chance", "difference": "raw difference", "chance": "by chance up to",
 }  # fmt: skip
 
 
 def _divided_words(items: Items, data: pl.DataFrame) -> str:
-    """Tell what the chart of dividing items shows."""
+    """Say what the chart of dividing items shows."""
     total, largest = items.divided.height, items.settings["largest_z_by_chance"]
     shown = f"{data.height:,} of {total:,} items and axes shown, the clearest first. " if data.height < total else ""
-    marks = "Dot: the difference, shrunken for chance, a blue diamond where it is beyond chance; tick: as it is, where "
-    marks += "enough ratings allow to show it."
+    marks = (
+        "Dot: the difference, shrunken for chance; a blue diamond if it is beyond chance. Tick: the raw difference, "
+    )
+    marks += "where there are enough ratings to show it."
     if largest is None:
         return f"{shown}{marks}"
     over = f"p is {comparisons(items.settings)}."
-    return f"{shown}{marks} Grey: what the largest of all stays within in 95 of 100 shuffles; {over}"
+    return f"{shown}{marks} Grey: the range that contains the largest of all in 95 of 100 shuffles; {over}"
 
 
 _UNCERTAIN = {
@@ -159,7 +161,7 @@ _UNCERTAIN = {
 
 
 def items_uncertain_data(items: Items, n: int = 20, *, texts: Texts = None) -> pl.DataFrame:
-    """Return what :func:`items_uncertain` draws: the items that one more rating tells most about."""
+    """Return what :func:`items_uncertain` draws: the items about which one more rating reveals most."""
     return with_texts(_uncertain(items, n), texts)
 
 
@@ -174,12 +176,12 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
     Parameters
     ----------
     texts
-        What items say, by id; the start of it then stands beside the id.
+        The text of items, by id; its start is then shown next to the id.
     """
     title = "Items that deserve more ratings"
     data = items_uncertain_data(items, n, texts=texts)
     if data.is_empty():
-        return saying(title, "There is no item.")
+        return saying(title, "There are no items.")
     rows = Rows.listed(item_labels(data["item"].to_list(), texts, _SHORT if narrow() else 34))
     placed = cut(data).with_columns(row=pl.Series(range(data.height)))
     columns = [
@@ -193,7 +195,7 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
     text = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
     text += "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
     if whole:
-        text += "Prior: its share of both. Gain: what one more rating is expected to tell, in nats. "
+        text += "Prior: its share of both. Gain: information expected from one more rating, in nats. "
         text += f"Needed: for ± {items.settings['precision']:g}."
     return themed(chart, title, text)
 

@@ -1,4 +1,4 @@
-"""The card of a judge: each quantity with its interval, beside what raters and answers without judgement reach."""
+"""The card of a judge: each quantity with its interval, compared with raters and answers without judgement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from plurivox.results.wording import counted, listed, named, resampled
 SHARES = ("agreement", "omega", "advantage", "consistency", "answered", "position_bias")
 """What the first panel holds, from 0 to 1."""
 MOST_BIASES = 16
-"""Rows of bias, at most; of more, the largest are shown."""
+"""The most rows of bias; of more, the largest are shown."""
 MOST_CARDS = 6
 JUDGE, RATERS, CONSTANT, DRAWN = "this model", "two raters", "best constant", "draw from votes"
 _LOOKS = {
@@ -45,7 +45,7 @@ _SCHEMA = {
 def judge_card_data(found: JudgeCard, model: str | None = None) -> pl.DataFrame:
     """Return what :func:`judge_card` draws: each quantity of the model, and what it is compared with.
 
-    Of bias, ``two raters`` has nine of ten raters between its ends, and no value.
+    For bias, ``two raters`` spans nine in ten raters, and has no value.
     """
     rows = [row for voice in _shown(found, model) for row in (*_shares(found, voice), *_points(found, voice))]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
@@ -53,12 +53,12 @@ def judge_card_data(found: JudgeCard, model: str | None = None) -> pl.DataFrame:
 
 
 def judge_card(found: JudgeCard, model: str | None = None) -> Any:
-    """Draw the card of a model: a point and an interval for each quantity, beside what it is compared with.
+    """Draw the card of a model: a point and an interval for each quantity, with what it is compared with.
 
     Parameters
     ----------
     model
-        The model to draw; without one, all of them beneath each other, six at most.
+        The model to draw; without one, all of them one below another, six at most.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Any:
                    _panel(points, "points of the scale", width)]  # fmt: skip
     chart = alt.vconcat(*panels, spacing=14).resolve_scale(color="independent", shape="independent")
     words = (
-        f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: what nine of "
-        "ten raters are off, each beside the others. * off for certain, ** and by more than single raters, corrected. "
+        f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: how far nine in "
+        "ten raters are off from the others. * certainly off, ** also farther than single raters, after correction. "
     )
     left = f"{len(shown)} of {len(voices)} models shown. " if len(shown) < len(voices) else ""
     return themed(chart, _title(found, voices), left + words)
@@ -102,7 +102,7 @@ def _shown(found: JudgeCard, model: str | None) -> list[Voice]:
 
 
 def _title(found: JudgeCard, voices: list[Voice]) -> str:
-    """Say the verdict on one model, or count those on several."""
+    """State the verdict on one model, or count those on several."""
     if len(voices) == 1:
         return f"{voices[0]} {MEANING[found.verdict(voices[0]).kind]}"
     kinds = Counter(found.verdict(voice).kind for voice in voices)
@@ -120,7 +120,7 @@ def _shares(found: JudgeCard, voice: Voice) -> list[Mark]:
 
 
 def _of(found: JudgeCard, voice: Voice, name: str, panel: str) -> list[Mark]:
-    """Return a quantity of a model, then what stands beside it."""
+    """Return a quantity of a model, then what it is compared with."""
     one = found.cell(voice.model, name, prompt=voice.prompt)
     label = OF[name].label
     own = (*voice, panel, label, JUDGE, one["value"], one["ci_low"], one["ci_high"], one["scored"], "", one["note"])
@@ -160,7 +160,7 @@ def _where(found: JudgeCard, one: dict[str, Any]) -> str:
 
 
 def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key: bool = False) -> Any:
-    """Draw marks: what is compared as single points, the model upon it with its interval, its value beside."""
+    """Draw marks: comparisons as single points, the model on top with its interval, and its value next to it."""
     alt = load_altair()
     rows, frame, x = _laid(marks, title, width)
     kinds = [kind for kind in _LOOKS if frame.filter(pl.col("of") == kind)["value"].is_not_null().any()]
@@ -196,7 +196,7 @@ def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key:
 
 
 def _laid(marks: list[Mark], title: str, width: int) -> tuple[Rows, pl.DataFrame, Any]:
-    """Return the rows, the marks in their rows with what is written beside them, and how they go from left to right."""
+    """Return the rows, the marks in their rows with the text next to them, and the encoding from left to right."""
     frame = pl.DataFrame(marks, schema=_SCHEMA, orient="row").with_columns(pl.col("value").fill_nan(None))
     names = list(dict.fromkeys(frame["what"]))
     whole = [1.0] if frame["panel"][0] == "share" else []
@@ -205,7 +205,7 @@ def _laid(marks: list[Mark], title: str, width: int) -> tuple[Rows, pl.DataFrame
     for what, of, value, certain, note in frame.select("what", "of", "value", "certain", "note").iter_rows():
         signed = f"{value or 0.0:+.2f}".replace("-", "−") if what.startswith("bias") else f"{value or 0.0:.2f}"
         shown.append("" if value is None or of != JUDGE else f"{signed}{certain}")
-        why.append(shorten(f"not known: {note}", width // 6) if value is None and of == JUDGE else "")
+        why.append(shorten(f"unknown: {note}", width // 6) if value is None and of == JUDGE else "")
     placed = frame.with_columns(
         pl.Series("shown", shown, dtype=pl.String), pl.Series("why", why, dtype=pl.String),
         row=pl.col("what").replace_strict(names, range(len(names)), return_dtype=pl.Int64),

@@ -1,4 +1,4 @@
-"""Names beside points, placed so that none covers another."""
+"""Names next to points, placed so that none covers another."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ REGIONS = {
     (False, True): "tells apart, few grades",
     (False, False): "neither",
 }
-"""What the corners of the plane say, by whether MPA, and WRA, are above the split."""
+"""What the corners of the plane say, by whether MPA and WRA are above the split."""
 _LINE = 13  # height of a name in pixels
 _GAP = 8  # from the middle of a point to its name
 
 
 class Frame(NamedTuple):
-    """A plot of so many pixels, and the values at the ends of its two axes."""
+    """The size of a plot in pixels, and the values at the ends of its two axes."""
 
     width: int
     height: int
@@ -37,7 +37,7 @@ class Frame(NamedTuple):
         return across * self.width, (1 - up) * self.height
 
     def region(self, words: str) -> list[str]:
-        """Return the words of a corner, in lines that leave room for those of the other."""
+        """Return the words of a corner, in lines that leave room for the opposite corner."""
         return lines(words, self.width / 2 - 12, 12)
 
     def from_pixels(self, x: float, y: float) -> tuple[float, float]:
@@ -64,7 +64,7 @@ class _Box(NamedTuple):
 def labelled(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> pl.DataFrame:
     """Add to points of MPA and WRA a ``label``, where it goes (``label x``, ``label y``) and its ``label side``.
 
-    A name goes to the first free place around its point, away from lines if it can; where no place is free, it is left
+    A name goes to the first free place around its point, away from lines if possible; if no place is free, it is left
     out (null).
     """
     names = unique_labels(data["group"], 24)
@@ -93,7 +93,7 @@ def labelled(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> pl
 
 
 def _order(data: pl.DataFrame, centres: list[tuple[float, float]], middle: tuple[float, float]) -> list[int]:
-    """Return who gets a name first: what stands out from chance, then what lies far from where the regions meet."""
+    """Return which points get a name first: those that stand out from chance, then those far from the split."""
     states = [AFTER, BEFORE]
     ranks = [
         min((states.index(state) for state in pair if state in states), default=len(states))

@@ -1,4 +1,4 @@
-"""Where things go: labels that fit, rows in blocks, ranges of axes. Numbers stay as they came."""
+"""Where things go: labels that fit, rows in blocks, ranges of axes. Numbers stay unchanged."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from plurivox.plots.theme import STEP, WIDTH, full_width, load_altair
 from plurivox.quoting import one_line
 
 LABEL = 28
-"""How long a label is at most in a chart of the usual width, in Latin characters."""
+"""The longest label in a chart of the usual width, in Latin characters."""
 ALL_RATERS = "all raters"
 _SHORTEST = 10
-_EDGES = 26  # what stands around a plot: padding, and half a number at its right end
-_SYMBOL = 30  # the mark of an entry in a legend, and the gap behind it
+_EDGES = 26  # the space around a plot: padding, and half a number at its right end
+_SYMBOL = 30  # the mark of an entry in a legend, and the gap after it
 
 
 def shorten(text: str, length: int = LABEL) -> str:
-    """Return the text on one line, cut with an ellipsis where it is too long; wide characters count twice.
+    """Return the text on one line, cut with an ellipsis if it is too long; wide characters count twice.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def shorten(text: str, length: int = LABEL) -> str:
 
 
 def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
-    """Return a short label for each name, no two alike; names that start alike keep their end, or where they differ.
+    """Return a short, unique label for each name; names that start alike keep their end, or where they differ.
 
-    ``length`` is that in a chart of the usual width; in others it is longer or shorter.
+    ``length`` is for a chart of the usual width; in others it is longer or shorter.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
 
 
 def model_labels(names: Sequence[str], length: int = LABEL) -> list[str]:
-    """Return labels of models: where names are too long, without the maker before the slash, if that tells them apart.
+    """Return labels of models: if names are too long, without the maker before the slash, if they stay distinct.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def model_labels(names: Sequence[str], length: int = LABEL) -> list[str]:
 
 
 def fitting(length: int = LABEL) -> int:
-    """Return how long a label may be at the width asked for, if it may have ``length`` at the usual one.
+    """Return how long a label may be at the current width, if it may have ``length`` at the usual one.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def pixels(labels: Iterable[str], size: float = 11, *, bold: bool = False) -> in
 
 
 def inline(frame: pl.DataFrame) -> Any:
-    """Return a frame as the data of a chart; what is not finite becomes null."""
+    """Return a frame as the data of a chart; values that are not finite become null."""
     alt = load_altair()
     numbers = pl.selectors.float()
     clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
@@ -99,7 +99,7 @@ def inline(frame: pl.DataFrame) -> Any:
 
 @functools.cache
 def _shared(alt: Any) -> Any:
-    """Return a kind of data that nobody changes, so that each part of a chart has the same rows and no copy of them."""
+    """Return a kind of data that nobody changes, so that all parts of a chart share the same rows without copies."""
 
     class Shared(alt.InlineData):  # type: ignore[misc]
         def __deepcopy__(self, memo: Any) -> Any:
@@ -116,8 +116,8 @@ def defined(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 class Rows(NamedTuple):
     """The rows of a chart from top to bottom: their keys, labels, and which are headings of a block.
 
-    A key is (axis, group), of a heading (axis, None); positions count from 0. ``up`` is how far above the rows their
-    legend is, where something else stands between.
+    A key is (axis, group), or for a heading (axis, None); positions count from 0. ``up`` is how far above the rows
+    their legend is, if something else is in between.
     """
 
     keys: list[tuple[str, str | None]]
@@ -126,7 +126,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, keys: Iterable[tuple[str, str]]) -> Rows:
-        """Lay out groups; if they are of several axes, each gets a heading, but for all raters, who are bold."""
+        """Lay out groups; if there are several axes, each gets a heading, except for all raters, who are bold."""
         blocks: dict[str, list[str]] = {}
         for axis, group in dict.fromkeys(keys):
             blocks.setdefault(axis, []).append(group)
@@ -142,7 +142,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def listed(cls, labels: Sequence[str]) -> Rows:
-        """Lay out rows that no group stands for; the frame has their numbers in ``row``."""
+        """Lay out rows that are not groups; the frame has their numbers in ``row``."""
         return cls([("", str(at)) for at in range(len(labels))], list(labels))
 
     @property
@@ -157,7 +157,7 @@ class Rows(NamedTuple):
         return max(pixels(self.labels), pixels(bold, bold=True))
 
     def place(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the frame with the ``row`` of each axis and group; those that are not laid out are left out."""
+        """Return the frame with the ``row`` of each axis and group, without those that are not laid out."""
         places = pl.DataFrame(
             [(axis, group, at) for at, (axis, group) in enumerate(self.keys) if group is not None],
             schema={"axis": pl.String, "group": pl.String, "row": pl.Int64},
@@ -166,7 +166,7 @@ class Rows(NamedTuple):
         return frame.join(places, on=["axis", "group"], how="inner", maintain_order="left")
 
     def y(self, *, labels: bool = True, only: Sequence[int] | None = None) -> Any:
-        """Return the encoding of ``row``, with labels or without, of all rows or of some only."""
+        """Return the encoding of ``row``, with or without labels, for all rows or only some."""
         alt = load_altair()
         axis = None
         if labels:
@@ -175,11 +175,11 @@ class Rows(NamedTuple):
         return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)) if only is None else only)), axis=axis)
 
     def plot_width(self, beside: int = 0) -> int:
-        """Return how wide a plot is with these labels, and so much beside it."""
+        """Return how wide a plot is with these labels and this many pixels next to it."""
         return full_width() - self.width - _EDGES - beside
 
     def above(self, up: int) -> Rows:
-        """Return the same rows with so many pixels between them and their legend."""
+        """Return the same rows with this many pixels between them and their legend."""
         return self._replace(up=up)
 
     def legend(self, names: Sequence[str], **more: Any) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Rows(NamedTuple):
 
 
 def legend_columns(names: Sequence[str], left: int = 10) -> int:
-    """Return how many entries of a legend stand beside each other if it starts so far from the left."""
+    """Return how many entries of a legend fit side by side if it starts this far from the left."""
     return in_columns([wide(name, 12) + _SYMBOL for name in names], full_width() - 10 - left)
 
 
@@ -210,7 +210,7 @@ def row_axis(labels: Sequence[str], **more: Any) -> Any:
 def extent(core: Iterable[float | None], around: Iterable[float | None] = ()) -> tuple[float, float]:
     """Return the range of an axis that holds all of ``core``, and of ``around`` what lies near it.
 
-    The null of a small group can be very wide; it must not squeeze the values that are to be read.
+    The null of a small group can be very wide; it must not squeeze the values that readers need.
     """
     inner, outer = _finite(core), _finite(around)
     if not inner:
@@ -246,7 +246,7 @@ def _one_line(text: str) -> str:
 
 
 def _start(line: str, room: int) -> str:
-    """Return as many characters as fit into so many columns."""
+    """Return as many characters as fit into this many columns."""
     for at, character in enumerate(line):
         room -= columns(character)
         if room < 0:
@@ -255,7 +255,7 @@ def _start(line: str, room: int) -> str:
 
 
 def _both_ends(line: str, length: int, _alike: Sequence[str] = ()) -> str:
-    """Return start and end of a line that is too long."""
+    """Return the start and the end of a line that is too long."""
     if columns(line) <= length:
         return line
     end = _start(line[::-1], (length - 1) // 2)[::-1]
@@ -277,7 +277,7 @@ def _around(line: str, length: int, alike: Sequence[str]) -> str:
 
 
 def _numbered(names: Sequence[str], labels: Sequence[str], length: int) -> list[str]:
-    """Return labels of which those that are alike, though all was tried, have a number."""
+    """Return labels, with a number added to those that are still alike."""
     taken: set[str] = set()
     found = []
     for name, label in zip(names, labels, strict=True):

@@ -18,7 +18,7 @@ from plurivox.plots.theme import GRID, INK, QUIET, load_altair, themed
 from plurivox.results.wording import named
 
 MOST_IN_ONE_LIST = 24
-"""Groups that one list holds, at most."""
+"""The most groups in one list."""
 Order = Literal["attribute", "value"]
 _TITLE = "Who rates higher on the same items, in points of the scale"
 _MEASURED = "points higher than the others"
@@ -33,7 +33,7 @@ def leniency_forest_data(
     result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40,
     order: Order = "attribute",
 ) -> pl.DataFrame:  # fmt: skip
-    """Return what :func:`leniency_forest` draws: one row per group, undefined values included."""
+    """Return what :func:`leniency_forest` draws: one row per group, including undefined values."""
     if order == "attribute":
         return forest_data(result, ("leniency",), axis, subset, max_groups)
     most = MOST_IN_ONE_LIST if max_groups is None else min(max_groups, MOST_IN_ONE_LIST)
@@ -45,13 +45,13 @@ def leniency_forest(
     result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40,
     order: Order = "attribute",
 ) -> Any:  # fmt: skip
-    """Draw by how many points each group rates the same items higher than the others, upon what shuffled raters give.
+    """Draw by how many points each group rates the same items higher than the others, over what shuffled raters give.
 
     Parameters
     ----------
     order
-        ``"attribute"``: the groups of each attribute beneath its name, the highest first. ``"value"``: one list of all,
-        from the lowest to the highest, of at most 24 groups; of more, the most notable.
+        ``"attribute"``: the groups of each attribute beneath its name, the highest first. ``"value"``: one list from
+        the lowest to the highest, of at most 24 groups; of more, the most notable.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def leniency_forest(
 
 
 def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
-    """Draw groups beneath each other, with a line at zero that says what its two sides mean, and values beside.
+    """Draw groups one below another, with a line at zero that says what its two sides mean, and values next to them.
 
-    Return the ends of the axis, too.
+    Also return the ends of the axis.
     """
     alt = load_altair()
     rows = Rows.listed(unique_labels(_names(drawn), _LABEL))
@@ -98,12 +98,12 @@ def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
 
 
 def _signed(value: float) -> str:
-    """Write a value with its sign, which nothing that rounds to zero has."""
+    """Write a value with its sign; what rounds to zero has no sign."""
     return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
 
 
 def _names(drawn: pl.DataFrame) -> list[str]:
-    """Return groups with their attributes; those of a crossing, which tell them by their values, alone if too long."""
+    """Return groups with their attributes; for a crossing, whose values identify them, without if too long."""
     keys = list(drawn.select("axis", "group").iter_rows())
     long = {axis for axis, group in keys if CROSS in axis and columns(named(axis, group)) > fitting(_LABEL)}
     return [group if axis in long else named(axis, group) for axis, group in keys]

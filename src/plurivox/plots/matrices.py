@@ -41,8 +41,8 @@ from plurivox.results.result import Row, p_text
 _CELL = {"statistic": "measure", "value": "agreement"}
 _STARS = {g.BEFORE: "*", g.AFTER: "**"}
 _READABLE = 24  # pixels that a cell needs for its value
-_CORNER = 6  # from so many groups on, the empty corner has room for the legend
-_SMALLEST = 11  # pixels of a cell, at least
+_CORNER = 6  # with this many groups or more, the empty corner has room for the legend
+_SMALLEST = 11  # the fewest pixels of a cell
 _PAIRS = ("axis", "group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", "raters", "note")
 _MOST = {"group": "group with the largest GAI"}
 _RANKED = ("axis", "group", "value", "chance", "p", "p corrected", "finding", "note")
@@ -59,7 +59,7 @@ def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40)
 def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> Any:
     """Draw the agreement between every two groups (XRR), and on the diagonal that within each (IRR).
 
-    It needs ``cohesion(…, pairs=True)``; of many groups those with the most notable pairs are shown.
+    It needs ``cohesion(…, pairs=True)``; of many groups, those with the most notable pairs are shown.
     """
     title = f"Agreement within and between groups of {shorten(axis)}, {result.settings['level']} level"
     fit = (full_width() - 6 * fitting(LABEL)) // _SMALLEST
@@ -67,7 +67,7 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
     data = xrr_matrix_data(result, axis, max_groups=max_groups)
     drawn = defined(data, "value")
     if drawn.is_empty():
-        why = "No pair of groups has a value." if data.height else "Pairs were not asked for: cohesion(…, pairs=True)."
+        why = "No pair of groups has a value." if data.height else "Pairs were not requested: cohesion(…, pairs=True)."
         return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else why)
     names = data["group"].unique(maintain_order=True).to_list()
     labels = unique_labels(names)
@@ -84,7 +84,7 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
     subtitle = (
         g.shown_words(len(names), len(names), total, "those of the pairs with the smallest p")
         + "XRR of two groups, IRR of each on the diagonal; 1 is full agreement, 0 what chance gives. Colours "
-        f"go from {AGREEMENT[0]:g} to {AGREEMENT[1]:g} in every such picture. ".replace("-", "−")
+        f"go from {AGREEMENT[0]:g} to {AGREEMENT[1]:g} in every such chart. ".replace("-", "−")
     )
     if data["p"].is_not_null().any():
         subtitle += "* differs from shuffled raters with p < .05, ** also after correction. "
@@ -93,7 +93,7 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
 
 @once
 def dsi_ranking_data(result: Cohesion) -> pl.DataFrame:
-    """Return what :func:`dsi_ranking` draws: one row per axis, the most dividing first, undefined ones last."""
+    """Return what :func:`dsi_ranking` draws: one row per axis, the most divisive first, undefined ones last."""
     ranked = result.ranked_axes()
     rest = [row for row in result.rows if row.statistic == "dsi" and row not in ranked]
     shown = [row for row in (*ranked, *rest) if not g.names_raters(row.axis)]
@@ -129,7 +129,7 @@ def dsi_ranking(result: Cohesion) -> Any:
         x=alt.value(width + 12), text=alt.Text("words:N")
     )
     chart = alt.layer(line, tick, point, text).properties(width=width, height=alt.Step(24))
-    subtitle = "Beside each axis the group with the largest GAI. "
+    subtitle = "Next to each axis: the group with the largest GAI. "
     if drawn["chance"].is_not_null().any():
         subtitle += "Tick: the median of the largest GAI among shuffled raters. "
     return themed(chart, title, subtitle)
@@ -141,7 +141,7 @@ def _pair_rows(result: Cohesion, axis: str) -> list[Row]:
 
 
 def _shown(rows: list[Row], max_groups: int | None) -> set[str]:
-    """Return the groups to show: all, or as many as fit of the most notable pairs."""
+    """Return the groups to show: all, or as many of the most notable pairs as fit."""
     groups = list(dict.fromkeys(row.group for row in rows))
     if max_groups is None or len(groups) <= max_groups:
         return set(groups)

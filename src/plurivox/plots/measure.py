@@ -1,4 +1,4 @@
-"""How wide text is: what fits into so many pixels, and where lines end."""
+"""How wide text is: what fits into a number of pixels, and where lines end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _THOUSANDTHS = {
     667: "&ABEKPSVXY", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "…—→←≥≤@τρα",
 }  # fmt: skip
 _WIDTHS = {character: width for width, characters in _THOUSANDTHS.items() for character in characters}
-_OTHERS = 570  # digits, most small letters, and what other alphabets are like
+_OTHERS = 570  # digits, most small letters, and other alphabets on average
 _WIDE = 1050
 
 
 def wide(text: str, size: float = 11, *, bold: bool = False) -> float:
-    r"""Return how many pixels a text takes in Arial of a size, within a few in a hundred.
+    r"""Return how many pixels a text takes in Arial of a given size, to within a few percent.
 
     Examples
     --------
@@ -29,12 +29,12 @@ def wide(text: str, size: float = 11, *, bold: bool = False) -> float:
 
 
 def columns(text: str) -> int:
-    """Return how many Latin characters are about as wide as a text."""
+    """Return how many Latin characters are roughly as wide as a text."""
     return sum(0 if _nothing(c) else 2 if _double(c) else 1 for c in text)
 
 
 def lines(text: str, room: float, size: float = 11, *, bold: bool = False) -> list[str]:
-    """Return a text in lines that fit into so many pixels; a word that is wider alone is broken.
+    """Return a text in lines that fit into this many pixels; a word that is too wide by itself is broken.
 
     Examples
     --------

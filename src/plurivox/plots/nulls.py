@@ -13,6 +13,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, tips
 from plurivox.plots.theme import load_altair, saying, themed
 from plurivox.results.result import GroupResult, Row, p_text
+from plurivox.results.wording import counted
 
 N_BINS = 30
 _COLUMNS = 4
@@ -31,7 +32,7 @@ def null_histograms_data(
     result: GroupResult, statistic: str = "gai", axis: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 12,
 ) -> pl.DataFrame:  # fmt: skip
-    """Return what :func:`null_histograms` draws: one row per group and bin, groups without a test left out.
+    """Return what :func:`null_histograms` draws: one row per group and bin, without groups that have no test.
 
     The first and the last bin also hold the one draw in two hundred that lies beyond them on either side.
     """
@@ -102,7 +103,7 @@ def _words(result: GroupResult, statistic: str, axis: str | None, subset: str | 
     missing = len(g.group_rows(result, (statistic,), axis, subset)) - total
     return (
         g.shown_words(shown, shown, total)
-        + (f"{missing:,} groups have no permutations. " if missing else "")
+        + (f"{counted(missing, 'group has', 'groups have')} no permutations. " if missing else "")
         + f"Bars: {result.n_shuffles:,} shuffles of the raters; line: the observed value. "
         + g.correction_words(result)
     )
@@ -139,4 +140,4 @@ def _labels(groups: pl.DataFrame) -> list[str]:
 def _nothing(axis: str | None) -> str:
     if axis is not None and g.names_raters(axis):
         return g.RATERS_UNNAMED
-    return "There are no permutations to show: none were asked for, or no value is defined."
+    return "There are no permutations to show: none were requested, or no value is defined."

@@ -1,4 +1,4 @@
-"""The table behind a chart is made once for a result, though both the chart and its reader ask for it."""
+"""The table behind a chart is made once for a result, although both the chart and its reader need it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Made = TypeVar("Made", bound=pl.DataFrame)
 
 
 def once(data: Callable[P, Made]) -> Callable[P, Made]:
-    """Keep what was made of a result, the first argument, for as long as the result is there."""
+    """Keep what was made from a result, the first argument, for as long as the result exists."""
     kept: WeakKeyDictionary[Any, dict[str, Made]] = WeakKeyDictionary()
     signature = inspect.signature(data)
 

@@ -29,7 +29,7 @@ def design_data(overview: Overview) -> pl.DataFrame:
 
 
 def design(overview: Overview) -> Any:
-    """Draw who rated what: items across, raters down, those with most ratings first.
+    """Draw who rated what: items across, raters down, those with the most ratings first.
 
     Examples
     --------
@@ -42,8 +42,8 @@ def design(overview: Overview) -> Any:
     title = "Who rated what"
     data, about = design_data(overview), overview.description
     if data.is_empty():
-        return saying(title, "The table holds counts per scale point, so that who rated what is unknown.")
-    n_items, n_raters, seam = max(data["items to"]), max(data["raters to"]), 0.6  # pixels that neighbours overlap
+        return saying(title, "The table holds counts per scale point, so who rated what is unknown.")
+    n_items, n_raters, seam = max(data["items to"]), max(data["raters to"]), 0.6  # pixels by which neighbours overlap
     data = _whole(data)
     width, height = full_width() - (76 if narrow() else 156), 240
     placed = data.with_columns(
@@ -80,7 +80,7 @@ def design(overview: Overview) -> Any:
 
 
 def _whole(data: pl.DataFrame) -> pl.DataFrame:
-    """Return one rectangle where all are alike, as in a study in which everybody rated everything."""
+    """Return one rectangle where all are equal, as in a study in which everybody rated everything."""
     if data["share rated"].n_unique() > 1:
         return data
     starts, ends = (pl.col("raters from", "items from").min(), pl.col("raters to", "items to").max())
@@ -89,7 +89,7 @@ def _whole(data: pl.DataFrame) -> pl.DataFrame:
 
 @once
 def ratings_per_item_data(overview: Overview) -> pl.DataFrame:
-    """Return what :func:`ratings_per_item` draws: how many items have how many ratings."""
+    """Return what :func:`ratings_per_item` draws: the number of items by number of ratings."""
     spread = overview.description.per_item
     low, high = (pl.Series(edges, dtype=pl.Float64).cast(pl.Int64) for edges in (spread.edges[:-1], spread.edges[1:]))
     return pl.DataFrame({"from": low, "to": high - 1, "items": pl.Series(spread.counts, dtype=pl.Int64)})
@@ -133,7 +133,7 @@ def group_sizes_data(overview: Overview, *, max_groups: int | None = 40) -> pl.D
 
 
 def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
-    """Draw how many raters each group has, by axis; of many groups the largest."""
+    """Draw how many raters each group has, by axis; of many groups, the largest."""
     alt = load_altair()
     title = "Raters per group"
     data = group_sizes_data(overview, max_groups=max_groups)
@@ -141,7 +141,7 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
     least = overview.description.min_group_size
     hidden = withheld_words(sum(axis.n_withheld for axis in axes), sum(axis.n_revealing for axis in axes), least)
     if data.is_empty():
-        return saying(title, hidden or "Nothing is known of the raters by which to group them.")
+        return saying(title, hidden or "The raters have no attributes to group them by.")
     rows = Rows.of(data.select("axis", "group").iter_rows())
     base = alt.Chart(inline(rows.place(data))).encode(y=rows.y(), x=alt.X("raters:Q", axis=None))
     bars = base.mark_bar(color=COLOURS[0], height=11).encode(
@@ -173,12 +173,12 @@ def scale_use_data(overview: Overview, axis: str | None = None, *, max_groups: i
 
 
 def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
-    """Draw which points each group gives: low ones to the left, high ones to the right, a middle one on the line.
+    """Draw which points each group gives: low ones to the left, high ones to the right, a middle one across the line.
 
     Parameters
     ----------
     axis
-        The axis whose groups to show beneath all raters; by default, and with ``"all"``, none.
+        The axis whose groups to show below all raters; by default, and with ``"all"``, none.
     max_groups
         If there are more groups, the largest are shown.
     """
@@ -240,7 +240,9 @@ def response_styles(overview: Overview, axis: str | None = None, *, max_groups: 
     drawn = defined(data, "ends median")
     if drawn.is_empty():
         two = len(overview.description.points) <= 2 and overview.description.has_raters
-        return saying(title, "On two points every rating is at an end." if two else "Who gave the ratings is unknown.")
+        return saying(
+            title, "With two points, every rating is at an end." if two else "Who gave the ratings is unknown."
+        )
     rows = _with_all(drawn)
     width = rows.plot_width()
 
@@ -264,14 +266,14 @@ def response_styles(overview: Overview, axis: str | None = None, *, max_groups: 
 
 
 _STYLES = {
-    "ends median": "ratings at an end, of the median rater", "ends 10 %": "of raters the middle 80 % from",
-    "ends 90 %": "to", "middle median": "ratings in the middle, of the median rater",
-    "one score only": "raters who give one score only",
+    "ends median": "ratings at an end, median rater", "ends 10 %": "middle 80 % of raters from",
+    "ends 90 %": "to", "middle median": "ratings in the middle, median rater",
+    "one score only": "raters who give only one score",
 }  # fmt: skip
 
 
 def _with_all(data: pl.DataFrame) -> Rows:
-    """Return the rows of one axis with all raters on top, whose label is as bold as a heading."""
+    """Return the rows of one axis with all raters at the top, whose label is bold like a heading."""
     keys: list[tuple[str, str | None]] = list(data.select("axis", "group").unique(maintain_order=True).iter_rows())
     return Rows(keys, unique_labels(group or "" for _, group in keys))
 
@@ -292,7 +294,7 @@ def _words(overview: Overview, axis: str | None, data: pl.DataFrame) -> str:
     if axis is None:
         return ""
     if g.names_raters(axis):
-        return "Raters on their own are not listed by name. "
+        return "Individual raters are not listed by name. "
     total = overview.usage.filter(pl.col("axis") == axis)["group"].n_unique()
     return _of_largest(data["group"].filter(data["axis"] == axis).n_unique(), total)
 

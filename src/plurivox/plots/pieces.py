@@ -1,4 +1,4 @@
-"""What several charts are made of: axes, legends, looks of names, panels in lines, what is told of a mark."""
+"""What several charts share: axes, legends, looks of names, panels in lines, and tooltips."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORDS = {
     "axis": "attribute", "who": "model", "other": "with", "p corrected": "p, corrected", "chance": "by chance",
     "chance low": "by chance from", "chance high": "to",
 }  # fmt: skip
-"""What columns are called beside a mark, where that is not their name; a "to" belongs to the "from" before it."""
+"""What columns are called in tooltips, where that is not their name; a "to" belongs to the "from" before it."""
 _ENDS = {" low": "95 % interval from", " high": "to"}
 """What the two ends of an interval are called."""
 _TEXTS = (
@@ -30,9 +30,9 @@ _GRADES = ("p", "p corrected")
 
 
 def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = None) -> list[Any]:
-    """Return what is told of a mark, in words: beside the pointer, and to those who cannot see it.
+    """Return what is said about a mark, in words: in a tooltip, and to those who cannot see it.
 
-    ``form`` is how numbers are written that are not counts, shares or p-values; ``names`` calls columns otherwise.
+    ``form`` is how numbers other than counts, shares and p-values are written; ``names`` renames columns.
     """
     ends = {column: words for column in columns for end, words in _ENDS.items() if column.endswith(end)}
     words = {**ends, **_WORDS, **(names or {})}
@@ -48,7 +48,7 @@ def _tip(column: str, form: str, title: str) -> Any:
 
 
 def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6) -> Callable[[str], Any]:
-    """Return what encodes a column from left to right between two ends, in so many pixels."""
+    """Return what encodes a column from left to right between two ends, in this many pixels."""
     alt = load_altair()
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     axis = alt.Axis(tickCount=few(n_ticks, room))
@@ -56,12 +56,12 @@ def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6)
 
 
 def few(n_ticks: int, room: float) -> int:
-    """Return how many ticks stand on an axis of so many pixels."""
+    """Return how many ticks fit on an axis of this many pixels."""
     return max(3, min(n_ticks, int(room / 55)))
 
 
 def titled(title: str, room: float) -> str | list[str]:
-    """Return the title of an axis, in lines where it is longer than the axis."""
+    """Return the title of an axis, in several lines if it is longer than the axis."""
     found = lines(title, max(room, 120))
     return found if len(found) > 1 else title
 
@@ -73,7 +73,7 @@ def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
 
 
 def twice(placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any]) -> Any:
-    """Draw two values of each row, one above the other, upon layers; names tell the columns and their words."""
+    """Draw two values of each row, one above the other, over layers; ``names`` has the columns and their words."""
     return each_value(placed, rows, names, x, layers, color=COLOURS[1::-1], shape=("square", "circle"))
 
 
@@ -81,7 +81,7 @@ def each_value(
     placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any],
     **ranges: Sequence[Any],
 ) -> Any:  # fmt: skip
-    """Draw several values of each row beneath each other, upon layers; ranges are of colours and shapes."""
+    """Draw several values of each row, one below another, over layers; ``ranges`` are colours and shapes."""
     alt = load_altair()
     words = list(names.values())
     legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(words))
@@ -95,7 +95,7 @@ def each_value(
 def _dots(
     placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Callable[[str], Any], scales: dict[str, Any], down: int
 ) -> list[Any]:
-    """Return one of the dots of each row with its interval, so many pixels below the middle."""
+    """Return one of the dots of each row with its interval, this many pixels below the middle."""
     alt = load_altair()
     base = alt.Chart(inline(placed.with_columns(when=pl.lit(words)))).encode(y=rows.y(), color=scales["color"])
     told = tips("group", "axis", name, f"{name} low", f"{name} high", "raters", names={name: words})
@@ -108,7 +108,7 @@ def _dots(
 
 
 def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any]) -> dict[str, Any]:
-    """Return colour, shape and so on of names, each from its range; all share one legend."""
+    """Return the colours, shapes and so on of names, each from its range; all share one legend."""
     alt = load_altair()
     kinds = {"color": alt.Color, "fill": alt.Fill, "shape": alt.Shape, "strokeDash": alt.StrokeDash}
     return {
@@ -131,7 +131,7 @@ def point_legend(rows: Rows, names: Sequence[str]) -> Any:
 
 
 class Grid(NamedTuple):
-    """Panels in lines: how many beside each other, how wide each is, and how far apart."""
+    """Panels in lines: how many side by side, how wide each is, and how far apart."""
 
     n: int
     width: int
@@ -139,9 +139,9 @@ class Grid(NamedTuple):
 
     @classmethod
     def of(cls, n_panels: int, least: int, *, most: int = 4, gap: int = 20, first: int = 0, each: int = 0) -> Grid:
-        """Return as many panels beside each other as fit, each of at least so many pixels.
+        """Return as many panels side by side as fit, each at least this many pixels wide.
 
-        ``first`` is what stands at the left of a line, ``each`` at the left of every panel, such as numbers of an axis.
+        ``first`` is the space at the left of a line, ``each`` at the left of every panel, such as numbers of an axis.
         """
         room = full_width() - 14 - first
         n = max(1, min(n_panels, most, (room + gap) // (least + each + gap)))
@@ -154,7 +154,7 @@ class Grid(NamedTuple):
         return beside[0] if len(beside) == 1 else alt.vconcat(*beside, spacing=beneath)
 
     def starts(self, at: int) -> bool:
-        """Tell whether a panel is the first of its line."""
+        """Return whether a panel is the first of its line."""
         return at % self.n == 0
 
 

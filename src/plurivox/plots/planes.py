@@ -24,7 +24,7 @@ _STRONGEST = (g.AFTER, g.BEFORE, g.CHANCE)
 _TOLD = (
     "group", "axis", "MPA", "MPA low", "MPA high", "MPA finding", "WRA", "WRA low", "WRA high", "WRA finding", "region",
 )  # fmt: skip
-_MANY = 15  # points, whose whiskers are fainter
+_MANY = 15  # with more points, whiskers are fainter
 _PLANE = (
     g.texts("axis", "group")
     | g.numbers("MPA", "MPA low", "MPA high", "MPA chance", "WRA", "WRA low", "WRA high", "WRA chance")
@@ -49,7 +49,7 @@ def mpa_wra_plane_data(
     split = _split(result, rows, subset)
     cells = [_cell(key, own, split) for key, own in rows.items()]
     frame = pl.DataFrame(cells, schema=_PLANE, orient="row").drop("axis", "group", "raters", "items")
-    frame = frame.sort("MPA", "WRA", nulls_last=True)  # an order that tells nothing of who is who
+    frame = frame.sort("MPA", "WRA", nulls_last=True)  # an order that does not reveal who is who
     step = -(-frame.height // MAX_RATERS)
     return frame.gather_every(step) if step > 1 else frame
 
@@ -57,9 +57,9 @@ def mpa_wra_plane_data(
 def mpa_wra_plane(
     result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> Any:
-    """Draw MPA against WRA, one point per group, and the four habits that they tell apart.
+    """Draw MPA against WRA, one point per group, and the four habits that they distinguish.
 
-    The regions meet at the median over groups of what chance gives; without permutations at the value of all raters
+    The regions meet at the median over groups of what chance gives; without permutations, at the value of all raters
     together, or at the median group.
 
     Parameters
@@ -71,7 +71,7 @@ def mpa_wra_plane(
     data = mpa_wra_plane_data(result, axis, subset=subset, max_groups=max_groups)
     drawn = defined(data, "MPA", "WRA")
     if drawn.is_empty():
-        return saying(title, "MPA and WRA are undefined everywhere." if data.height else "There is no group to show.")
+        return saying(title, "MPA and WRA are undefined everywhere." if data.height else "There are no groups to show.")
     alt = load_altair()
     subset = g.chosen_subset(result, subset)
     raters = _of_raters(result, axis)
@@ -89,7 +89,7 @@ def mpa_wra_plane(
 
 
 def _of_raters(result: Responsiveness, axis: str | None) -> bool:
-    """Tell whether raters are to be drawn, because they were asked for or because there is nothing else."""
+    """Return whether to draw raters, because they were requested or because there is nothing else."""
     g.check_axis(result, axis)
     if axis is not None:
         return g.names_raters(axis)
@@ -132,7 +132,7 @@ def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[
     low, high = extent([*drawn[name], split], around)
     third = (high - low) / 3
     low, high = min(low, split - third), max(high, split + third)
-    margin = 0.07 * (high - low) if name == "WRA" else 0.0  # the words stand above and beneath all points
+    margin = 0.07 * (high - low) if name == "WRA" else 0.0  # the words are above and below all points
     return low - margin, high + margin
 
 
@@ -217,12 +217,12 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[A
 def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bool, met: str, over: str) -> str:
     if raters:
         few = f"{drawn.height:,} of {total:,} raters shown, evenly spread over MPA. " if data.height < total else ""
-        return few + f"One dot per rater, {total:,} in all, without names. The regions meet at {met}. "
+        return few + f"One dot per rater, {total:,} in total, without names. The regions meet at {met}. "
     text = g.shown_words(drawn.height, data.height, total)
     text += f"The regions meet at {met}. "
     if drawn["MPA low"].is_not_null().any():
         text += f"Whiskers: 95 % intervals {over}. "
     nameless = drawn["label x"].null_count()
     if nameless:
-        text += f"{'1 name' if nameless == 1 else f'{nameless:,} names'} found no room. "
+        text += f"{'1 name is' if nameless == 1 else f'{nameless:,} names are'} left out for lack of space. "
     return text

@@ -16,7 +16,7 @@ from plurivox.plots.theme import COLOURS, QUIET, full_width, load_altair, saying
 from plurivox.results.poles import Poles
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
-_ON_TICK = 1e-9  # how near a whole number a severity has its dot
+_ON_TICK = 1e-9  # how close to a whole number a severity must be to have a dot
 _SEVERITY = {"n_scores": "scores", "ci_low": "ci low", "ci_high": "ci high"}
 _SCALE = "how {how}, in standard deviations from the mean item"
 NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
@@ -39,16 +39,16 @@ def _severity(result: Psychometrics, axis: str | None, n: int) -> pl.DataFrame:
 
 
 def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *, texts: Texts = None) -> Any:
-    """Draw the severity that the model gives to the most and the least severe items, with 95 % intervals.
+    """Draw the model's severity of the most and the least severe items, with 95 % intervals.
 
     Parameters
     ----------
     axis
-        By whose scores; by default the axis with the most raters or groups in its model.
+        The axis whose scores to use; by default the one with the most raters or groups in its model.
     n
         How many items to show at either end.
     texts
-        What items say, by id; the start of it then stands beside the id.
+        The text of items, by id; its start is then shown next to the id.
     """
     alt = load_altair()
     poles = Poles.of(result.settings)
@@ -84,7 +84,7 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *
 
 
 def _axis(result: Psychometrics, axis: str | None) -> str:
-    """Return the axis asked for, or the one whose model has the most raters or groups."""
+    """Return the requested axis, or the one whose model has the most raters or groups."""
     if axis is not None:
         return axis
     fits = result.fits().filter(pl.col("subset") == "all").sort("n_fitted", descending=True, maintain_order=True)
@@ -107,14 +107,14 @@ def score_curves_data(
 def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int = 7) -> Any:
     """Draw the score that each group is expected to give as severity rises.
 
-    Of many groups those whose discrimination differs most are shown, at most seven.
+    Of many groups, those whose discrimination differs most are shown, at most seven.
     """
     max_groups = min(max_groups, len(COLOURS))
     poles = Poles.of(result.settings)
     title = f"Expected score as items get {poles.more}, by {shorten(axis)}"
     data = score_curves_data(result, axis, subset=subset, max_groups=max_groups)
     if data.is_empty():
-        return saying(title, "Raters on their own are not listed by name." if g.names_raters(axis) else NO_MODEL)
+        return saying(title, "Individual raters are not listed by name." if g.names_raters(axis) else NO_MODEL)
     alt = load_altair()
     names = data["group"].unique(maintain_order=True).to_list()
     labels = unique_labels(names)

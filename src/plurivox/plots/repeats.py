@@ -67,13 +67,13 @@ def repeat_agreement(result: Variation, statistic: str = "percent", *, max_group
 
 @once
 def drift_forest_data(result: Variation, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
-    """Return what :func:`drift_forest` draws: one row per group, undefined values included."""
+    """Return what :func:`drift_forest` draws: one row per group, including undefined values."""
     found = forest_data(result, ("drift",), axis, None, max_groups)
     return found.with_columns(group=pl.when(pl.col("axis") == "all").then(pl.lit(ALL_RATERS)).otherwise("group"))
 
 
 def drift_forest(result: Variation, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
-    """Draw by how many points the scores of each group rise with time, upon what shuffled times give."""
+    """Draw by how many points the scores of each group rise with time, over what shuffled times give."""
     data = drift_forest_data(result, axis, max_groups=max_groups)
     title = "Whose scores drift over time, on the same items"
     total = len(g.group_rows(result, ("drift",), axis, None))

@@ -1,4 +1,4 @@
-"""Charts of published tables beside ours."""
+"""Charts of published tables next to ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOLD = {"row": "of", "column": "what", "value": "number"}
 
 
 def reproduction_data(found: Reproduction) -> pl.DataFrame:
-    """Return one row per cell and source, printed numbers and ours; words are no numbers."""
+    """Return one row per cell and source, printed numbers and ours; words are left out."""
     printed = pl.col("published").cast(pl.Float64, strict=False)
     frame = found.to_frame().with_columns(pl.col("column").replace(LABELS))
     keys = ["table", "row", "column"]
@@ -30,7 +30,7 @@ def reproduction_data(found: Reproduction) -> pl.DataFrame:
 
 
 def reproduction(found: Reproduction) -> Any:
-    """Draw each column of each table: a ring for what is printed, a dot in it for ours."""
+    """Draw each column of each table: a ring for the printed number, a dot in it for ours."""
     alt = load_altair()
     frame, whole = reproduction_data(found), found.to_frame()
     tables = [
@@ -40,12 +40,12 @@ def reproduction(found: Reproduction) -> Any:
     chart = alt.vconcat(*tables, spacing=30).resolve_scale(x="independent", y="independent", color="shared")
     known = whole["agrees"].drop_nulls()
     said = "Rings are printed, dots are ours" if PUBLISHED in frame["source"] else "Dots are ours"
-    said += f": {int(known.sum())} of {len(known)} cells agree with what is printed" if len(known) else ""
+    said += f": {int(known.sum())} of {len(known)} cells agree with the printed ones" if len(known) else ""
     return themed(chart, found.settings["citation"].partition(",")[0], said)
 
 
 def _panels(alt: Any, name: str, part: pl.DataFrame, *, both: bool) -> Any:
-    """Draw a table; columns that have a unit in common, shares or changes of them, have an axis in common, too."""
+    """Draw a table; columns with a common unit, shares or changes of them, also share an axis."""
     alike = not both and max(map(abs, part["value"])) <= 1
     rows = part["row"].unique(maintain_order=True).to_list()
     columns = part["column"].unique(maintain_order=True).to_list()

@@ -19,11 +19,11 @@ from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 DRAWN = ("rps", "cross_entropy", "js", "emd", "expected_rps", "expected_cross_entropy", "expected_js", "expected_emd")
-"""The leading one first. KL is left out: of two predictions it differs by as much as cross-entropy does."""
+"""The leading metric first. KL is left out: it differs between two predictions by as much as cross-entropy does."""
 _EXPECTED = DRAWN[4:]
 _DASHES = {UNIFORM: [1, 3], MARGINAL: [5, 3], POSTERIOR_MEAN: [8, 3, 1, 3]}
 _LABEL = 22
-_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)  # of priors, which have a number on the axis and a dot
+_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)  # prior strengths with a number on the axis and a dot
 _GAP = 28
 _FAR = 4
 
@@ -46,9 +46,9 @@ def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # no
 
 
 def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
-    """Draw how good each model is by every metric, with 95 % intervals, beside predictions to compare with.
+    """Draw how good each model is by every metric, with 95 % intervals, and predictions for comparison.
 
-    ``bin`` tells items with how many ratings, all by default.
+    ``bin`` selects items by their number of ratings, all by default.
     """
     title = "How good predictions are, by each metric"
     drawn = defined(soft_ranking_data(result, bin), "score")
@@ -99,11 +99,11 @@ def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
     text = _shown_words(result, drawn["model"].unique().to_list())
     text += "" if bin_ == ALL else f"Items with {bin_} ratings. "
     text += (
-        f"Further left is better. Circles: models, the lowest {LABELS[result.main]} on top; squares: predictions to "
-        "compare with. "
+        f"Further left is better. Circles: models, the lowest {LABELS[result.main]} at the top; squares: predictions "
+        "for comparison. "
     )
     if drawn["ci low"].is_not_null().any():
-        text += f"Line: 95 % interval from {result.settings['bootstrap']:,} draws of items. "
+        text += f"Line: 95 % interval from {result.settings['bootstrap']:,} bootstrap draws of items. "
     endless = sorted({row.model for row in result.rows if row.value == float("inf") and row.subset == bin_})
     if endless:
         text += f"Infinite scores of {', '.join(map(shorten, endless[:3]))} are not drawn. "
@@ -127,10 +127,10 @@ def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
 
 
 def soft_by_bin(result: SoftScores) -> Any:
-    """Draw the leading score, CE and expected scores by how many ratings items have, a line per model."""
+    """Draw the leading score, CE and expected scores by the number of ratings of items, a line per model."""
     title = "With few ratings and with many"
     if len(result.bins) < 2:
-        return saying(title, "All items have about as many ratings.")
+        return saying(title, "All items have about the same number of ratings.")
     data = soft_by_bin_data(result)
     drawn = defined(data, "score")
     wanted = dict.fromkeys((result.main, "cross_entropy", *_EXPECTED[1:]))
@@ -142,7 +142,7 @@ def soft_by_bin(result: SoftScores) -> Any:
     alt = load_altair()
     x = alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(labels)))))
     text = _shown_words(result, drawn["model"].unique().to_list())
-    text += "Lower is better. Grey: predictions to compare with. Lines between bins lead the eye only. "
+    text += "Lower is better. Grey: predictions for comparison. Lines between bins only guide the eye. "
     return _panels(drawn, names, x, title, text, shown=_in_order(result, drawn), points=True)
 
 
@@ -161,12 +161,12 @@ def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
 
 
 def prior_sensitivity(result: SoftScores) -> Any:
-    """Draw how expected scores, and with them the ranking, move with the strength of the prior."""
-    title = "How scores move with the prior"
+    """Draw how expected scores, and with them the ranking, change with the strength of the prior."""
+    title = "How scores change with the prior"
     drawn = defined(prior_sensitivity_data(result), "score")
     names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
     if not names:
-        return saying(title, "The curve over priors was not asked for, or no score is finite.")
+        return saying(title, "The curve over priors was not requested, or no score is finite.")
     alt = load_altair()
     x = alt.X(
         "strength:Q", title="prior weight of a point", scale=alt.Scale(type="log"),
@@ -174,7 +174,7 @@ def prior_sensitivity(result: SoftScores) -> Any:
     )  # fmt: skip
     used = sum(result.settings["prior"]) / len(result.settings["prior"])
     text = _shown_words(result, drawn["model"].unique().to_list())
-    text += f"Where lines cross, the ranking changes. Upright line: the prior used, {used:.3g}. "
+    text += f"Where lines cross, the ranking changes. Vertical line: the prior used, {used:.3g}. "
     if result.settings["n_items_of_curve"] < result.settings["n_items"]:
         text += f"A sample of {result.settings['n_items_of_curve']:,} items. "
     return _panels(drawn, names, x, title, text, shown=_in_order(result, drawn), mark=used)
@@ -184,7 +184,7 @@ def _panels(
     drawn: pl.DataFrame, names: Sequence[str], x: Any, title: str, subtitle: str, *, shown: Sequence[str],
     points: bool = False, mark: float | None = None,
 ) -> Any:  # fmt: skip
-    """Draw lines of all predictions, a panel for each metric, two beside each other."""
+    """Draw lines of all predictions, a panel for each metric, two side by side."""
     alt = load_altair()
     labels = dict(zip(shown, model_labels(shown, _LABEL), strict=True))
     placed = drawn.with_columns(label=pl.col("model").replace_strict(labels))
@@ -216,7 +216,7 @@ def _panels(
 
 
 def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
-    """Return the scale of scores: logarithmic for cross-entropies of which the worst is many times the best."""
+    """Return the scale of scores: logarithmic for cross-entropies if the worst is many times the best."""
     alt = load_altair()
     known = [value for value in core if value is not None] or [value for value in around if value is not None]
     if "CE" in name and min(known) > 0 and max(known) > _FAR * min(known):
@@ -227,7 +227,7 @@ def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
 
 
 def _encodings(shown: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
-    """Return colour, dashes and shape of each prediction: models in colour, the others grey and dashed."""
+    """Return the colour, dashes and shape of each prediction: models in colour, the others grey and dashed."""
     colours, dashes, shapes = [], [], []
     for number, name in enumerate(shown):
         beside = name in REFERENCES

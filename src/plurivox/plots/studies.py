@@ -41,12 +41,12 @@ def responsiveness_study(found: ResponsivenessStudy) -> Any:
     )
     asked = found.settings
     size = f"{asked['n_raters']} raters, {asked['n_items']:,} items, {asked['repeats']} repeats"
-    title = "Which metric notices which pattern of scoring"
+    title = "Which metric detects which pattern of scoring"
     return themed(panels, title, f"Simulated: {size}; bands are 95 % intervals")
 
 
 def soft_study(found: SoftStudy) -> Any:
-    """Draw each expected score over the number of ratings, one line per prediction; dotted, what it goes to."""
+    """Draw each expected score over the number of ratings, one line per prediction; its limit is dotted."""
     alt = load_altair()
     frame, names = found.to_frame(), list(found.settings["predictions"])
     look = looks("prediction", names, legend(names), color=COLOURS, shape=SHAPES)
@@ -72,7 +72,7 @@ def soft_study(found: SoftStudy) -> Any:
         panels.append(alt.layer(limit, line, point).properties(width=grid.width, height=150, name=f"panel_{at}"))
     counts = ", ".join(map(str, found.settings["counts"]))
     told = (
-        f"Expected scores, prior weight {found.settings['prior']:g} of a point, of the same shares of ratings, "
+        f"Expected scores with prior weight {found.settings['prior']:g} per point, for the same shares of ratings: "
         f"{counts} and multiples of it. Dotted: the score against the shares themselves. Lower is better."
     )
-    return themed(grid.lines(panels), "The same shares of more ratings", told)
+    return themed(grid.lines(panels), "The same shares with more ratings", told)

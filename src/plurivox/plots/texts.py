@@ -1,4 +1,4 @@
-"""What items say: the start of a text beside the id, and more of it beside the pointer."""
+"""The text of items: its start next to the id, and more of it in the tooltip."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from plurivox.plots.layout import shorten, unique_labels
 Texts = Mapping[str, str] | None
 """The texts of items by id, or None."""
 MOST = 200
-"""Characters of a text that are told of a mark."""
+"""The most characters of a text in a tooltip."""
 _ID = 24
 _BOTH = 46
 
 
 def with_texts(frame: pl.DataFrame, texts: Texts) -> pl.DataFrame:
-    """Return a frame of items with the ``text`` of each behind its id, as far as it is known."""
+    """Return a frame of items with the ``text`` of each after its id, where it is known."""
     if texts is None:
         return frame
     found = pl.Series([texts.get(str(item)) for item in frame["item"]], dtype=pl.String)
@@ -26,7 +26,7 @@ def with_texts(frame: pl.DataFrame, texts: Texts) -> pl.DataFrame:
 
 
 def cut(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame for a chart, which needs not all of a long text."""
+    """Return a frame for a chart, which does not need all of a long text."""
     if "text" not in frame.columns:
         return frame
     short = [None if text is None else shorten(text, MOST) for text in frame["text"]]
@@ -34,7 +34,7 @@ def cut(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def item_labels(items: Sequence[str], texts: Texts, length: int = 34, both: int = _BOTH) -> list[str]:
-    """Return a label for each item, no two alike: its id, and the start of its text where that is known.
+    """Return a unique label for each item: its id, and the start of its text where that is known.
 
     Examples
     --------
@@ -49,5 +49,5 @@ def item_labels(items: Sequence[str], texts: Texts, length: int = 34, both: int 
 
 
 def told_of(frame: pl.DataFrame) -> list[str]:
-    """Return which columns tell what an item is."""
+    """Return the columns that say what an item is."""
     return [name for name in ("item", "text") if name in frame.columns]

@@ -1,4 +1,4 @@
-"""How all charts look: colours that everyone can tell apart, quiet axes, room to read at any width.
+"""How all charts look: colours that everyone can distinguish, quiet axes, room to read at any width.
 
 What a colour means is the same in every chart and every report:
 
@@ -7,11 +7,11 @@ What a colour means is the same in every chart and every report:
 - **The rating scale**: :data:`LOW_HUE` is its low end, :data:`HIGH_HUE` its high end, grey its middle, of points and
   of means.
 - **Agreement** (alpha, IRR, XRR): :data:`SEQUENCE` between the ends of :data:`AGREEMENT`, and clipped beyond,
-  whatever the values are, so that two pictures can be compared.
+  regardless of the values, so that two charts can be compared.
 - **Other amounts**: :data:`SEQUENCE` from little to much; shares from 0 to 1, distances over all that the result has.
-- **Series** (models, groups as lines): :data:`COLOURS` in order, each with a shape or dashes of its own; what they are
+- **Series** (models, groups as lines): :data:`COLOURS` in order, each with its own shape or dashes; what they are
   compared with (all raters, references) is grey and dashed, or a grey square.
-- **Chance** is a grey strip; a single series that says nothing of a test has the first of :data:`COLOURS`.
+- **Chance** is a grey strip; a single series without a test has the first of :data:`COLOURS`.
 
 Charts are drawn for a light page, with nothing behind them.
 """
@@ -28,44 +28,44 @@ from plurivox.plots.copying import quick_copies
 from plurivox.plots.measure import lines
 
 INK, QUIET = "#222222", "#767676"
-"""All text and marks in black or grey; with the next two, what a dark page replaces."""
+"""All text and marks in black or grey; a dark page replaces it and the next two."""
 GRID, LINE = "#ececec", "#bbbbbb"
 ON_LIGHT, ON_DARK = "#1a1a1a", "#ffffff"
-"""Text upon a coloured cell, which stays as it is on a dark page."""
-# Okabe & Ito (2008), Color universal design: told apart with any colour vision, yellow left out for its low contrast.
+"""Text on a coloured cell, which stays the same on a dark page."""
+# Okabe & Ito (2008), Color universal design: distinct with any colour vision; yellow is left out for its low contrast.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", INK)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 SEQUENCE = ("#eef4fa", "#56B4E9", "#0072B2", "#003f66")
-"""From little to much in one hue, darker step by step, so that it reads in grey too."""
+"""From little to much in one hue, darker step by step, so that it also works in grey."""
 DARK = 0.55
-"""The share of :data:`SEQUENCE` from which text upon it is light."""
+"""The share of :data:`SEQUENCE` above which text on it is light."""
 AGREEMENT = (-0.2, 1.0)
 """The ends of the colours of agreement, everywhere."""
 LOW_HUE, MIDDLE_HUE, HIGH_HUE = "#0072B2", "#d0d0d0", "#D55E00"
 """The ends and the middle of a scale, or of values around zero."""
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # charts are measured in it, so pages should show them in it
 WIDTH = 680
-"""How wide a chart is where nothing else is asked for, in pixels."""
+"""The default width of a chart, in pixels."""
 NARROW = 480
-"""Below this width, as on a phone, panels stand beneath each other, and words are fewer."""
+"""Below this width, as on a phone, panels are stacked and words are fewer."""
 WIDTHS = (320, 2_000)
-"""The narrowest and the widest chart that can be asked for."""
+"""The narrowest and the widest possible chart."""
 STEP = 18
-"""How high a row is, in pixels."""
+"""The height of a row, in pixels."""
 _ASKED: ContextVar[int] = ContextVar("width of charts", default=WIDTH)
 
 
 @contextmanager
 def sized(width: int) -> Iterator[None]:
-    """Draw charts as wide as asked: ``with plots.sized(340): chart = plots.gai_forest(result)``.
+    """Draw charts of a given width: ``with plots.sized(340): chart = plots.gai_forest(result)``.
 
-    Labels, legends and panels then take the room there is, from about 330 pixels (a phone) to 1,000 and more; where
-    nothing is asked for, charts are 680 pixels wide. A chart keeps the width that it was made with.
+    Labels, legends and panels then use the available room, from about 330 pixels (a phone) to 1,000 and more; by
+    default, charts are 680 pixels wide. A chart keeps the width that it was made with.
 
     Parameters
     ----------
     width
-        In pixels, axes and legends included.
+        In pixels, including axes and legends.
 
     Examples
     --------
@@ -85,12 +85,12 @@ def sized(width: int) -> Iterator[None]:
 
 
 def full_width() -> int:
-    """Return how wide a chart is to be, in pixels."""
+    """Return the current width of charts, in pixels."""
     return _ASKED.get()
 
 
 def narrow() -> bool:
-    """Tell whether there is little room, as on a phone."""
+    """Return whether there is little room, as on a phone."""
     return full_width() < NARROW
 
 
@@ -105,7 +105,7 @@ def load_altair() -> Any:
 
 @contextmanager
 def trusted() -> Iterator[None]:
-    """Make charts without having Altair check each of their parts against its schema, and with quick copies."""
+    """Make charts without Altair's check of each part against its schema, and with quick copies."""
     load_altair()
     from altair.utils.schemapi import debug_mode
 

@@ -1,4 +1,4 @@
-"""What scores vary by, what more raters would buy, and groups before and after other attributes are accounted for."""
+"""What scores vary by, what more raters would add, and groups before and after accounting for other attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILL = {"item": COLOURS[0], "rater": COLOURS[1], "group": COLOURS[4], "group_it
 _DARK = ("item",)  # fills that need light text
 _OF_GROUPS = ("group", "group_item")
 _BAR = 26  # height of a row of the stacked bar, which holds text
-_WHEN = {"alone": "this attribute alone", "accounted for": "with the other attributes accounted for"}
+_WHEN = {"alone": "this attribute alone", "accounted for": "accounting for the other attributes"}
 _RELIABLE = {"line": "of", "value": "reliability of the mean", "low": "95 % interval from", "high": "to"}
 KINDS = {"relative": "relative: which item is higher", "absolute": "absolute: how high each item is"}
 """The two reliabilities, and what each is for."""
@@ -56,9 +56,7 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
     data = variance_shares_data(result, subset=subset)
     drawn = defined(data, "share")
     if drawn.is_empty():
-        return saying(
-            title, f"It cannot be told: {'; '.join(data['note'].unique(maintain_order=True)) or 'no ratings'}."
-        )
+        return saying(title, f"This is unknown: {'; '.join(data['note'].unique(maintain_order=True)) or 'no ratings'}.")
     alt = load_altair()
     axes = drawn["axis"].unique(maintain_order=True).to_list()
     rows = Rows([("all" if axis == ALL_RATERS else axis, axis) for axis in axes], unique_labels(axes))
@@ -104,7 +102,7 @@ def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Any:
 
 
 def _labelled(placed: pl.DataFrame, width: int) -> pl.DataFrame:
-    """Return what is written upon the parts of bars: name and share, the share alone, or nothing, as there is room."""
+    """Return what is written on the parts of bars: name and share, the share alone, or nothing, depending on room."""
     cells = []
     for row in placed.iter_rows(named=True):
         share = f"{100 * row['share']:.0f} %"
@@ -117,7 +115,7 @@ def _labelled(placed: pl.DataFrame, width: int) -> pl.DataFrame:
 
 
 def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
-    """Return the shares of groups, mostly too small to be seen in a bar, as text; None where there are no groups."""
+    """Return the shares of groups, mostly too small to be seen in a bar, as text; None without groups."""
     alt = load_altair()
     cells = [
         {"row": row["row"], "column": at, "text": _in_percent(row)}
@@ -130,7 +128,7 @@ def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
     heads = row_axis([f"{COMPONENTS[name]}, %" for name in _OF_GROUPS], orient="top", labelAngle=0)
     own = (
         sorted({cell["row"] for cell in cells}) if narrow() else None
-    )  # beneath the bars, rows without a share are idle
+    )  # rows below the bars without a share are unused
     return (
         alt.Chart(alt.InlineData(values=cells))
         .mark_text(fontSize=11, color=INK)
@@ -149,17 +147,17 @@ def _shares_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame) ->
     text = ""
     missing = [axis for axis in data["axis"].unique(maintain_order=True) if axis not in set(drawn["axis"])]
     if missing:
-        text += f"It cannot be told for {', '.join(map(shorten, missing))}. "
+        text += f"Unknown for {', '.join(map(shorten, missing))}. "
     if drawn["ci low"].is_not_null().any() and drawn["component"].is_in([COMPONENTS["group"]]).any():
         text += f"In brackets: 95 % interval {interval_method(result.settings)}. "
     negative = drawn.filter(pl.col("variance") < 0)
     if negative.height:
         which = ", ".join(f"{row['component']} ({shorten(row['axis'])})" for row in negative.iter_rows(named=True))
         text += f"Estimates below 0 are counted as 0: {which}. "
-    return text + "Rest: single ratings, noise included."
+    return text + "Rest: single ratings, including noise."
 
 
-# What more raters would buy -------------------------------------------------------------------------------------------
+# What more raters would add -------------------------------------------------------------------------------------------
 
 _CURVE = {
     "axis": "axis", "group": "group", "k": "raters", "relative": "relative", "relative_low": "relative low",
@@ -186,18 +184,18 @@ def rater_reliability_data(
 def rater_reliability(
     result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int = 6
 ) -> Any:
-    """Draw how reliable the mean of so many raters is, and where it reaches the target.
+    """Draw how reliable the mean of a number of raters is, and where it reaches the target.
 
     Parameters
     ----------
     axis
-        The axis whose groups to show beside all raters, by their relative reliability; by default all raters alone,
-        with both reliabilities and their intervals.
+        The axis whose groups to show in addition to all raters, by their relative reliability; by default all raters
+        alone, with both reliabilities and their intervals.
     max_groups
         If there are more groups, the largest are shown; at most six.
     """
     max_groups = min(max_groups, len(COLOURS) - 1)
-    title = "What more raters buy" if axis is None else f"What more raters buy, by {shorten(axis)}"
+    title = "What more raters add" if axis is None else f"What more raters add, by {shorten(axis)}"
     data = rater_reliability_data(result, axis, subset=subset, max_groups=max_groups)
     drawn = defined(data, "relative")
     if drawn.filter(pl.col("axis") == (axis or "all")).is_empty():
@@ -209,9 +207,9 @@ def rater_reliability(
 
 def _no_curve(result: Variation, axis: str | None, subset: str | None) -> str:
     if axis is not None:
-        return g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show."
+        return g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show."
     why = _part(result.needed(), result, subset).filter(axis="all")["note"]
-    return f"It cannot be told: {why[0] or 'items do not differ'}." if len(why) else "It cannot be told."
+    return f"This is unknown: {why[0] or 'items do not differ'}." if len(why) else "This is unknown."
 
 
 def _of_all(drawn: pl.DataFrame) -> pl.DataFrame:
@@ -244,7 +242,7 @@ def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
     width = full_width() - 70
     ticks = [k for k in (1, 2, 3, 5, 10, 20, 30, 50, 100) if k <= lines["raters"].max()]  # type: ignore[operator]
     x = alt.X(
-        "raters:Q", title="raters whose mean is taken", scale=alt.Scale(type="log", nice=False),
+        "raters:Q", title="number of raters in the mean", scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(values=ticks, format="d", grid=True),
     )  # fmt: skip
 
@@ -298,7 +296,7 @@ def _reached(result: Variation, axis: str | None, subset: str | None) -> str:
 
 @once
 def adjusted_effects_data(result: Variation, *, subset: str | None = None, max_groups: int | None = 40) -> pl.DataFrame:
-    """Return what :func:`adjusted_effects` draws: one row per group, its effect before and after the others count."""
+    """Return what :func:`adjusted_effects` draws: one row per group, its effect before and after adjustment."""
     names = {
         "attribute": "axis", "group": "group", "reference": "reference", "unadjusted": "alone",
         "unadjusted_low": "alone low", "unadjusted_high": "alone high", "effect": "accounted for",
@@ -311,13 +309,13 @@ def adjusted_effects_data(result: Variation, *, subset: str | None = None, max_g
 
 
 def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups: int | None = 40) -> Any:
-    """Draw how much higher each group rates than the reference, before and after other attributes are accounted for."""
-    title = "Before and after the other attributes are accounted for"
+    """Draw how much higher each group rates than the reference, before and after accounting for other attributes."""
+    title = "Before and after accounting for the other attributes"
     data = adjusted_effects_data(result, subset=subset, max_groups=max_groups)
     drawn = defined(data, "accounted for").filter(pl.len().over("axis") > 1)  # a reference alone says nothing
     if drawn.is_empty():
-        asked = "All attributes at once were not asked for (adjust), or no group is shown."
-        return saying(title, asked if data.is_empty() else "It cannot be told for any group.")
+        asked = "An adjusted fit was not requested (adjust), or no group is shown."
+        return saying(title, asked if data.is_empty() else "The effect is unknown for every group.")
     alt = load_altair()
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     rows = rows._replace(labels=_with_reference(rows, drawn))
@@ -352,14 +350,14 @@ def _adjusted_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame, 
         text += f"{shorten(str(axis))} is left out: {shorten(why, 120)}. "
     if drawn["accounted for low"].is_not_null().any():
         text += f"Line: 95 % interval {interval_method(result.settings)}. "
-    return text + "Each group beside the reference group of its attribute, on the same items."
+    return text + "Each group is compared with the reference group of its attribute, on the same items."
 
 
 # All of it ------------------------------------------------------------------------------------------------------------
 
 
 def together(result: Variation) -> Any:
-    """Draw all that a result has on one sheet."""
+    """Draw everything that a result has on one sheet."""
     alt = load_altair()
     charts = [leniency_forest(result)] if g.group_rows(result, ("leniency",), None, None) else []
     charts += [adjusted_effects(result)] if result.adjusted().height else []
@@ -373,7 +371,7 @@ def together(result: Variation) -> Any:
 
 
 def _unthemed(chart: Any) -> Any:
-    """Return a chart as part of a sheet, which alone says how it looks."""
+    """Return a chart as part of a sheet, which alone sets the theme."""
     bare = chart.copy(deep=False)
     bare.config = load_altair().Undefined
     return bare

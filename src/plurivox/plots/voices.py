@@ -1,4 +1,4 @@
-"""Models as rows of a chart: how they are called, in which order they stand, and what is known of them."""
+"""Models as rows of a chart: their names, their order, and what is known about them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _VALUES = ("model", "prompt", "axis", "group", "value", "ci low", "ci high", "ra
 
 
 def with_unit(statistic: str) -> str:
-    """Return how an axis calls a statistic."""
+    """Return the axis title of a statistic."""
     return g.name_of(statistic) + _UNITS.get(statistic, "")
 
 
 def axes_of(found: Alignment, axis: str | None) -> list[str]:
-    """Return the axes to show: the one asked for, or all; never raters."""
+    """Return the axes to show: the requested one, or all; never raters."""
     g.known("axis", axis, (None, *found.axes))
     return [name for name in found.axes if axis in (None, name) and not g.names_raters(name)]
 
@@ -48,7 +48,7 @@ def values_of(found: Alignment, statistic: str, axis: str | None = None) -> pl.D
 class Voices(NamedTuple):
     """The models of a chart in order, each with each of its prompts: who they are, and their labels.
 
-    Behind them may stand some ``beside`` them: answers that judge nothing.
+    They may be followed by some for comparison, ``beside``: answers without judgement.
     """
 
     keys: list[Voice]
@@ -73,7 +73,7 @@ class Voices(NamedTuple):
         return cls.listed(sorted(found.voices, key=place), at_most, length)
 
     def with_references(self, found: Alignment, statistic: str) -> Voices:
-        """Return them with the closest constant and random answers behind them, where those have the statistic."""
+        """Return them followed by the closest constant and random answers, if those have the statistic."""
         names = found.references(statistic)
         mark = "ref." if narrow() else "reference"
         labels = unique_labels([*self.labels, *(f"{name} ({mark})" for name in names)], LABEL)
@@ -81,7 +81,7 @@ class Voices(NamedTuple):
 
     @classmethod
     def listed(cls, voices: Sequence[Voice], at_most: int | None, length: int = LABEL) -> Voices:
-        """Return the first voices, which tell their prompt if there are several."""
+        """Return the first voices, named with their prompt if there are several."""
         shown = list(voices)[:at_most]
         several = len({voice.prompt for voice in voices}) > 1
         names = [f"{one.model} ({one.prompt})" if several and one.prompt else one.model for one in shown]
@@ -97,20 +97,20 @@ class Voices(NamedTuple):
         return own.join(frame, on=["model", "prompt"], how="inner", maintain_order="left_right")
 
     def words(self, which: str = "those closest to all raters") -> str:
-        """Tell how many are shown, if not all, and what stands beside them."""
+        """Say how many are shown, if not all, and what they are compared with."""
         shown = len(self.keys) - self.beside
         text = "" if shown >= self.total else f"{shown:,} of {self.total:,} models shown, {which}. "
-        return text + ("Reference: answers that judge nothing; of constants the closest to all raters. "
+        return text + ("Reference: answers without judgement; of constants, the closest to all raters. "
                        if self.beside else "")  # fmt: skip
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table as readers want it: without the places of a chart, and without prompts where none has a name."""
+    """Return a table for readers: without the positions of a chart, and without prompts if none has a name."""
     frame = frame.drop("voice", "who", strict=False)
     return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
 
 
 def withheld_on(found: Alignment, axes: Sequence[str]) -> str:
-    """Tell how many groups of some axes are withheld, and why."""
+    """Say how many groups of some axes are withheld, and why."""
     n, revealing = (sum(counts.get(axis, 0) for axis in axes) for counts in (found.withheld, found.revealing))
     return withheld_words(n, revealing, found.settings["min_group_size"])

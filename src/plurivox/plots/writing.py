@@ -17,13 +17,13 @@ from plurivox.plots.theme import load_altair, trusted
 
 FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
-_KIND = re.compile(r' aria-roledescription="[^"]*"')  # that a mark is a "rect mark" helps nobody
+_KIND = re.compile(r' aria-roledescription="[^"]*"')  # knowing that a mark is a "rect mark" helps nobody
 _HEARD = re.compile(r' (?:role|aria-label)="[^"]*"')
 _ID = re.compile(r'(?<=\sid=")[^"]*(?=")|(?<=url\(#)[^)]*(?=\))|(?<=href="#)[^"]*(?=")')
 
 
 def write_chart(chart: Any, path: str | Path) -> Path:
-    """Write a chart as SVG, PNG, PDF, self-contained HTML or Vega-Lite JSON, as its name says; all of it or nothing."""
+    """Write a chart as SVG, PNG, PDF, self-contained HTML or Vega-Lite JSON, by file extension; all or nothing."""
     target = Path(path)
     kind = target.suffix.lower()
     problem = not_drawn(target)
@@ -63,14 +63,14 @@ def chart_bytes(chart: Any, kind: str) -> bytes:
 def to_svg(chart: Any, prefix: str) -> str:
     """Return a chart as SVG for a page: no background, ids that start with ``prefix``, the same text each time.
 
-    Each mark that shows a value has it in words as its ``aria-label``; of more than 700 marks, none has.
+    Each mark that shows a value has it in words as its ``aria-label``; with more than 700 marks, none has.
 
     Parameters
     ----------
     chart
         Any chart of this package.
     prefix
-        A word of letters, digits and hyphens that no other chart of the page has.
+        A word of letters, digits and hyphens that no other chart on the page has.
 
     Examples
     --------
@@ -85,14 +85,14 @@ def to_svg(chart: Any, prefix: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart on its way to be a part of a page, and the line below its title."""
+    """A chart being made part of a page, and the line below its title."""
 
     conversion: Conversion
     subtitle: str = ""
 
     @classmethod
     def untitled(cls, chart: Any) -> Picture:
-        """Begin with a chart without its title, which the page has."""
+        """Start with a chart without its title, which the page shows."""
         subtitle = chart.title.subtitle
         lines = [subtitle] if isinstance(subtitle, str) else subtitle if isinstance(subtitle, list) else []
         with trusted():
@@ -111,7 +111,7 @@ class Picture:
 
 
 def begun(chart: Any) -> Conversion:
-    """Begin to make a chart SVG: no background, and marks that say their values."""
+    """Start converting a chart to SVG: no background, and marks that say their values."""
     with trusted():
         spec = described(chart.to_dict(validate=False))
     spec["background"] = None
@@ -121,7 +121,7 @@ def begun(chart: Any) -> Conversion:
 
 
 def _heard(tag: str) -> str:
-    """Return a tag without what helps nobody: titles are text already, and what has no label says nothing."""
+    """Return a tag without what helps nobody: titles are text already, and marks without a label say nothing."""
     plain = _KIND.sub("", tag)
     silent = "role-title-" in plain or ('role="graphics-symbol"' in plain and "aria-label=" not in plain)
     return _HEARD.sub("", plain) if silent else plain

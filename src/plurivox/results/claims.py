@@ -1,4 +1,4 @@
-"""When a value becomes a sentence: what is said of groups that stand apart, alike in every lens that compares them."""
+"""When a value becomes a sentence: what is said about groups that stand apart, in every lens that compares them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plurivox.results.wording import counted, listed, named, resampled
 from plurivox.statistics.registry import LABELS, with_trait
 
 CORRECTIONS = {
-    "maxt": "the largest deviation of every shuffle (max-T)", "bh": "Benjamini and Hochberg", "by": "Benjamini and "
+    "maxt": "the largest deviation in each shuffle (max-T)", "bh": "Benjamini and Hochberg", "by": "Benjamini and "
     "Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni", "none": "nothing",
 }  # fmt: skip
 
@@ -21,7 +21,7 @@ ALL = "all raters shuffled"
 
 
 class Claimed(NamedTuple):
-    """What is claimed of a group: the sentence, the value that it is about, and the same in a few words."""
+    """What is claimed about a group: the sentence, the value that it is about, and the same in a few words."""
 
     text: str
     row: Row
@@ -30,7 +30,7 @@ class Claimed(NamedTuple):
 
 
 def shuffling(settings: Mapping[str, Any]) -> str:
-    """Tell who was shuffled with whom."""
+    """Say who was shuffled with whom."""
     design = settings.get("design", {})
     if design.get("kind") == "within":
         return f"raters shuffled within {listed(design['within'])}"
@@ -41,7 +41,7 @@ def shuffling(settings: Mapping[str, Any]) -> str:
 
 
 def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
-    """Tell what a p-value rests on: who was shuffled how often, and over what it was corrected."""
+    """Say what a p-value rests on: who was shuffled, how often, and over what it was corrected."""
     return (
         f"{shuffling(settings)}, {row.n_permutations or settings['permutations']:,} times; corrected over "
         f"{counted(n_tested, 'value')} by {CORRECTIONS[settings['correction']]}"
@@ -49,7 +49,7 @@ def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
 
 
 def stopped_early(settings: Mapping[str, Any], made: int | None) -> list[Statement]:
-    """Tell that fewer shuffles were made than asked for, if they were."""
+    """Say that fewer shuffles were made than requested, if that is so."""
     asked = settings.get("permutations", 0)
     if not settings.get("stop_early") or not made or made >= asked:
         return []
@@ -70,12 +70,12 @@ def group_statements(
     result: GroupResult, claimed: Callable[[Sequence[Row]], Claimed], notable: Callable[[Row], str],
     held: Sequence[Row] = (),
 ) -> list[Statement]:  # fmt: skip
-    """Return what is claimed of groups, what is undecided, why nothing may be claimed, and what is only notable.
+    """Return what is claimed about groups, what is undecided, why nothing may be claimed, and what is only notable.
 
     Parameters
     ----------
     claimed
-        From the claimed values of one group on one set of items, the surest first, to what is said of it.
+        From the claimed values of one group on one set of items, the surest first, to what is said about it.
     notable
         From a value that does not survive correction to a sentence.
     held
@@ -108,11 +108,11 @@ def group_statements(
 
 
 def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:
-    """Tell who was shuffled with whom, unless all were."""
+    """Say who was shuffled with whom, unless all were."""
     words = shuffling(settings)
     if words == ALL:
         return []
-    return [Statement(f"Who was exchanged: {words}.", 0.0, statistic="exchange")]
+    return [Statement(f"Permutation tests: {words}.", 0.0, statistic="exchange")]
 
 
 def _all_items(result: GroupResult) -> str:
@@ -126,7 +126,7 @@ def _surest(row: Row) -> tuple[float, float]:
 
 
 def _also_within(row: Row, held: Sequence[Row]) -> str:
-    """Tell whether a claim also holds within the other attributes of the call."""
+    """Return whether a claim also holds within the other attributes of the call."""
     own = [
         one for one in held
         if (one.axis, one.group, one.statistic, one.subset) == (row.axis, row.group, row.statistic, row.subset)
@@ -138,13 +138,13 @@ def _also_within(row: Row, held: Sequence[Row]) -> str:
 
 
 def entangled_axes(settings: Mapping[str, Any]) -> list[str]:
-    """Return the axes on which nothing may be claimed, since who rated what depends on the group."""
+    """Return the axes on which nothing may be claimed because who rated what depends on the group."""
     axes = settings.get("design", {}).get("axes", {})
     return [axis for axis, found in axes.items() if found["entangled"]]
 
 
 def entangled_statements(settings: Mapping[str, Any], tested: Iterable[str]) -> list[Statement]:
-    """Tell on which of the tested axes who rated what depends on the group, so that nothing is claimed."""
+    """Say on which of the tested axes nothing is claimed because who rated what depends on the group."""
     said, known = [], set(tested)
     for axis in entangled_axes(settings):
         found = settings["design"]["axes"][axis]
@@ -155,17 +155,17 @@ def entangled_statements(settings: Mapping[str, Any], tested: Iterable[str]) -> 
                 if found[name] <= ENTANGLED
             ]
             text = (
-                f"No difference by {axis} is claimed: who rated what depends on it ({'; '.join(reasons)}), so that a "
-                "difference may be one of items. If raters were assigned by batch or region, give it as within; or "
-                "compare on items that all groups rated alike."
+                f"No difference by {axis} is claimed: who rated what depends on it ({'; '.join(reasons)}), so a "
+                "difference may come from the items. If raters were assigned by batch or region, name that attribute "
+                "with --within (within=); or compare groups on items that all of them rated equally often."
             )
-            short = "depends on who rated what, so that no difference by it is claimed"
+            short = "is entangled with who rated what, so no difference by it is claimed"
             said.append(Statement(text, 2.9, axis, "design", subject=axis, short=short, standing="open"))
     return said
 
 
 def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
-    """Tell which values are too close to .05 for the shuffles that were made."""
+    """Say which values are too close to .05 for the shuffles that were made."""
     rows = [row for row in tested if row.undecided and not _blocked(result, row)]
     if not rows:
         return []
@@ -174,32 +174,33 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
     names = listed(dict.fromkeys(said), FEW)
     n = rows[0].n_permutations or 0
     text = (
-        f"Undecided after {n:,} shuffles: {names}, whose corrected p is too close to .05. More permutations would tell."
+        f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05. More permutations would decide."
     )
     first = rows[0]
     return [Statement(text, 2.4, first.axis, first.statistic, first.group, p=first.p_adjusted, standing="open")]
 
 
 def entangled_times(settings: Mapping[str, Any]) -> dict[str, float]:
-    """Return the axes on which no drift may be claimed, since when a rating was given depends on the item, with p."""
+    """Return the axes, with p, on which no drift may be claimed because rating times depend on the item."""
     times = settings.get("design", {}).get("times", {})
     return {axis: p for axis, p in times.items() if p <= ENTANGLED}
 
 
 def _blocked(result: GroupResult, row: Row) -> bool:
-    """Tell whether nothing may be claimed on an axis."""
+    """Return whether nothing may be claimed on an axis."""
     found = entangled_times if row.statistic == "drift" else entangled_axes
     return row.axis in found(result.settings)
 
 
 def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:
-    """Tell that no difference stands."""
+    """Say that no difference is certain."""
     labels = listed((LABELS[name] for name in dict.fromkeys(row.statistic for row in tested)), word="or")
     groups = len({(row.axis, row.group) for row in tested})
     free = [row for row in tested if not _blocked(result, row)]
     least = min((row.p_adjusted for row in free if row.p_adjusted is not None), default=None)
-    rest = "" if least is None else f"; the smallest {p_text(least)} after correction over {len(tested):,} values"
-    text = f"No difference between groups is certain: of {counted(groups, 'group')} none stands out in {labels}{rest}."
+    over = counted(len(tested), "value")
+    rest = "" if least is None else f"; the smallest {p_text(least)} after correction over {over}"
+    text = f"No difference between groups is certain: of {counted(groups, 'group')}, none stands out in {labels}{rest}."
     n = tested[0].n_permutations
     return Statement(
         text, 2.0, statistic=tested[0].statistic, p=least, rests_on=shuffling(result.settings), n_permutations=n,
@@ -210,7 +211,7 @@ def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:
 def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row], str]) -> list[Statement]:
     """Return a sentence for the first few values that only stand out before correction, and count the others.
 
-    They are counted beside what chance alone gives, so that a long list is not taken for many findings.
+    They are counted next to what chance alone gives, so that a long list is not taken for many findings.
     """
     claimed = {(row.axis, row.group, row.subset) for row in tested if row.claim}
     whole = [row for row in tested if row.subset == _all_items(result) and not _blocked(result, row)]
@@ -250,13 +251,13 @@ def beside_chance(row: Row, settings: Mapping[str, Any]) -> str:
 
 
 def value_beside_chance(row: Row) -> str:
-    """Write a value and what chance gives, in as few words as a headline has."""
+    """Write a value and what chance gives, in the few words of a headline."""
     form = digits(row)
     chance = "" if row.null_median is None else f", chance {row.null_median:{form}}"
     return f"{LABELS[row.statistic]} {row.value:{form}}{chance}"
 
 
 def digits(row: Row) -> str:
-    """Return how many digits tell a value from what chance gives."""
+    """Return how many digits distinguish a value from what chance gives."""
     close = row.null_median is not None and abs(row.value - row.null_median) < 0.02
     return ".3f" if close else ".2f"

@@ -1,7 +1,7 @@
 """The short view of a result: one line for each group, one column for each statistic that matters first.
 
-Notebooks and terminals show it. Which statistics have a column is told by the registry: those of the roles that a
-result names whose interval is shown.
+Notebooks and terminals show it. The registry decides which statistics have a column: those in the roles that a result
+names whose interval is shown.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 ALL, RATER, REFERENCE = "all", "rater", "reference"
 KINDS = ("overall", "group", RATER, "model", "voice", REFERENCE)
-"""Rows that are of somebody, not of a difference or of a whole axis."""
+"""Rows about someone, rather than about a difference or a whole axis."""
 _LEADING_ZERO = re.compile(r"(?<!\d)0(?=\.)")
 ALL_RATERS = "all raters"
 MOST_LINES = 24
-"""Lines that a terminal shows."""
+"""The most lines that a terminal shows."""
 MOST_VOICES = 6
-"""Models that stand side by side."""
+"""The most models shown side by side."""
 
 
 class Line(NamedTuple):
-    """One group, rater or model: under which heading it stands, its name, how many it counts, and its values."""
+    """One group, rater or model: its heading, its name, its size, and its values."""
 
     heading: str
     name: str
@@ -40,14 +40,14 @@ class Line(NamedTuple):
 
     @property
     def surest(self) -> tuple[bool, bool, float]:
-        """By what lines are put in order: that of all raters, then those that stand out most."""
+        """The sort key of lines: first that of all raters, then those that stand out most."""
         tested = [row for row in self.cells if row is not None and row.tested]
         p = min((row.p_value for row in tested if row.p_value is not None), default=1.0)
         return not self.whole, not any(row.survives for row in tested), p
 
     @property
     def whole(self) -> bool:
-        """Whether it is of all raters."""
+        """Whether it is about all raters."""
         return any(row is not None and row.axis == ALL for row in self.cells)
 
     @property
@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """The lines of a result that stand out most, in the order of the result, and how many there are besides."""
+    """The lines of a result that stand out most, in the order of the result, and how many others there are."""
 
     first: str
     counts: str
@@ -70,16 +70,16 @@ class Compact(NamedTuple):
 
     @property
     def more(self) -> str:
-        """How many groups, raters or models are left out, empty if none is."""
+        """How many groups, raters or models are left out, empty if none are."""
         return counted(self.n_more, f"more {self.first}") if self.n_more else ""
 
     @property
     def header(self) -> list[str]:
-        """What stands above the columns; those of raters one by one have no count."""
+        """The column headings; individual raters have no column of sizes."""
         return [self.first, *([self.counts] if self.counts else []), *self.columns]
 
     def named(self, line: Line) -> list[str]:
-        """Return what stands before the values of a line."""
+        """Return the cells before the values of a line."""
         return [line.name, *([f"{line.n:,}"] if self.counts else [])]
 
 
@@ -91,13 +91,13 @@ def compact(
     Parameters
     ----------
     found
-        The result, raters numbered unless by id.
+        The result, with raters numbered unless ids are requested.
     most
-        How many lines, those that stand out most if there are more.
+        The most lines; if there are more, those that stand out most are kept.
     without
         Axes that are shown in another way.
     title, over
-        What stands above it, and what is said there of intervals, where they are shown.
+        The title, and what it says about intervals where they are shown.
     arrows
         Whether every tested value has an arrow.
     """
@@ -120,7 +120,7 @@ def compact(
 
 
 def by_model(found: Result, most: int) -> Compact:
-    """Return one line for each group and one column for each model, with the statistic that matters first."""
+    """Return one line for each group and one column for each model, for the most important statistic."""
     name = next(iter(_columns(found)), "")
     groups: dict[tuple[str, str], dict[str, Row]] = {}
     for row in found.rows:
@@ -138,7 +138,7 @@ def by_model(found: Result, most: int) -> Compact:
 
 
 def _view(view: Compact, most: int) -> Compact:
-    """Return the lines that stand out most, in their order."""
+    """Return the lines that stand out most, in their original order."""
     chosen = sorted(range(len(view.lines)), key=lambda at: view.lines[at].surest)[:most]
     return view._replace(lines=tuple(view.lines[at] for at in sorted(chosen)), n_more=len(view.lines) - len(chosen))
 
@@ -148,7 +148,7 @@ def _voice(row: Row) -> str:
 
 
 def _called(lines: Sequence[Line]) -> tuple[str, str]:
-    """Return what lines are of, and what their numbers count."""
+    """Return what lines are about, and what their sizes count."""
     rows = [row for line in lines for row in line.cells if row is not None]
     if any(row.model for row in rows):
         return "model", ""
@@ -157,7 +157,7 @@ def _called(lines: Sequence[Line]) -> tuple[str, str]:
 
 
 def _columns(found: Result) -> list[str]:
-    """Return the statistics of the result's roles that matter first, else all of these roles."""
+    """Return the main statistics of the result's roles, or all of them if none is marked as main."""
     there = {row.statistic for row in found.rows}
     own = [record for record in of_role(*found.ROLES) if record.name in there]
     return [record.name for record in own if record.interval_shown] or [record.name for record in own]
@@ -181,7 +181,7 @@ def wide(row: Row) -> str:
 
 
 def narrow(row: Row) -> str:
-    """Return a value and its interval with two decimals, in as little room as can be.
+    """Return a value and its interval with two decimals, as short as possible.
 
     Examples
     --------
@@ -203,7 +203,7 @@ FORMS: tuple[Callable[[Row], str], ...] = (wide, narrow, bare)
 
 
 def shown(view: Compact, form: Callable[[Row], str]) -> Shown:
-    """Return the short view as a table of text, each heading a line of its own with nothing beside it."""
+    """Return the short view as a table of text, each heading alone on its line."""
     columns = [_column([line.cells[at] for line in view.lines], form, view) for at in range(len(view.columns))]
     rows, last = [], ""
     for line, *cells in zip(view.lines, *columns, strict=True):
@@ -218,7 +218,7 @@ def shown(view: Compact, form: Callable[[Row], str]) -> Shown:
 
 
 def _column(rows: Sequence[Row | None], form: Callable[[Row], str], view: Compact) -> list[str]:
-    """Return the cells of a column; where one has a mark, all have room for it, so that numbers stand in line."""
+    """Return the cells of a column; where one has a mark, all have room for it, so that numbers line up."""
     marks = [marked(row, view) for row in rows]
     room = max(map(len, marks), default=0)
     gap = " " if room and form is wide else ""
@@ -226,5 +226,5 @@ def _column(rows: Sequence[Row | None], form: Callable[[Row], str], view: Compac
 
 
 def marked(row: Row | None, view: Compact) -> str:
-    """Return how a value compares with chance, in signs."""
+    """Return how a value compares with chance, as symbols."""
     return "" if row is None or math.isnan(row.value) else mark_of(row, arrows=view.arrows)

@@ -1,4 +1,4 @@
-"""What every result can be written as for people: the tables that its command prints."""
+"""What every result can be written as for people: the tables printed by its command."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
 
 
 class Exported:
-    """A result whose tables of text are made by ``tables`` of the module of that name beside its own."""
+    """A result whose tables of text are made by ``tables`` in the module of that name next to its own."""
 
     __slots__ = ()
 
     ALL_ROWS: ClassVar[str] = "to_frame()"
-    """Where all rows are, which notebooks say where they leave some out."""
+    """Where all rows are; notebooks say so when they leave some out."""
     IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {}
-    """What the command line can be asked to show, as notebooks ask for it."""
+    """The command line's display options, as notebooks set them."""
 
     def to_markdown(self, **showing: Any) -> str:
         """Return the tables that the command line prints, and what stands out, as Markdown.
 
-        Raters are numbered unless their ids were asked for. Keywords are what the command line can be asked to show,
-        such as ``top=50`` of :func:`plurivox.items`.
+        Raters are numbered unless their ids were requested. Keywords are the command line's display options, such as
+        ``top=50`` for :func:`plurivox.items`.
         """
         from plurivox.results.exports import markdown_text
 
         return markdown_text([document_of(self, showing)])
 
     def to_latex(self, **showing: Any) -> str:
-        """Return the same tables as LaTeX, with the rules of the package booktabs; what stands out is a comment."""
+        """Return the same tables as LaTeX, with the rules of the booktabs package; what stands out is a comment."""
         from plurivox.results.exports import latex_text
 
         return latex_text([document_of(self, showing)])
 
     def to_html(self, **showing: Any) -> str:
-        """Return the same as a page of HTML, to be pasted into a text processor or a mail."""
+        """Return the same as an HTML page, to be pasted into a word processor or an email."""
         from plurivox.results.exports import html_text
 
         return html_text([document_of(self, showing)])
@@ -50,12 +50,12 @@ class Exported:
 
 
 def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: Any = None) -> Document:
-    """Return what is shown of a result, raters numbered unless they are to be called by their ids.
+    """Return what is shown of a result, with raters numbered unless ids are requested.
 
     Parameters
     ----------
     lens
-        The record of the lens that made it; by default that of the package in which its class is, if there is one.
+        The record of the lens that made it; by default that of the package that holds its class, if there is one.
     """
     from plurivox.results.exports import Document, legend_of
     from plurivox.results.numbering import for_people
@@ -72,6 +72,6 @@ def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: 
     usual = {} if lens.showing is None else {name: spec.default for name, spec in lens.showing.specs().items()}
     tables = [Shown(*one) for one in lens.load("tables")(found, **{**usual, **showing})]
     notes = [*(lens.load("notes")(found) if lens.notes else ()), *([lens.closing] if lens.closing else ())]
-    bare = lens.alone and not found.rows  # without ratings there are none of the values that are explained
+    bare = lens.alone and not found.rows  # without ratings, the values that a legend explains are missing
     legend = "" if bare else legend_of(tables, lens.legend, tested=bool(lens.notes))
     return Document(tables, sentences, legend, notes, title)

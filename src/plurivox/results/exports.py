@@ -1,7 +1,7 @@
-"""Tables of text as Markdown, LaTeX and HTML: one function for each form, all made of the same documents.
+"""Tables of text as Markdown, LaTeX and HTML: one function for each format, all from the same documents.
 
-Whatever stands in a table may be anybody's text. Each form escapes what it would take for an instruction, and what
-steers a terminal or hides text becomes a mark.
+Anything in a table may be anybody's text. Each format escapes what it would take for an instruction, and characters
+that control a terminal or hide text become a mark.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BEYOND_LATIN = re.compile("[^\x00-\u024f\u1e00-\u1eff\u2010-\u2027]")
 _ACTING = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|`|\](?=\()|\*(?=\**[^\s*])|(?<![^\W_])_(?=_*[^\s_])|~(?=~*[^\s~])|\$(?=[^$]*\$)"
 )
-"""What Markdown would take for an instruction: escapes, code, links, emphasis, strikes and formulas as they begin."""
+"""What Markdown would take for an instruction: the start of escapes, code, links, emphasis, strikes and formulas."""
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _FONT = "font-family:sans-serif;font-size:10pt;color:#1a1a1a;"
 _CELL = "border:1px solid #999;padding:3px 8px;vertical-align:top;"
@@ -57,7 +57,7 @@ class Document(NamedTuple):
 
 
 def legend_of(tables: Iterable[Shown], legend: str | None, *, tested: bool) -> str:
-    """Return what explains tables: a legend of their own, else that of the signs which tests leave, where one is."""
+    """Return what explains tables: their own legend, or else that of the marks of tests, if there are any."""
     if legend is not None or not tested:
         return legend or ""
     return LEGEND if any(map(_has_signs, tables)) else ""
@@ -86,12 +86,12 @@ def _markdown_document(document: Document) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    """Return a text that ends no cell."""
+    """Return a text that does not end its cell."""
     return _markdown(text.strip()).replace("|", "\\|")
 
 
 def _markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is, and that starts no HTML."""
+    """Return a text that Markdown shows verbatim and that starts no HTML."""
     line = " ".join(harmless(text).splitlines())
     marked = _ACTING.sub(lambda found: f"{found[0]}\\" if found[0] == "]" else f"\\{found[0]}", line)
     return _ENTITY.sub("&amp;", marked).replace("<", "&lt;")
@@ -101,7 +101,7 @@ def _markdown(text: str) -> str:
 
 
 def latex_text(documents: Iterable[Document]) -> str:
-    r"""Return tables for a paper, to be put in with ``\input``; notes and what stands out are comments below them."""
+    r"""Return tables for a paper, to be included with ``\input``; notes and what stands out are comments below them."""
     documents = list(documents)
     shown = [table for document in documents for table in document.tables]
     long = ",longtable" if any(len(table.rows) > LONG for table in shown) else ""
@@ -109,7 +109,7 @@ def latex_text(documents: Iterable[Document]) -> str:
     head = [f"% Needs \\usepackage{{booktabs{long}{wide}}}."]
     body = [line for document in documents for line in _latex_document(document)]
     if any(_BEYOND_LATIN.search(line) for line in body if not line.startswith("%")):
-        head.append("% Some letters are not Latin: use XeLaTeX or LuaLaTeX, and a font that has them.")
+        head.append("% Some letters are not Latin: use XeLaTeX or LuaLaTeX and a font that has them.")
     return "\n".join([*head, *body])
 
 
@@ -125,7 +125,7 @@ def _latex_document(document: Document) -> list[str]:
 
 
 def _latex_table(table: Shown, legend: str) -> list[str]:
-    """Return one table; a long one breaks over pages, and then its legend stands below it as a paragraph."""
+    """Return one table; a long one breaks across pages, and its legend is then a paragraph below it."""
     right = _right(table)
     columns = "".join("r" if one else "l" for one in right)
     header, *rows = (_latex_row(line, right) for line in (table.header, *table.rows))
@@ -143,19 +143,19 @@ def _latex_table(table: Shown, legend: str) -> list[str]:
 
 
 def _is_wide(table: Shown) -> bool:
-    """Tell whether a table may be wider than a page, by the characters of its longest cells."""
+    """Return whether a table may be wider than a page, judging by the lengths of its longest cells."""
     lines = [table.header, *table.rows]
     return sum(max(len(line[at]) for line in lines) + 2 for at in range(len(table.header))) > WIDE
 
 
 def _latex_row(line: Sequence[str], right: Sequence[bool]) -> str:
     cells = [latex_escaped(_MINUS.sub("−", cell) if at else cell) for cell, at in zip(line, right, strict=True)]
-    start = "{}" if cells[0].startswith(("[", "*")) else ""  # what ends the row before would take them for its own
+    start = "{}" if cells[0].startswith(("[", "*")) else ""  # the end of the row before would take them as its own
     return f"{start}{' & '.join(cells)} \\\\"
 
 
 def latex_escaped(text: str) -> str:
-    r"""Return a text on one line that LaTeX prints as it is.
+    r"""Return a text on one line that LaTeX prints verbatim.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def latex_escaped(text: str) -> str:
 
 
 def html_text(documents: Iterable[Document], title: str = "plurivox") -> str:
-    """Return a page whose tables keep their borders where they are pasted: every style stands at its element."""
+    """Return a page whose tables keep their borders when pasted: every element carries its own style."""
     body = "\n".join(map(_html_document, documents))
     head = f'<meta charset="utf-8">\n<title>{_html(title)}</title>'
     return (
@@ -212,5 +212,5 @@ def _html(text: str) -> str:
 
 
 def _right(table: Shown) -> list[bool]:
-    """Tell which columns stand at the right; all but the first if there are no rows."""
+    """Return which columns are right-aligned; all but the first if there are no rows."""
     return right_columns(table.rows) or [at > 0 for at in range(len(table.header))]

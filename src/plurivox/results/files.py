@@ -1,9 +1,9 @@
-"""Tables as files, and CSV that a spreadsheet takes for text and plurivox for what it was.
+"""Tables as files, and CSV in which a spreadsheet sees only text and plurivox the original.
 
-A text that a spreadsheet would take for a formula gets an apostrophe in front in CSV, so that nobody's text becomes
-a command on the machine of who opens it. Reading delimited text takes the apostrophe away again. To keep the two
-exact inverses, a text that already has apostrophes before such a sign gets one more: ``=x`` is written ``'=x``, and
-``'=x`` is written ``''=x``. All other texts, ``'tis`` and ``-3`` among them, stay as they are.
+Text that a spreadsheet would take for a formula gets a leading apostrophe in CSV, so that nobody's text becomes a
+command on the machine of whoever opens it. Reading delimited text removes the apostrophe again. To keep the two exact
+inverses, text that already has apostrophes before such a sign gets one more: ``=x`` is written ``'=x``, and ``'=x`` is
+written ``''=x``. All other text, including ``'tis`` and ``-3``, stays as it is.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import polars as pl
 from plurivox.files import Name, writing
 from plurivox.files import replacing as replacing
 
-_SIGNS = "=+-@\t\r\n＝＋－＠"  # spreadsheets take wide signs for the plain ones
+_SIGNS = "=+-@\t\r\n＝＋－＠"  # spreadsheets treat full-width signs like the plain ones
 _FORMULA, _NUMBER = rf"^'*[{re.escape(_SIGNS)}]", r"^'*[+-]?[0-9]+([.][0-9]+)?$"
 GUARD = re.compile("|".join(f"'{re.escape(sign)}" for sign in _SIGNS).encode())
-"""Found in all bytes of text in which something is guarded."""
+"""Found in any bytes of text in which something is guarded."""
 
 
 def write_frame(
     path: Path, frame: pl.DataFrame, flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
     inputs: Iterable[Name] = (),
 ) -> None:  # fmt: skip
-    """Write a frame as Parquet, JSON lines or CSV, as the name ends; ``flat`` makes of it what CSV can hold.
+    """Write a frame as Parquet, JSON Lines or CSV, by file extension; ``flat`` turns it into what CSV can hold.
 
-    It is never written over one of the ``inputs``.
+    It never overwrites one of the ``inputs``.
     """
     kind = path.suffix.lower()
     shown = frame if kind in (".parquet", ".jsonl") else guarded(flat(frame))
@@ -43,7 +43,7 @@ def write_frame(
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none.
+    """Return a frame as CSV in which a spreadsheet takes no text for a formula; numbers are left alone.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 
 def flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame whose lists are JSON text, as CSV has none."""
+    """Return a frame whose lists are JSON text, since CSV has no lists."""
     lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
     return frame.with_columns(
         pl.when(pl.col(name).is_not_null())
@@ -65,7 +65,7 @@ def flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with an apostrophe before each text, and name of a column, that looks like a formula."""
+    """Return a frame with an apostrophe before each text and column name that looks like a formula."""
     frame = frame.with_columns(
         pl.when(_like_a_formula(name)).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
         for name, kind in frame.schema.items()
@@ -98,7 +98,7 @@ def unguarded_name(name: str) -> str:
 
 
 def _like_a_formula(name: str) -> pl.Expr:
-    """Tell which texts, apart from apostrophes before them, would be formulas."""
+    """Return which texts, apart from leading apostrophes, would be formulas."""
     return pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER)
 
 

@@ -1,7 +1,7 @@
-"""A folder of files that one command makes: made again as often as one likes, but never over somebody else's files.
+"""A folder of files that one command makes: it can be made again at any time, but never overwrites other files.
 
-A hidden list in the folder tells which files plurivox wrote, by their SHA-256. A file that is not on it, or was changed
-since, is somebody's work, and is written over only by force.
+A hidden list in the folder records which files plurivox wrote, by their SHA-256. A file that is not on it, or was
+changed since, is somebody's work and is overwritten only by force.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from plurivox.files import replacing, write_text
 LIST = ".plurivox.json"
 Digests = dict[str, list[str]]
 Name = str | os.PathLike[str]
-FORCE = "Name another folder, or write there all the same with --force (force=True)."
+FORCE = "Name another folder, or overwrite with --force (force=True)."
 
 
 def check_folder(folder: Name, names: Iterable[str]) -> None:
-    """Raise if files of these names cannot go into a folder without touching what plurivox did not write there."""
+    """Raise if writing files of these names would touch anything in the folder that plurivox did not write."""
     home = Path(folder)
     if not os.path.lexists(home):
         return
@@ -36,7 +36,9 @@ def check_folder(folder: Name, names: Iterable[str]) -> None:
         raise FileError(f"the folder holds other files ({shown})", source=str(home), hint=FORCE)
     for name in names:
         if os.path.lexists(home / name) and _digest(home / name) not in known.get(name, ()):
-            raise FileError("it is not as plurivox wrote it", source=str(home / name), hint=FORCE)
+            raise FileError(
+                "plurivox did not write this file, or it was changed since", source=str(home / name), hint=FORCE
+            )
 
 
 def write_folder(
@@ -47,13 +49,13 @@ def write_folder(
     Parameters
     ----------
     folder
-        Where they go; it is made if it is not there.
+        Where they go; it is created if it does not exist.
     writers
-        What writes each of them to a temporary name.
+        A function for each file that writes it under a temporary name.
     gone
-        Names of files that an earlier call may have left there and this one does not make; they are removed.
+        Names of files that an earlier call may have left there and this one does not write; they are removed.
     force
-        Whether to write over files that plurivox did not write, or that were changed since.
+        Whether to overwrite files that plurivox did not write, or that were changed since.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def write_folder(
             temporary = files.enter_context(replacing(home / name))
             writer(temporary)
             own[name] = [_digest(temporary)]
-        # Should it end halfway, both what was there and what is new are known as plurivox's own.
+        # If it is interrupted, both the old and the new files are known as plurivox's own.
         _list(home, {name: [*known.get(name, ()), *own.get(name, ())] for name in {**known, **own}})
     for name in gone:
         with contextlib.suppress(OSError):
@@ -79,20 +81,20 @@ def write_folder(
 
 
 def remember(path: Path) -> None:
-    """Put a file that plurivox has just written into a folder of its own on the list there."""
+    """Add a file that plurivox has just written into one of its folders to the list there."""
     _list(path.parent, {**_listed(path.parent), path.name: [_digest(path)]})
 
 
 @contextlib.contextmanager
 def made(home: Path) -> Iterator[list[Path]]:
-    """Make a folder and those it is in, and yield the new ones; should what follows fail, remove them again."""
+    """Create a folder and its parents, and yield the new ones; if what follows fails, remove them again."""
     new = [folder for folder in (home, *home.parents) if not folder.exists()]
     try:
         try:
             home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             hint = "Name another folder."
-            raise FileError(f"the folder cannot be made ({error.strerror})", source=str(home), hint=hint) from None
+            raise FileError(f"the folder cannot be created ({error.strerror})", source=str(home), hint=hint) from None
         yield new
     except BaseException:
         remove_empty(new)
@@ -100,7 +102,7 @@ def made(home: Path) -> Iterator[list[Path]]:
 
 
 def remove_empty(folders: Sequence[Path]) -> None:
-    """Remove folders that are empty, the innermost first."""
+    """Remove the folders that are empty, innermost first."""
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -120,7 +122,7 @@ def _list(home: Path, known: Digests) -> None:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file, and nothing of what is none or cannot be read."""
+    """Return the SHA-256 of a file, empty if it is not a file or cannot be read."""
     try:
         if not path.is_file():
             return ""

@@ -1,4 +1,4 @@
-"""Statements of one pattern as one sentence: what several groups do alike is said once."""
+"""Statements of one pattern as one sentence: what several groups have in common is said once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from plurivox.results.result import Statement, p_text
 from plurivox.results.wording import in_words, listed
 
 NAMED = 4
-"""Subjects, and parts of the items, that a merged sentence names; others are counted."""
+"""The most subjects, and parts of the items, that a merged sentence names; others are counted."""
 
 
 class Line(NamedTuple):
-    """What is said of one or several subjects, and the statements it is made of, in their order."""
+    """What is said about one or several subjects, and the statements it is made from, in order."""
 
     text: str
     p: str
@@ -22,10 +22,10 @@ class Line(NamedTuple):
 
 
 def merged(statements: Iterable[Statement], most: int = NAMED, *, amounts: bool = True) -> list[Line]:
-    """Return claims in a few words, those of one pattern together, in the order of the first of each pattern.
+    """Return claims in a few words, merged by pattern, in the order of the first claim of each pattern.
 
-    A crossing of attributes is counted, not named, where one of its own groups is said to do the same. What a subject
-    does on all items and on some parts of them is said once.
+    A crossing of attributes is counted, not named, where one of the groups it is part of is said to do the same. What a
+    subject does on all items and on some parts of them is said once.
     """
     patterns: dict[str, list[Statement]] = {}
     for one in statements:
@@ -56,7 +56,7 @@ def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) ->
 
 
 def _subject(own: Sequence[Statement], most: int, amounts: bool) -> str:
-    """Name a subject among several, with how much in as few words as can be."""
+    """Name a subject among several, with how much in as few words as possible."""
     beside = [own[0].amount.partition(", ")[0]] if amounts and own[0].amount else []
     if own[0].subset != "all":
         beside.append(f"on {listed([one.subset for one in own], most)}")
@@ -64,7 +64,7 @@ def _subject(own: Sequence[Statement], most: int, amounts: bool) -> str:
 
 
 def _parts(own: Sequence[Statement], most: int) -> str:
-    """Tell on which parts of the items a claim stands, or stands as well."""
+    """Say on which parts of the items a claim holds, or also holds."""
     parts = [one.subset for one in own if one.subset != "all"]
     if not parts:
         return ""
@@ -72,7 +72,7 @@ def _parts(own: Sequence[Statement], most: int) -> str:
 
 
 def _implied(one: Statement, members: Sequence[Statement]) -> bool:
-    """Tell whether a crossing does what a group that it is a part of does."""
+    """Return whether a crossing does the same as a group that it is part of."""
     parts = _values(one)
     return len(parts) > 1 and any(parts > _values(other) for other in members)
 

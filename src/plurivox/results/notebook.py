@@ -18,7 +18,7 @@ from plurivox.statistics.registry import LABELS
 
 
 def result_html(found: Any) -> str:
-    """Return what a notebook shows of a result, raters numbered unless they are to be called by their ids."""
+    """Return what a notebook shows of a result, with raters numbered unless ids are requested."""
     kind, rests_on = heading_of(found)
     if not isinstance(found, Result):
         document = document_of(found, found.IN_NOTEBOOKS)
@@ -33,12 +33,12 @@ def result_html(found: Any) -> str:
 
 
 def sentences(said: Iterable[Statement]) -> list[Sentence]:
-    """Return statements as a card takes them."""
+    """Return statements in the form that a card needs."""
     return [Sentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
 
 
 def _sizes(found: Result) -> list[str]:
-    """Return how much all raters together rest on; of groups alone, on how many items."""
+    """Return the sizes behind all raters together; for groups alone, the number of items."""
     whole = [row for row in found.rows if row.axis == ALL]
     n_items = max((row.n_items for row in whole or found.rows), default=0)
     n_ratings = max((row.n_ratings for row in whole), default=0)
@@ -68,7 +68,7 @@ def _grid(view: Compact, all_rows: str) -> Grid:
 
 
 def _value(row: Row | None, view: Compact) -> Cell:
-    """Return a value with its interval in small type; one that stands out is bold, and has signs."""
+    """Return a value with its interval in small type; one that stands out is bold and marked."""
     if row is None:
         return Cell("")
     if math.isnan(row.value):
@@ -84,7 +84,7 @@ def _table(table: Shown) -> Grid:
 
 
 def frame_html(found: Any, *keys: str) -> str:
-    """Return what a notebook shows of something whose frame has a row for each statistic: a row for each key."""
+    """Return what a notebook shows of an object whose frame has a row for each statistic: a row for each key."""
     lines: dict[tuple[str, ...], dict[str, Cell]] = {}
     for row in found.to_frame().iter_rows(named=True):
         ends = interval_text(row["value"], row.get("ci_low"), row.get("ci_high")).partition(" ")[2]

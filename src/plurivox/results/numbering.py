@@ -1,4 +1,4 @@
-"""Raters as people see them: numbered unless their ids were asked for. Frames, CSV and JSON hold ids."""
+"""Raters as people see them: numbered unless their ids were requested. Frames, CSV and JSON hold ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Calls = Mapping[tuple[str, str], str]
 
 
 def for_people(found: R) -> R:
-    """Return a result in whose rows and tables raters are numbered, in the order in which they come."""
+    """Return a result with raters numbered in its rows and tables, in order of appearance."""
     if found.settings.get("ids") or not any(map(names_raters, found.axes)):
         return found
     calls = _calls((row.axis, row.group) for row in found.rows)
@@ -29,7 +29,7 @@ def for_people(found: R) -> R:
 
 
 def numbered(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a table of groups in which raters are numbered, unless they are to be called by their ids."""
+    """Return a table of groups in which raters are numbered unless ids are requested."""
     if settings.get("ids") or not {"axis", "group"} <= set(frame.columns):
         return frame
     return _frame(frame, _calls(frame.select("axis", "group").iter_rows()))
@@ -47,7 +47,7 @@ def _calls(groups: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 
 def _called(axis: str, group: str, name: str) -> str:
-    """Put a name in the place of an id; an id that holds the sign of a crossing takes the rest with it."""
+    """Replace an id with a name; an id that contains the sign of a crossing replaces the rest as well."""
     attributes, values = axis.split(CROSS), group.split(CROSS)
     if len(attributes) != len(values):
         return name

@@ -1,4 +1,4 @@
-"""What sentences call the two ends of a scale: by their names, or lower and higher where they have none."""
+"""What sentences call the two ends of a scale: their names, or lower and higher where they have none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def poles_in(scale: Scale) -> list[str] | None:
-    """Return the names of the ends as settings of a result keep them."""
+    """Return the names of the ends as the settings of a result keep them."""
     return list(scale.poles) if scale.poles else None
 
 
@@ -55,7 +55,7 @@ class Poles:
         return cls(low, high, f"more {high}", high)
 
     def fill(self, text: str) -> str:
-        """Put the words into a sentence that names them in braces; ``{High}`` and ``{Low}`` begin it."""
+        """Put the words into a sentence that names them in braces; ``{High}`` and ``{Low}`` are capitalised."""
         return text.format(
             low=self.low, high=self.high, more=self.more, how=self.how, Low=_begin(self.low), High=_begin(self.high)
         )

@@ -1,4 +1,4 @@
-"""Results read back from JSON, which somebody may have damaged or made up: they work, or there is one clear error."""
+"""Results read back from JSON, which may be damaged or made up: they work, or there is one clear error."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from plurivox.errors import InputError, PlurivoxError, SelectionError
 
 T = TypeVar("T")
 
-AGAIN = "Make it anew with to_json()."
+AGAIN = "Write it again with to_json()."
 _LEFT_OUT = ("from_json", "to_json", "to_latex", "to_html")  # to_markdown makes the same tables
 
 
 def restored(cls: type[T], text: str, build: Callable[[dict[str, Any]], T]) -> T:
     """Return the result that JSON describes.
 
-    What it is made of is held against the types of its fields, and then it is asked for every table and sentence that
-    needs no argument. So a result that comes back can be used, and one that cannot is refused here.
+    Its parts are checked against the types of its fields, and then every table and sentence that needs no argument is
+    made. So a result that comes back can be used, and one that cannot is refused here.
 
     Raises
     ------
     InputError
-        If the text is not JSON, or not of such a result, or damaged.
+        If the text is not JSON, is not from such a result, or is damaged.
     """
     kind = cls.KIND  # type: ignore[attr-defined]
     if not isinstance(text, str):
@@ -43,7 +43,7 @@ def restored(cls: type[T], text: str, build: Callable[[dict[str, Any]], T]) -> T
         raise InputError(f"this is not JSON ({_reason(error)})", hint=AGAIN) from None
     found = data.get("kind") if isinstance(data, dict) else None
     if found != kind:
-        raise SelectionError(f"this is the JSON of a {shown(found)} result, not of {kind!r}")
+        raise SelectionError(f"this is the JSON of a {shown(found)} result, not of a {kind!r} result")
     try:
         made = build(data)
         _check(made)
@@ -79,7 +79,7 @@ def _check_records(records: Sequence[Any]) -> None:
         by_type: dict[type, Any] = {}
         for value in values:
             before = by_type.get(type(value))
-            if before is None or (isinstance(value, int) and abs(value) > abs(before)):  # the largest fits, or none
+            if before is None or (isinstance(value, int) and abs(value) > abs(before)):  # if the largest fits, all do
                 by_type[type(value)] = value
         simple = all(kind in (str, int, float, bool, type(None)) for kind in by_type)
         for value in by_type.values() if simple else values:
@@ -88,7 +88,7 @@ def _check_records(records: Sequence[Any]) -> None:
 
 
 def _use(made: Any) -> None:
-    """Ask a result for everything that needs no argument; that it has none of something is an answer, too."""
+    """Ask a result for everything that needs no argument; lacking something is a valid answer, too."""
     made._repr_html_()
     for name, member in inspect.getmembers(type(made)):
         if name.startswith("_") or name in _LEFT_OUT or not (callable(member) or isinstance(member, property)):
@@ -103,13 +103,13 @@ def _use(made: Any) -> None:
 
 
 def _needs(function: Callable[..., Any]) -> bool:
-    """Tell whether a method needs an argument."""
+    """Return whether a method needs an argument."""
     known = list(inspect.signature(function).parameters.values())
     return any(one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) for one in known[1:])
 
 
 def array_of(values: Any, *shape: int) -> NDArray[np.float64]:
-    """Return nested lists of JSON as an array of which all dimensions but the first are known."""
+    """Return nested lists of JSON as an array whose dimensions, except the first, are known."""
     return np.array(loose(values), dtype=np.float64).reshape(len(values), *shape)
 
 
@@ -120,7 +120,7 @@ def dtype_named(name: str) -> Any:
     """Return the type of a column by its name."""
     kind = getattr(pl, name)
     if not (isinstance(kind, type) and issubclass(kind, pl.DataType)):
-        raise TypeError(f"{name} is not a type of columns")
+        raise TypeError(f"{name} is not a column type")
     return kind
 
 

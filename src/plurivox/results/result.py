@@ -1,4 +1,4 @@
-"""What every lens gives back: rows of values with all that belongs to them, draws, settings; frames and JSON."""
+"""What every lens returns: complete rows of values, draws and settings, as frames and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plurivox.results.restoring import array_of, dtype_named, loose, restored
 from plurivox.results.wording import counted, withheld_sentence
 
 FEW = 3
-"""Values that stand out before correction only and get a sentence each."""
+"""The most values that stand out before correction only and get a sentence each."""
 MANY_UNDEFINED = 0.05  # a larger share of undefined permutations is noted
 _SCHEMA = {
     "axis": pl.String, "group": pl.String, "subset": pl.String, "statistic": pl.String, "value": pl.Float64,
@@ -34,12 +34,12 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value with all that belongs to it.
+    """One value with everything that belongs to it.
 
-    ``other`` is the second group of a pair, ``model`` who predicted or answered, ``prompt`` what it was asked with.
-    ``n_permutations`` counts the shuffles behind a p-value; ``claim`` says that a difference stands: it is tested
+    ``other`` is the second group of a pair, ``model`` is who predicted or answered, ``prompt`` how it was asked.
+    ``n_permutations`` counts the shuffles behind a p-value; ``claim`` says that a difference is claimed: it is tested
     against the right null, survives correction, and more shuffles would not change that. ``unweighted`` is the value
-    where all raters count alike, None unless they have weights.
+    with all raters counted equally, None unless they have weights.
     """
 
     kind: str
@@ -75,7 +75,7 @@ class Row:
         return tested.with_undefined(undefined)
 
     def with_claim(self, claim: bool) -> Row:
-        """Return the row with whether a difference stands."""
+        """Return the row with whether a difference is claimed."""
         return replace(self, claim=claim)
 
     def with_undefined(self, share: float, draws: str = "permutations") -> Row:
@@ -89,7 +89,7 @@ class Row:
         return replace(self, note=f"{self.note}; {note}" if self.note and note else self.note or note)
 
     def set_adjusted(self, p: float) -> None:
-        """Complete a row that nobody has seen yet; a copy of each of 100,000 would take seconds."""
+        """Complete a row that has not been handed out yet; copying each of 100,000 would take seconds."""
         object.__setattr__(self, "p_adjusted", p)
 
     @property
@@ -98,12 +98,12 @@ class Row:
         return self.kind, self.statistic
 
     def hypothesis(self, *, of_axis: bool = False) -> tuple[str, ...]:
-        """Return what was tested, or what all groups of its axis say alike."""
+        """Return what was tested, or the one hypothesis that all groups of its axis share."""
         shared = (self.subset, self.axis, self.model, self.prompt)
         return shared if of_axis else (*shared, self.group, self.other)
 
     def with_sizes(self, n_raters: int, n_items: int, n_ratings: int) -> Row:
-        """Return the row with what it rests on."""
+        """Return the row with the numbers of raters, items and ratings that it rests on."""
         return replace(self, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -145,8 +145,8 @@ class Statement:
     text
         One sentence, or two.
     weight
-        Puts statements of all lenses in one order: 3 and more for what is claimed, 2 for what holds for the whole
-        study, 1 and more for what is notable before correction only, 0 for remarks on the analysis itself.
+        Orders the statements of all lenses: 3 and more for what is claimed, 2 for what holds for the whole study,
+        1 and more for what is notable before correction only, 0 for remarks on the analysis itself.
     axis, group, statistic
         What it is about; ``"all"`` raters unless it is about groups.
     claim
@@ -154,14 +154,14 @@ class Statement:
     p
         After correction, if there is one.
     rests_on, n_permutations
-        What was shuffled and over what was corrected, and how many shuffles there were.
+        What was shuffled and what p was corrected over, and how many shuffles there were.
     subject, short, amount
-        The same in a few words, for headlines and titles: of whom, what, and how much. Statements with the same
-        ``short`` say the same of several subjects; empty where a statement is no headline.
+        The same in a few words, for headlines and titles: who, what, and how much. Statements with the same ``short``
+        say the same about several subjects; empty where a statement is not a headline.
     subset
-        The part of the items that a claim about a group is on.
+        The part of the items to which a claim about a group applies.
     standing
-        ``"weak"`` for what stands out before correction only, ``"open"`` for what is not certain or cannot be told.
+        ``"weak"`` for what stands out before correction only, ``"open"`` for what is uncertain or cannot be decided.
     """
 
     text: str
@@ -255,11 +255,11 @@ class Result(Exported, ABC):
     withheld, outside
         For each axis, how many groups are not shown, and how many raters have no value on it.
     revealing
-        For each axis, how many of the groups withheld are large enough, but would reveal one that is too small.
+        For each axis, how many of the withheld groups are large enough but would reveal one that is too small.
     draws
         The permutations and bootstrap draws of each axis.
     settings
-        What was asked for, the seed included.
+        What was requested, including the seed.
     """
 
     rows: tuple[Row, ...]
@@ -271,7 +271,7 @@ class Result(Exported, ABC):
 
     KIND: ClassVar[str] = "result"
     PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
-    """Fields that hold several of something that knows ``as_dict`` and ``from_dict``."""
+    """Fields that hold several objects with ``as_dict`` and ``from_dict``."""
     ROLES: ClassVar[tuple[str, ...]] = ()
     """The roles of the statistics that a short view of the result shows."""
 
@@ -280,7 +280,7 @@ class Result(Exported, ABC):
 
     @property
     def axes(self) -> list[str]:
-        """The names of the axes, in the order asked for."""
+        """The names of the axes, in the order requested."""
         return list(self.outside)
 
     def to_frame(self) -> pl.DataFrame:
@@ -292,11 +292,11 @@ class Result(Exported, ABC):
         """Return what stands out, the surest first, and remarks at the end."""
 
     def findings(self) -> list[str]:
-        """Return what stands out, one sentence each, the surest first; and what does not, in one."""
+        """Return what stands out, one sentence each, the surest first; and one sentence on what does not."""
         return [statement.text for statement in self.statements()]
 
     def compared_with(self) -> list[str]:
-        """Return predictions or answers without judgement that models are shown beside, if there are any."""
+        """Return the predictions or answers without judgement that models are compared with, if there are any."""
         return list(dict.fromkeys(row.model for row in self.rows if row.kind == "reference"))
 
     def withheld_statement(self) -> list[Statement]:
@@ -344,12 +344,12 @@ class GroupResult(Result):
 
     @property
     def n_shuffles(self) -> int:
-        """How often raters were to be shuffled, or were, where that stopped early; 0 where none are."""
+        """How often raters were shuffled or, unless shuffling stopped early, were to be; 0 where they were not."""
         asked: int = self.settings.get("permutations", 0)
         return min([asked, *(len(one.null) for one in self.draws if len(one.null))])
 
     def _on_axes(self, *kinds: str, many: str = "groups") -> str:
-        """Tell how many groups, of which rows of these kinds are, on how many axes."""
+        """Say how many groups have rows of these kinds, on how many axes."""
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in kinds})
         return f"{counted(groups, many.removesuffix('s'), many)} on {counted(len(self.axes), 'axis', 'axes')}"
 
@@ -383,12 +383,12 @@ def weight_of(row: Row) -> float:
 
 
 def told(texts: Iterable[str], weight: float = 1.5) -> list[Statement]:
-    """Return sentences that claim no difference as statements."""
+    """Return sentences that claim no difference, as statements."""
     return [Statement(text, weight) for text in texts]
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
-    """Return rows as a frame, with a column of unweighted values behind the others if raters have weights."""
+    """Return rows as a frame, with a last column of unweighted values if raters have weights."""
     known = list(rows)
     schema: dict[str, Any] = dict(_SCHEMA)
     if any(row.unweighted is not None for row in known):
@@ -409,7 +409,7 @@ def value_text(row: Row) -> str:
 
 
 def survival(row: Row, n_tested: int, what: str = "group") -> str:
-    """Tell whether a finding survives the correction over all that were tested."""
+    """Return whether a finding survives the correction over all that were tested."""
     return f"{'survives' if row.survives else 'does not survive'} correction over {counted(n_tested, what)}"
 
 
@@ -420,7 +420,7 @@ def as_lists(part: Any) -> dict[str, Any]:
 
 
 def strict(value: Any) -> Any:
-    """Return a value with numbers that JSON lacks as words."""
+    """Return a value with numbers that JSON lacks written as words."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):

@@ -26,7 +26,7 @@ class TableResult(Exported, ABC):
     tables
         The tables by name.
     settings
-        What was asked for, the seed included.
+        What was requested, including the seed.
     """
 
     tables: tuple[Table, ...]
@@ -49,14 +49,14 @@ class TableResult(Exported, ABC):
             if table.name == name:
                 return table.frame
         known = ", ".join(table.name for table in self.tables)
-        raise SelectionError(f"there is no table {name!r}; there are: {known}")
+        raise SelectionError(f"there is no table {name!r}; the tables are: {known}")
 
     @abstractmethod
     def _said(self) -> list[str]:
         """Return what matters, one sentence each."""
 
     def statements(self) -> list[Statement]:
-        """Return what matters; nothing of it claims a difference unless a result says so."""
+        """Return what matters; none of it claims a difference unless a result says so."""
         return told(self._said())
 
     def findings(self) -> list[str]:
@@ -64,7 +64,7 @@ class TableResult(Exported, ABC):
         return [statement.text for statement in self.statements()]
 
     def shown_frame(self) -> pl.DataFrame:
-        """Return the first table as it is shown to people: raters are numbered, unless by id."""
+        """Return the first table as it is shown to people: raters are numbered unless ids are requested."""
         return numbered(self.to_frame(), self.settings)
 
     def to_json(self) -> str:

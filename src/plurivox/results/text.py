@@ -1,4 +1,4 @@
-"""Results as tables of text, for terminals, Markdown, LaTeX and HTML; who prints them is not known here."""
+"""Results as tables of text, for terminals, Markdown, LaTeX and HTML; printing them is left to others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
 
 def notes_of(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
-    """Return the notes of rows, alike ones of a group together."""
+    """Return the notes of rows, with identical ones of a group combined."""
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for row in rows:
         if row.note:
@@ -41,7 +41,7 @@ def notes_of(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
 
 
 def value_cell(row: Row, *, intervals: bool = False, arrows: bool = False) -> str:
-    """Return a value, with its interval if wanted, and how it compares with chance, also where p is large if wanted."""
+    """Return a value, optionally with its interval, and how it compares with chance, optionally even if p is large."""
     if math.isnan(row.value):
         return "–"
     text = f"{row.value:.3f}"
@@ -52,7 +52,7 @@ def value_cell(row: Row, *, intervals: bool = False, arrows: bool = False) -> st
 
 
 def mark_of(row: Row, *, arrows: bool = False) -> str:
-    """Return how a value compares with chance, in signs; nothing where p is large, unless arrows are wanted there."""
+    """Return how a value compares with chance, as symbols; nothing where p is large, unless arrows are wanted there."""
     stars = ""
     if row.p_value is not None and row.p_value < SIGNIFICANT:
         stars = "**" if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT else "*"
@@ -68,7 +68,7 @@ def spread_header() -> list[str]:
 
 
 def quantile_cells(values: NDArray[np.float64]) -> list[str]:
-    """Return how many values are defined and undefined, and how the defined ones spread."""
+    """Return how many values are defined and undefined, and quantiles of the defined ones."""
     defined = values[~np.isnan(values)]
     spread = [f"{np.quantile(defined, q) + 0.0:.3f}" if len(defined) else "–" for q in QUANTILES.values()]
     return [f"{len(defined):,}", f"{len(values) - len(defined):,}", *spread]

@@ -1,4 +1,4 @@
-"""Weighted results: what they remember of the weights, what is said of them, and unweighted values beside."""
+"""Weighted results: what they keep about the weights, what is said about them, and the unweighted values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from plurivox.statistics.registry import LABELS
 
 TITLE = "Weighted values, unweighted ones in brackets"
 COUNTED_ALIKE = (
-    "All raters count alike on single items: weights beside counts would tell what a group that is withheld said."
+    "All raters count equally on single items: weights next to counts would reveal what a withheld group said."
 )
 """Said where weighted values of single items would reveal a group."""
 NOT_BOTH = (
-    "Unweighted values are not shown beside weighted ones: with both, the mean of a group that is withheld could be "
-    "worked out."
+    "Unweighted values are not shown next to weighted ones: with both, the mean of a withheld group could be worked "
+    "out."
 )
 
 
@@ -38,7 +38,7 @@ def judge_and_raters_of(row: Row) -> str:
 
 
 def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
-    """Return what a result remembers of weights among its settings, nothing if all raters count alike."""
+    """Return what a result keeps about weights in its settings, nothing if all raters count equally."""
     if ratings.panel is None:
         return {}
     found = asdict(ratings.panel.summary(min_group_size))
@@ -46,17 +46,17 @@ def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
 
 
 def tells_unweighted(ratings: Ratings, min_group_size: int) -> bool:
-    """Tell whether unweighted values may stand beside weighted ones.
+    """Return whether unweighted values may be shown next to weighted ones.
 
-    Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without would
-    be two equations for the mean of that group.
+    Where raters are weighted by an attribute with a withheld group, the weighted and the unweighted mean would be two
+    equations for the mean of that group.
     """
     panel = ratings.panel
     return ratings.weights is not None and (panel is None or not panel.summary(min_group_size).withholds)
 
 
 def not_both(settings: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
-    """Return why no unweighted value stands beside, if that is so."""
+    """Return why no unweighted values are shown, if that is so."""
     both = "weights" not in settings or any(row.unweighted is not None for row in rows)
     return [] if both else [NOT_BOTH]
 
@@ -68,7 +68,7 @@ def weighted_statements(
     name: str = "",
     about: Callable[[Row], str] = raters_of,
 ) -> list[Statement]:
-    """Return what the weights come to, and where they change a statistic most: facts, not claims."""
+    """Return what the weights amount to, and where they change a statistic most: facts, not claims."""
     if "weights" not in settings:
         return []
     told = PanelSummary(**{**settings["weights"], "cells": ()}).sentence
@@ -91,9 +91,9 @@ def beside_unweighted(
     first: str = "raters",
     forms: Mapping[str, str] | None = None,
 ) -> list[Shown]:
-    """Return a table of weighted values with the unweighted ones, if raters have weights.
+    """Return a table of weighted and unweighted values, if raters have weights.
 
-    Rows about the same make one line. ``first`` is the heading of what they are about; ``forms`` is how some
+    Rows about the same subject make one line. ``first`` is the heading of the subjects; ``forms`` is how some
     statistics are written.
     """
     known = [row for row in rows if row.unweighted is not None and row.statistic in headings]

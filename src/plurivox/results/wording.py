@@ -38,7 +38,7 @@ def in_words(n: int) -> str:
 
 
 def listed(names: Iterable[str], most: int | None = None, word: str = "and") -> str:
-    """Name the first few, or all, and count the others.
+    """Name the first few, or all, and count the rest.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def are(n: int) -> str:
 def without_value(outside: Mapping[str, int]) -> list[str]:
     """Return a sentence for each axis on which raters have no value."""
     return [
-        f"{counted(n, 'rater')} {'has' if n == 1 else 'have'} no value of {axis} and {are(n)} in no group there."
+        f"{counted(n, 'rater')} {'has' if n == 1 else 'have'} no value for {axis} and {are(n)} in no group there."
         for axis, n in outside.items()
         if n
     ]
@@ -103,7 +103,7 @@ def resampled(settings: Mapping[str, Any]) -> str:
 
 
 def interval_method(settings: Mapping[str, Any]) -> str:
-    """Tell over what and how intervals are made.
+    """Say what intervals generalise over, and how they are made.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def interval_method(settings: Mapping[str, Any]) -> str:
 
 
 def intervals_over(settings: Mapping[str, Any]) -> str:
-    """Tell over what intervals are, where there are any.
+    """Say what intervals generalise over, where there are any.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def intervals_over(settings: Mapping[str, Any]) -> str:
     return "" if settings["interval"] == "none" else f"95 % intervals over {resampled(settings)}"
 
 
-# What is withheld, and why; engine/withholding decides it ----------------------------------------------------------
+# What is withheld, and why; engine/withholding decides that --------------------------------------------------------
 
 
 def withheld_groups(n: int, *, verb: bool = True) -> str:
@@ -141,7 +141,7 @@ def withheld_groups(n: int, *, verb: bool = True) -> str:
 
 
 def why_withheld(n: int, revealing: int, least: int) -> str:
-    """Tell why groups are withheld, after a sentence that counts them: they are small, or would reveal a small one.
+    """Say why groups are withheld, after a clause that counts them: they are small, or would reveal a small one.
 
     Examples
     --------
@@ -167,14 +167,14 @@ def withheld_sentence(n: int, revealing: int, least: int, *, verb: bool = True) 
 
 
 def withheld_words(n: int, revealing: int, least: int) -> str:
-    """Tell below a chart how many groups are not in it, if any are not."""
+    """Say below a chart how many groups are missing from it, if any are."""
     if n and not revealing:
         return f"{counted(n, 'group')} with fewer than {least:,} raters withheld. "
     return "".join(f"{said} " for said in withheld_sentence(n, revealing, least, verb=False))
 
 
 def withheld_note(n: int, revealing: int) -> str:
-    """Tell in a table how many groups of an axis are withheld and why.
+    """Say in a table how many groups of an axis are withheld and why.
 
     Examples
     --------
@@ -189,6 +189,6 @@ def withheld_note(n: int, revealing: int) -> str:
 
 
 def protected(least: int, revealing: int) -> str:
-    """Tell which groups are withheld in general."""
+    """Say which groups are withheld in general."""
     others = ", and groups that would reveal one," if revealing else ""
     return f"Groups of fewer than {least:,} raters{others} are withheld"

@@ -15,10 +15,10 @@ LENS = Lens(
     name="aggregate",
     command="aggregate",
     order=56,
-    question="Give each item one label by several methods, and tell what that hides.",
-    about="Plurality, mean and posterior take each item alone; Dawid–Skene, MACE and an ordinal model also weigh "
-    "raters by how far\nthey agree with others. All assume one true label per item. With --by, the table tells how far "
-    "the labels lie from what\neach group says. Raters are shuffled between groups to see what chance does: * is p < "
+    question="Give each item one label by several methods, and show what that hides.",
+    about="Plurality, mean and posterior label each item on its own; Dawid–Skene, MACE and an ordinal model also weigh "
+    "raters by how far\nthey agree with others. All assume one true label per item. With --by, the table shows how far "
+    "the labels lie from what\neach group says. Raters are shuffled between groups to see what chance gives: * is p < "
     ".05, ** p < .05 after correction.",
     settings=AggregateSettings,
     csv_tables=("values", "labels", "probabilities", "methods", "differing", "raters"),

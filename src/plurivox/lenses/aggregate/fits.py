@@ -1,8 +1,8 @@
-"""Models that take one point of each item for true: Dawid and Skene's, MACE, and one for the order of points.
+"""Models that assume one true point for each item: Dawid and Skene's, MACE, and one for ordered points.
 
 They are not sums over items but climb a likelihood: each round gives every item a probability for each point, and then
-every rater the parameters that make these most likely. Parts of the items are walked over in their order, so that
-neither the order of rows nor threads change a bit.
+every rater the parameters that make these most likely. Parts of the items are visited in order, so that neither the
+order of rows nor threads change a bit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-8
 """A model has converged once a round adds less than this to the log-likelihood, for each rating."""
 TRIED = 10
-"""Rounds after which the best of MACE's starts is chosen, and goes on alone."""
+"""Rounds after which the best of MACE's starts is chosen and continues alone."""
 MOST_CELLS = 1 << 27
-"""Raters × points × points, at most: two tables of a gigabyte."""
+"""The most raters × points × points: two tables of a gigabyte."""
 KNOWING, GUESSING = 0.5, 10.0
 """MACE's priors: both weights of the Beta on whether a rater knows, and that of each point they guess (Hovy 2013)."""
 ORDERED = (1.0, 1.0, 0.25)
@@ -36,18 +36,18 @@ _STARTS = 1021  # which child of the seed MACE's starts come from
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """What a model says of items, and of raters.
+    """What a model says about items and raters.
 
     Attributes
     ----------
     posterior
         Items × points: how likely each point is the true one; NaN for items without ratings.
     iterations, converged
-        How many rounds it took, and whether the last one changed next to nothing.
+        How many rounds it took, and whether the last one changed almost nothing.
     log_likelihood
-        Of the ratings; of the ordinal model with that of its parameters.
+        The log-likelihood of the ratings; for the ordinal model, including the log prior of its parameters.
     raters
-        What is known of each rater, by name: how often a rater is right, knows the answer, or how precise and how
+        What is known about each rater, by name: how often they are right or know the answer, or how precise and how
         biased they are.
     """
 
@@ -61,7 +61,7 @@ class Fit:
 def dawid_skene(ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE) -> Fit:
     """Fit a table of errors for each rater, P(says x | the item is t), and the share of items of each point.
 
-    It starts from the shares of each item's ratings, and finds the maximum of the likelihood that lies uphill.
+    It starts from the shares of each item's ratings and climbs to the nearest maximum of the likelihood.
 
     References
     ----------
@@ -90,11 +90,11 @@ def ordinal(
 
         P(rater r says x or lower | the item is t) = σ(a_r (x + ½ − t) − β_r)        x < K
 
-    so that a rater with bias β/a = 1 sees items one point higher, and a large precision a means little noise. Beside
-    the tables of Dawid and Skene, this has two numbers for each rater, and says x nearer to t more often than points
-    further away. Precisions have the prior Gamma(2, 1) and biases Normal(0, 2²); ``prior`` has the weight and the rate
-    of the first, and the weight of the second, which is 1/2². On two points and without priors it is Dawid and Skene's
-    model of raters who are right more often than by chance.
+    so that a rater with bias β/a = 1 sees items one point higher, and a large precision a means little noise. Instead
+    of the tables of Dawid and Skene, it has two numbers for each rater, and makes points near t more likely than points
+    further away. Precisions have the prior Gamma(2, 1) and biases Normal(0, 2²); ``prior`` holds the weight and the
+    rate of the first, and the weight of the second, which is 1/2². With two points and no priors, it is Dawid and
+    Skene's model of raters who are right more often than by chance.
     """
     from plurivox.kernels import aggregate as k
 
@@ -112,13 +112,13 @@ def ordinal(
 
 
 def too_large(ratings: Ratings) -> bool:
-    """Tell whether a table of points × points for each rater would be too large."""
+    """Return whether a table of points × points for each rater would be too large."""
     return ratings.n_raters * len(ratings.scale) ** 2 > MOST_CELLS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tables:
-    """Tables of what each rater says where an item is of each point: expected counts, and logarithms of shares."""
+    """Tables of what each rater says for items of each true point: expected counts, and logarithms of shares."""
 
     ratings: Ratings
     shares: Floats
@@ -135,7 +135,7 @@ class _Tables:
         if too_large(ratings):
             raise InputError(
                 f"{model} needs a table of {n_points:,} × {n_points:,} points for each of {n_raters:,} raters",
-                hint="Leave it out with methods, or sort the scores into fewer points.",
+                hint="Leave it out with --methods (methods=), or sort the scores into fewer points.",
             )
         shares = _vote_shares(ratings)
         tables = [np.zeros((n_raters, n_points, n_points)) for _ in range(2)]
@@ -146,7 +146,7 @@ class _Tables:
         return found
 
     def climb(self, improve: Callable[[], float], most: int, tolerance: float) -> tuple[Floats, int, bool, float]:
-        """Repeat rounds until one adds next to nothing; ``improve`` makes log_errors of counts and tells its prior."""
+        """Repeat rounds until one adds almost nothing; ``improve`` updates log_errors and returns the log prior."""
         least = tolerance * max(self.ratings.n_entries, 1)
         last, value, done = -math.inf, -math.inf, 0
         while done < most and self.ratings.n_entries:
@@ -179,7 +179,7 @@ class _Tables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """Where MACE starts: P(knows) of each rater, and raters × points, what those guess who do not know."""
+    """Where MACE starts: P(knows) of each rater, and raters × points, what raters guess when they do not know."""
 
     knows: Floats
     guesses: Floats
@@ -189,11 +189,12 @@ def mace(
     ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE, starts: int = 10, seed: int = 0,
     start: Start | None = None,
 ) -> Fit:  # fmt: skip
-    """Fit how likely each rater knows the answer, and what they say when they guess.
+    """Fit how likely each rater is to know the answer, and what they say when they guess.
 
-    Who knows says the item's point; who does not draws from points of their own liking. Every point that anybody gave
-    is as likely before. Parameters have priors, Beta(½, ½) and Dirichlet(10), and are improved by variational Bayes.
-    Of several starts, a level one and others by seed, the one whose ratings are most likely after 10 rounds goes on.
+    A rater who knows gives the item's point; one who does not draws from a distribution of their own. Every point that
+    anybody gave is equally likely beforehand. Parameters have priors, Beta(½, ½) and Dirichlet(10), and are improved by
+    variational Bayes. Of several starts, a level one and others by seed, the one that makes the ratings most likely
+    after 10 rounds continues.
 
     References
     ----------
@@ -204,13 +205,13 @@ def mace(
     climbers = [_Mace(ratings, used, one) for one in each]
     if len(climbers) > 1:
         tried = [one.climb(min(TRIED, max_iterations), tolerance)[2] for one in climbers]
-        climbers = [climbers[int(np.argmax(tried))]]  # the first of equals
+        climbers = [climbers[int(np.argmax(tried))]]  # the first of ties
     done, converged, value = climbers[0].climb(max_iterations, tolerance)
     return Fit(climbers[0].posterior, done, converged, value, {"knows": _known(ratings, climbers[0].knows)})
 
 
 def _start(n_raters: int, used: NDArray[np.bool_], seed: int, number: int) -> Start:
-    """Return a start: level if it is the first, else drawn as in MACE, from the seed and its number alone."""
+    """Return a start: level if it is the first, otherwise drawn as in MACE, from the seed and its number alone."""
     if number == 0:
         knows, guesses = np.ones((n_raters, 2)), np.ones((n_raters, len(used)))
     else:
@@ -221,7 +222,7 @@ def _start(n_raters: int, used: NDArray[np.bool_], seed: int, number: int) -> St
 
 
 class _Mace:
-    """MACE on its way up; it can be told to go on."""
+    """MACE on its way up; it can be continued."""
 
     def __init__(self, ratings: Ratings, used: NDArray[np.bool_], start: Start) -> None:
         self.ratings, self.used = ratings, used
@@ -231,7 +232,7 @@ class _Mace:
         self._expect()
 
     def climb(self, most: int, tolerance: float) -> tuple[int, bool, float]:
-        """Repeat rounds until one adds next to nothing, up to so many in all."""
+        """Repeat rounds until one adds almost nothing, up to ``most`` rounds in total."""
         least = tolerance * max(self.ratings.n_entries, 1)
         while self.done < most and self.ratings.n_entries:
             self._improve()
@@ -247,7 +248,7 @@ class _Mace:
 
         n_raters, n_points = self.guesses.shape
         guess, know = self.guessing[:, np.newaxis] * self.guesses, self.knows[:, np.newaxis]
-        with np.errstate(divide="ignore", invalid="ignore"):  # of points that nobody gave nothing is asked
+        with np.errstate(divide="ignore", invalid="ignore"):  # points that nobody gave are never looked up
             log_shares = np.where(self.used, -math.log(max(int(self.used.sum()), 1)), -np.inf)
             tables = np.log(guess), np.log1p(know / guess), know / (guess + know)
         self._strategy, self._knowing = np.zeros((n_raters, n_points)), np.zeros(n_raters)
@@ -276,14 +277,14 @@ def _mean_logs(weights: Floats) -> Floats:
 
 
 def _given(part: Part) -> tuple[NDArray[Any], ...]:
-    """Return the ratings of a part as kernels want them."""
+    """Return the ratings of a part as kernels expect them."""
     return part.offsets, part.raters, part.scores
 
 
 def _vote_shares(ratings: Ratings) -> Floats:
     """Return the shares of each item's ratings, NaN without any."""
     counts = ratings.counts()
-    with np.errstate(invalid="ignore"):  # 0/0 is the NaN that is meant
+    with np.errstate(invalid="ignore"):  # 0/0 is the intended NaN
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 

@@ -24,20 +24,20 @@ class Labels:
     Attributes
     ----------
     chosen
-        The position of the label, -1 without ratings; of tied points the one nearest to the mean of the item's ratings,
-        then the lower.
+        The position of the label, -1 without ratings; of tied points, the one nearest to the mean of the item's
+        ratings, then the lower.
     numbers
-        What the item is scored: the number of the label, or the mean itself; NaN without ratings.
+        The item's score: the number of the label, or the mean itself; NaN without ratings.
     own
-        By how much one rating moves the mean or the expected score; 0 for labels, which hardly any single one moves.
+        By how much one rating moves the mean or the expected score; 0 for labels, which hardly any single rating moves.
     probabilities
         Items × points.
     confidence
-        The probability of the label; of plurality and mean the share of ratings that gave it.
+        The probability of the label; for plurality and mean, the share of ratings that gave it.
     tied
-        Which items have several points as likely, or a mean midway between two.
+        Which items have several equally likely points, or a mean midway between two.
     fit
-        What a model of the raters says besides.
+        What a model of the raters also says.
     """
 
     method: str
@@ -54,7 +54,7 @@ def labels_of(ratings: Ratings, settings: AggregateSettings, counts: Floats, pri
     """Label every item by each method; ``counts`` are items × points, and may be weighted."""
     values = np.array(ratings.scale.values, dtype=float)
     total = counts.sum(axis=1)
-    with np.errstate(invalid="ignore"):  # 0/0 is the NaN that is meant
+    with np.errstate(invalid="ignore"):  # 0/0 is the intended NaN
         shares = counts / total[:, np.newaxis]
         means = np.einsum("ic,c->i", counts, values) / total
     found = []
@@ -83,7 +83,7 @@ def _fit(method: str, ratings: Ratings, settings: AggregateSettings) -> Fit:
 
 
 def _chosen(by: Floats, nearness: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the point with most of something, of tied ones the nearest to the mean; and which items have several."""
+    """Return the point with the largest value, of tied ones the nearest to the mean; and which items have ties."""
     rated = np.asarray(~np.isnan(by).any(axis=1))
     best, near = np.where(rated[:, np.newaxis], by, 0.0), np.where(rated[:, np.newaxis], nearness, 0.0)
     top = best >= best.max(axis=1, keepdims=True) - TIED

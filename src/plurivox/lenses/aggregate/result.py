@@ -20,14 +20,14 @@ from plurivox.results.wording import counted
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Aggregation(GroupResult):
-    """One label for each item by several methods, and how far these lie from what groups say.
+    """One label for each item by several methods, and how far the labels lie from what groups say.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
     held_rows
-        What is claimed of a group, tested again within each other attribute of the call, which is ``other``.
+        Each claim about a group, tested again within each other attribute of the call; ``other`` names it.
     tables
         Labels, methods, where they differ, and raters, by name.
     """
@@ -44,7 +44,7 @@ class Aggregation(GroupResult):
         return f"<Aggregation: {counted(self.settings['n_items'], 'item')} by {methods}, {self._on_axes('group')}>"
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per method, axis, group and statistic: what the labels of the method hide of the group."""
+        """Return one row per method, axis, group and statistic: what the method's labels hide about the group."""
         return pl.DataFrame({"method": [row.model for row in self.rows]}, schema={"method": pl.String}).hstack(
             frame_of(self.rows)
         )
@@ -67,27 +67,29 @@ class Aggregation(GroupResult):
         self, axis: str, group: str, statistic: str, subset: str = "all", *, method: str | None = None
     ) -> NDArray[np.float64]:
         """Return the permutation draws of one value, in order of size."""
-        # draws of methods are told apart as those of parts of the items are in other results
+        # draws of methods are kept apart as those of parts of the items are in other results
         return GroupResult.null(self, axis, group, statistic, method or self.settings["methods"][0])
 
     def labels(self) -> pl.DataFrame:
         """Return one row per item: the label by each method, its ``…_confidence``, and the probability of each point.
 
-        Of mean and posterior there is also ``…_score``, the number itself. ``…_tied`` tells where several points are as
-        likely, of which the one nearest to the mean of the item's ratings is taken. ``agreed`` tells whether all
-        methods give the same label. Items without ratings have none.
+        Mean and posterior also have ``…_score``, the number itself. ``…_tied`` says where several points are equally
+        likely, of which the one nearest to the mean of the item's ratings is used. ``agreed`` says whether all methods
+        give the same label. Items without ratings have no label.
         """
         return self._table("labels")
 
     def probabilities(self) -> pl.DataFrame:
-        """Return one row per method and item with a column for each point, as :func:`plurivox.soft_scores` takes them.
+        """Return one row per method and item with a column for each point, as :func:`plurivox.soft_scores` expects.
 
         The mean has no probabilities, and items without ratings are left out.
         """
         points, labels = self.settings["points"], self.labels().filter(pl.col("n_ratings") > 0)
         taken = [point for point in points if point in ("model", "item")]
         if taken:
-            raise InputError(f"a point of the scale is called {taken[0]!r}, as a column is", hint="Recode it first.")
+            raise InputError(
+                f"a point of the scale has the name of a column, {taken[0]!r}", hint="Recode the scale first."
+            )
         found = [pl.DataFrame(schema={"model": pl.String, "item": pl.String, **dict.fromkeys(points, pl.Float64)})]
         for method in self.settings["methods"]:
             if method != "mean":
@@ -104,15 +106,15 @@ class Aggregation(GroupResult):
         return self._table("differing")
 
     def raters(self) -> pl.DataFrame:
-        """Return one row per rater: what the models take them for, assuming that each item has one true label.
+        """Return one row per rater: what the models estimate about them, assuming that each item has one true label.
 
-        A low value may be another view. It is no reason to drop a rater, and no report shows it.
+        A low value may reflect a different view. It is not a reason to drop a rater, and no report shows it.
         """
         return self._table("raters")
 
     @checked
     def write(self, path: FilePath, *, slim: bool = False) -> Path:
-        """Write :meth:`labels` as .csv, .parquet or .jsonl; slim, without the probability of each point."""
+        """Write :meth:`labels` as .csv, .parquet or .jsonl; ``slim`` leaves out the probability of each point."""
         target = Path(path)
         check_file(target)
         write_labels(self, target, slim)

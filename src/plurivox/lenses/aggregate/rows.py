@@ -23,13 +23,13 @@ from plurivox.results.result import Draws, Row
 from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.registry import of_role
 
-ONE_EACH = "no item has two ratings of this group"
+ONE_EACH = "no item has two ratings from this group"
 NOTHING = "this group rated nothing"
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The groups of an axis that are shown, beside the labels of one method, ready to be tested."""
+    """The groups of an axis that are shown, with the labels of one method, ready to be tested."""
 
     axis: Axis
     places: list[int]
@@ -52,10 +52,10 @@ class Analysis:
     labels: Sequence[Labels]
     prior: NDArray[np.float64]
     alike: Analysis | None = None
-    """The same where raters count alike, if they have weights."""
+    """The same with raters counted equally, if they have weights."""
 
     def prepare(self, one: Compared) -> list[list[Prepared]]:
-        """Measure the groups of an axis, overlapping ones each on an axis of their own; for each all methods."""
+        """Measure the groups of an axis by all methods, overlapping groups each on an axis of their own."""
         found = []
         for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
             self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
@@ -105,7 +105,7 @@ class Analysis:
         return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
 
     def _unweighted(self, own: OfMethod, places: list[int]) -> Values | None:
-        """Return the values where all raters count alike, None if they do, or if that would tell too much."""
+        """Return the values with all raters counted equally; None without weights, or if that would reveal too much."""
         if self.alike is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
             return None
         measured = self.alike._measured(replace(own.measured.grouping, weights=np.zeros(0)))
@@ -120,9 +120,10 @@ class Analysis:
         return measured.left_out(self.settings.resample, self.inference.doing(f"resampling {name}"))
 
     def draws(self, name: str, prepared: Sequence[Sequence[Prepared]]) -> list[Draws]:
-        """Return the shuffles behind the groups of an axis, a set for each method, each value's in order of size.
+        """Return the shuffles behind the groups of an axis, a set for each method, those of each value sorted.
 
-        Whoever knows which shuffle gave which value has one equation for each shuffle, and so what each rater said.
+        Anyone who knows which shuffle gave which value has one equation per shuffle, and can solve for what each rater
+        said.
         """
         found = []
         for at, one in enumerate(self.labels):
@@ -135,7 +136,7 @@ class Analysis:
         return found
 
     def held(self, prepared: Mapping[str, Sequence[Sequence[Prepared]]], rows: Sequence[Row]) -> list[Row]:
-        """Test what is claimed of groups again, within each other attribute of the call."""
+        """Test claims about groups again, within each other attribute of the call."""
 
         def measure(one: Prepared, strata: NDArray[np.int32]) -> OfMethod:
             grouping = Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)
@@ -155,7 +156,7 @@ class Analysis:
 
 
 def _claimed(row: Row) -> Row:
-    """Return a row that claims nothing where labels lie close: those near a noisy group's mean do by themselves."""
+    """Return a row that claims nothing where labels lie close: labels near a noisy group's mean do so by themselves."""
     return row.with_claim(False) if row.claim and row.direction != "above" else row
 
 

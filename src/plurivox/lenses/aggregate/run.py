@@ -1,4 +1,4 @@
-"""One call of aggregation: labels of all methods, where these differ, and which groups they depart from."""
+"""One call of aggregation: labels of all methods, where they differ, and which groups they depart from."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from plurivox.settings import keywords
 
 @keywords(AggregateSettings, weights=True)
 def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) -> Aggregation:
-    """Give each item one label by several methods, and tell what that hides.
+    """Give each item one label by several methods, and show what that hides.
 
-    Every method assumes that an item has one true label, and that who says otherwise is wrong. With groups it is told
-    how far the labels lie from what each group says, beside what raters shuffled between groups give.
+    Every method assumes that an item has one true label, and that anyone who says otherwise is wrong. With groups, the
+    result shows how far the labels lie from what each group says, compared with raters shuffled between groups.
 
     Returns
     -------
@@ -91,17 +91,17 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
 
 
 def _check(ratings: Ratings, settings: AggregateSettings) -> None:
-    """Raise if the ratings cannot give what is asked."""
+    """Raise if the ratings cannot give what is requested."""
     models = [name for name in settings.methods if name not in OF_COUNTS]
     if models and not ratings.has_raters:
         raise InputError(
-            f"{models[0]} needs to know who gave which rating, and these are totals",
-            hint=f"Choose among methods {', '.join(OF_COUNTS)}.",
+            f"{models[0]} needs to know who gave which rating, but these are totals",
+            hint=f"Choose from the methods {', '.join(OF_COUNTS)}.",
         )
     if any(names_raters(name) for one in settings.by for name in one):
         raise InputError(
-            "a single rater rates an item once, which does not tell their view from noise",
-            hint="Give attributes that several raters share; raters() has what the models say of each rater.",
+            "a single rater rates an item once, which cannot separate their view from noise",
+            hint="Give attributes that several raters share; raters() has what the models say about each rater.",
         )
 
 
@@ -109,7 +109,7 @@ def _alike(
     ratings: Ratings, settings: AggregateSettings, inference: Inference, labels: Sequence[Labels],
     prior: NDArray[np.float64],
 ) -> Analysis | None:  # fmt: skip
-    """Return the same analysis where raters count alike, None if they do; models of raters give the same labels."""
+    """Return the same analysis without weights, None if there are none; models of raters give the same labels."""
     if ratings.weights is None:
         return None
     plain = ratings.unweighted()
@@ -120,7 +120,7 @@ def _alike(
 
 
 def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Analysis | None) -> pl.DataFrame:
-    """Return a row for each item: labels, confidence and probabilities of each method, unweighted labels beside."""
+    """Return a row for each item: labels, confidence and probabilities of each method, and unweighted labels."""
     beside = {}
     if alike is not None and tells_unweighted(ratings, alike.settings.min_group_size):
         beside = {one.method: one for one in alike.labels if one.method in OF_COUNTS}
@@ -168,7 +168,7 @@ def _methods(labels: Sequence[Labels]) -> pl.DataFrame:
 
 
 def _differing(labels: Sequence[Labels]) -> pl.DataFrame:
-    """Return for each pair of methods on how many items they give different labels."""
+    """Return for each pair of methods the number of items to which they give different labels."""
     rows = []
     for one, other in combinations(labels, 2):
         n_items = int(np.count_nonzero(one.chosen >= 0))
@@ -179,7 +179,7 @@ def _differing(labels: Sequence[Labels]) -> pl.DataFrame:
 
 
 def _raters(ratings: Ratings, labels: Sequence[Labels]) -> pl.DataFrame:
-    """Return what the models say of each rater, in a column for each parameter."""
+    """Return what the models say about each rater, with a column for each parameter."""
     fitted = [one for one in labels if one.fit is not None]
     ids = id_texts(ratings.raters["rater"]) if ratings.has_raters else pl.Series("rater", [], pl.String)
     found: dict[str, Any] = {"rater": ids, "n_ratings": ratings.per_rater()}

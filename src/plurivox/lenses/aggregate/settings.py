@@ -1,4 +1,4 @@
-"""What can be asked of aggregation."""
+"""Settings for aggregation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plurivox.settings.values import names
 METHODS = ("plurality", "mean", "posterior", "dawid_skene", "mace", "ordinal")
 """How one label is made of an item's ratings."""
 OF_COUNTS = METHODS[:3]
-"""Those that need not know who gave a rating."""
+"""The methods that do not need to know who gave a rating."""
 CALLED = {
     "plurality": "plurality", "mean": "mean", "posterior": "posterior", "dawid_skene": "Dawid–Skene", "mace": "MACE",
     "ordinal": "ordinal model",
@@ -24,31 +24,31 @@ SAID = {**CALLED, **{name: f"the {CALLED[name]}" for name in ("mean", "posterior
 def _methods(given: Any) -> tuple[str, ...]:
     found = tuple(name.replace("-", "_") for name in names(given))
     if not found or not set(found) <= set(METHODS):
-        raise TypeError("not methods")
+        raise TypeError("not a list of methods")
     return tuple(name for name in METHODS if name in found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AggregateSettings(Settings):
-    """What was asked of aggregation."""
+    """Settings for aggregation."""
 
     by: Axes = shared.by(())
     methods: tuple[str, ...] = setting(
         METHODS, f"How labels are made: {', '.join(METHODS)} (default: all).", metavar="METHODS",
         parse=lambda text: tuple(map(str.strip, text.split(","))), canonical=_methods, accepts="str | Sequence[str]",
-        hint=f"Choose some of {', '.join(METHODS)}.",
+        hint=f"Choose from {', '.join(METHODS)}.",
         doc='How labels are made: ``"plurality"``, ``"mean"`` and ``"posterior"`` (the expected distribution under '
-        '``prior``) of each item alone; ``"dawid_skene"``, ``"mace"`` and ``"ordinal"`` also from how far raters agree '
-        "elsewhere. All by default.",
+        '``prior``) from each item alone; ``"dawid_skene"``, ``"mace"`` and ``"ordinal"`` also from how far raters '
+        "agree elsewhere. All by default.",
     )  # fmt: skip
     prior: Any = shared.prior()
     max_iterations: int = setting(
-        1000, "Rounds after which a model stops that has not converged (default 1,000).", metavar="N", least=1,
-        most=1_000_000, doc="After how many rounds a model stops that has not converged, which is then said.",
+        1000, "Rounds after which a model stops even if it has not converged (default 1,000).", metavar="N", least=1,
+        most=1_000_000, doc="After how many rounds a model stops even if it has not converged; a finding then says so.",
     )  # fmt: skip
     starts: int = setting(
-        10, "From how many starting points MACE is fitted (default 10).", metavar="N", least=1, most=1000,
-        doc="From how many starting points MACE is fitted; the most likely one goes on.",
+        10, "Number of starting points from which MACE is fitted (default 10).", metavar="N", least=1, most=1000,
+        doc="Number of starting points from which MACE is fitted; the most likely one continues.",
     )  # fmt: skip
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
@@ -74,6 +74,6 @@ class AggregateSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelsSettings(Settings):
-    """What is asked of the labels that are written."""
+    """Settings for the labels that are written."""
 
     slim: bool = setting(False, "Write labels and confidence only, without the probability of each point.")

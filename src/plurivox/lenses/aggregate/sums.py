@@ -1,6 +1,6 @@
 """What a part of the items adds to how far labels lie from what groups say, under any draws.
 
-Labels are made of all ratings, whoever gave them, so that shuffling raters between groups leaves them as they are.
+Labels are made from all ratings, no matter who gave them, so shuffling raters between groups leaves them unchanged.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from plurivox.ratings import Ratings
 STATISTICS = ("departure", "overruled", "label_shift")
 """The statistics of a group and a method, in the order of values."""
 KINDS = {"plurality": 1, "mean": 2, "posterior": 3}
-"""How methods that need not know who gave a rating make labels, as :mod:`plurivox.kernels.aggregate` calls it."""
-_NONE = 1e-9  # whole numbers that were added and taken off again
+"""How methods that do not need to know who gave a rating make labels, as named in :mod:`plurivox.kernels.aggregate`."""
+_NONE = 1e-9  # rounding error of whole numbers that were added and subtracted again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +40,9 @@ class Departing:
     values
         The numbers of the scale.
     chosen, numbers, own
-        Items × methods: the label's position, what the item is scored, and by how much one rating moves that.
+        Items × methods: the label's position, the item's score, and by how much one rating moves it.
     cost
-        About how many seconds a draw takes.
+        Roughly how many seconds a draw takes.
     mass, kinds, prior
         Where raters have weights: the weight of all ratings of each item, how each method makes labels, and the
         posterior's prior.
@@ -88,10 +88,10 @@ class Departing:
         return Sums(groups=sums)
 
     def _labels(self, draws: Draws) -> NDArray[np.int32]:
-        """Return the group of each rater under each draw; whoever is left out is in none."""
+        """Return the group of each rater under each draw; raters left out are in none."""
         if draws.kind == "permuted":
             return self.grouping.labels(draws)
-        if len(self.grouping.weights):  # who is left out has the weight 0
+        if len(self.grouping.weights):  # raters left out have weight 0
             return np.tile(self.grouping.codes, (draws.total, 1))
         keep = draws.rater_weights(self.grouping.codes)
         codes = np.tile(self.grouping.codes, (draws.total, 1))
@@ -117,7 +117,7 @@ def finish(sums: Sums) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Groups beside the labels of all methods: values, observed and under draws."""
+    """Groups compared with the labels of all methods: values, observed and under draws."""
 
     ratings: Ratings
     grouping: Grouping
@@ -153,7 +153,7 @@ class Measured:
         return {}
 
     def null(self, shuffles: Draws, how: Running) -> Values:
-        """Return the values of shuffled raters; those of the last shuffles are kept, since every method asks."""
+        """Return the values of shuffled raters; those of the last shuffles are kept, since every method needs them."""
         key = shuffles.first, shuffles.last
         if key not in self._made:
             made = run(self.ratings.parts(), self.work, shuffles, finish, how)
@@ -188,7 +188,7 @@ class OfMethod:
 
     @property
     def columns(self) -> slice:
-        """Where they stand."""
+        """Their columns."""
         return slice(self.at * len(STATISTICS), (self.at + 1) * len(STATISTICS))
 
     def null(self, shuffles: Draws, how: Running) -> Values:
@@ -206,6 +206,6 @@ class OfMethod:
 
 
 def of_columns(left: LeftOut, columns: slice) -> LeftOut:
-    """Return some of the statistics that were left out of."""
+    """Return left-out values for some of the statistics."""
     ratings = None if left.ratings is None else left.ratings[..., columns]
     return LeftOut(left.observed[..., columns], tuple(one[..., columns] for one in left.each), ratings)

@@ -13,13 +13,13 @@ from plurivox.statistics.registry import LABELS, of_role
 
 TITLES = {
     "departure": "how far labels lie from what a group says, in points",
-    "overruled": "on which share of the items the label is not the group's most frequent point, in %",
+    "overruled": "share of items whose label is not the group's most frequent point, in %",
     "label_shift": "how far a group's mean lies above the labels, in points",
 }
 """What the table of a statistic is called."""
 NOT_WEIGHTED = (
     "Plurality, mean and posterior, and what groups say, are weighted. Dawid–Skene, MACE and the ordinal model count "
-    "all raters alike: their truth is no view of a population."
+    "all raters equally: their truth is not the view of a population."
 )
 
 
@@ -86,7 +86,7 @@ def _methods(found: Aggregation) -> list[Shown]:
         ]
         for row in found.methods().iter_rows(named=True)
     ]  # fmt: skip
-    header = ["method", "mean confidence", "tied", f"unlike {CALLED[first]}", "rounds", "converged"]
+    header = ["method", "mean confidence", "tied", f"differ from {CALLED[first]}", "rounds", "converged"]
     return [Shown("Methods, each of which assumes one true label per item", header, lines)]
 
 
@@ -95,11 +95,11 @@ def _differing(found: Aggregation) -> list[Shown]:
         [CALLED[row["method"]], CALLED[row["other"]], f"{row['n_differ']:,}", number_cell(row["share"])]
         for row in found.differing().iter_rows(named=True)
     ]
-    return [Shown("On how many items two methods give different labels", ["method", "other", "items", "share"], lines)]
+    return [Shown("Items to which two methods give different labels", ["method", "other", "items", "share"], lines)]
 
 
 def notes(found: Aggregation) -> list[str]:
-    """Return why values are undefined, and what to beware of; alike for all methods, they are said once."""
+    """Return why values are undefined, and what to be careful about; notes shared by all methods appear once."""
     first = found.settings["methods"][0]
     said = notes_of([row for row in found.rows if row.model == first], LABELS)
     return [*said, NOT_WEIGHTED] if "weights" in found.settings else said

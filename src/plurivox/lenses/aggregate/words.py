@@ -1,4 +1,4 @@
-"""What aggregation says, in sentences."""
+"""What aggregation found, in sentences."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.aggregate.result import Aggregation
 
 ONE_TRUTH = (
-    "Every method here assumes that an item has one true label, and takes other ratings for errors. Where raters "
-    "differ in what they see, the label is one of several views."
+    "Every method here assumes that an item has one true label, and treats other ratings as errors. Where raters "
+    "differ in what they see, the label is only one of several views."
 )
 MORE = "--max-iterations (max_iterations=)"
 
@@ -30,8 +30,8 @@ def statements(result: Aggregation) -> list[Statement]:
 
     def notable(row: Row) -> str:
         if row.survives:
-            return f"{_lies(result, row)}. Nothing is claimed of that, since a noisier group can look so, too."
-        return f"Before correction only: {_lies(result, row)}."
+            return f"{_lies(result, row)}. Nothing is claimed, since a noisier group can also look like this."
+        return f"Before correction only: {_lies(result, row).replace('Labels', 'labels', 1)}."
 
     said = group_statements(result, claimed, notable, _of_surest(result))
     without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
@@ -41,7 +41,7 @@ def statements(result: Aggregation) -> list[Statement]:
 
 
 def _of_surest(result: Aggregation) -> list[Row]:
-    """Return claims tested again, of each group those of the method of which it is claimed most surely."""
+    """Return claims tested again: for each group, those of the method with its surest claim."""
     claims = [row for row in result.rows if row.claim and row.kind == "group"]
     surest: dict[tuple[str, str], Row] = {}
     for row in sorted(claims, key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0)):
@@ -50,7 +50,7 @@ def _of_surest(result: Aggregation) -> list[Row]:
 
 
 def _claim(result: Aggregation, rows: Sequence[Row]) -> str:
-    """Say of a group how far the labels of the surest method lie from it, and of which other methods that holds."""
+    """Say how far the labels of the surest method lie from a group, and for which other methods this also holds."""
     first = rows[0]
     others = [SAID[row.model] for row in rows[1:]]
     also = f"; so do labels by {listed(others)}" if others else ""
@@ -77,14 +77,14 @@ def _beside(result: Aggregation, row: Row) -> str:
     shift = result.value(row.axis, row.group, "label_shift", method=row.model)
     side = f"{abs(shift):.2f} points {'above' if shift > 0 else 'below'} the label"
     return (
-        f"On {100 * overruled:.0f} % of their items the label is not the group's own most frequent point, and their "
+        f"For {100 * overruled:.0f} % of their items, the label is not the group's own most frequent point, and their "
         f"mean lies {side} on average."
     )
 
 
 def _short(row: Row) -> tuple[str, str]:
     """Say the same in a few words, and how much."""
-    return "see items otherwise than they are labelled", f"by {row.value:.2f} points"
+    return "see items differently from their labels", f"by {row.value:.2f} points"
 
 
 def _differing(result: Aggregation) -> list[Statement]:
@@ -105,7 +105,7 @@ def _differing(result: Aggregation) -> list[Statement]:
 
 def _fits(result: Aggregation) -> list[Statement]:
     """Say which models did not converge."""
-    said = "{} has not converged after {}: its labels may still change. Allow more with {}."
+    said = "{} did not converge after {}: its labels may still change. Allow more with {}."
     return [
         Statement(said.format(_capital(SAID[row["method"]]), counted(row["iterations"], "round"), MORE), 1.8,
                   statistic="methods", standing="open")
@@ -119,8 +119,8 @@ def _tied(result: Aggregation) -> list[Statement]:
     if row is None or not row["n_tied"]:
         return []
     text = (
-        f"{counted(row['n_tied'], 'item')} of {row['n_items']:,} {'has' if row['n_tied'] == 1 else 'have'} several "
-        "most frequent points; the one nearest to the mean of the ratings is taken."
+        f"{row['n_tied']:,} of {counted(row['n_items'], 'item')} {'has' if row['n_tied'] == 1 else 'have'} several "
+        "most frequent points; the one nearest to the mean of the ratings is used."
     )
     return [Statement(text, 0.5, statistic="methods")]
 

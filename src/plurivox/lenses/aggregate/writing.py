@@ -18,11 +18,11 @@ ENDINGS = (".csv", ".parquet", ".jsonl")
 def check_file(path: Path, slim: bool = False) -> None:
     """Raise if labels cannot be written under a name."""
     if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"labels are not written to {path.name}", hint=f"End it in {', '.join(ENDINGS)}.")
+        raise InputError(f"cannot write labels to {path.name}", hint=f"Use a name that ends in {', '.join(ENDINGS)}.")
 
 
 def write_labels(found: Aggregation, path: Path, slim: bool = False) -> str:
-    """Write labels, with or without the probability of each point, and return what is to be said of them."""
+    """Write labels, with or without the probability of each point, and return a summary."""
     frame = found.labels()
     of_points = [f"{method}_p_{point}" for method in found.settings["methods"] for point in found.settings["points"]]
     write_frame(path, frame.drop(of_points, strict=False) if slim else frame)

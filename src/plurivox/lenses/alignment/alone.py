@@ -20,21 +20,21 @@ from plurivox.scale_files import GivenScale, as_scale
 
 
 def answers_alone(given: Any, scale: GivenScale | None) -> Answers:
-    """Return answers on a scale, which answers that were read before have themselves."""
+    """Return answers on a scale; answers that were read before have their own."""
     if isinstance(given, Answers):
         return given
     if scale is None:
         raise SelectionError(
-            "without ratings, nothing tells which points the answers are on",
-            hint='Give them: scale="1:5" or scale=["No", "Yes"] (--scale).',
+            "without ratings, the scale of the answers is unknown",
+            hint='Give it: scale="1:5" or scale=["No", "Yes"] (--scale).',
         )
     return on_scale(given, as_scale(scale))
 
 
 def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
-    """Return what answers tell of models alone: accounts, agreement, prompts, repeated answers and places."""
+    """Return what answers show about models alone: accounts, agreement, prompts, repeated answers and positions."""
     if settings.by:
-        raise SelectionError("by is about human ratings, and there are none", hint="Give ratings, or leave out by.")
+        raise SelectionError("by needs human ratings, and there are none", hint="Give ratings, or leave out by.")
     items = pl.DataFrame({"item": answers.items}).with_columns(
         () if answers.attributes is None else answers.attributes.drop("item", strict=False)
     )

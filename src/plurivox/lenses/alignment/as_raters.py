@@ -1,7 +1,7 @@
 """Models as raters: how their answers respond to severity, as trained raters, all raters or a group see it.
 
-An answer meets the ratings of its item. Of how often each answer meets each rating, MPA and WRA are made as those of a
-human rater are. A model is nobody's self, so no rating is left out.
+An answer meets the ratings of its item. MPA and WRA are computed from how often each answer meets each rating, as for
+a human rater. A model is not one of the raters, so no rating is left out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class MetRatings(Once):
 def as_raters(
     aligner: Aligner, axes: Sequence[Compared], trained: Ratings | None, threshold: Label | None
 ) -> list[Row]:
-    """Return MPA and WRA of models as raters, against trained raters, or against all raters and each group."""
+    """Return MPA and WRA of models as raters, against trained raters or against all raters and each group."""
     matched, ratings = aligner.matched, aligner.matched.ratings
     given = _first_answers(matched)
     if trained is not None:
@@ -71,9 +71,9 @@ def as_raters(
 
 
 def _against(trained: Ratings, matched: AnsweredItems, given: Given, threshold: Label | None) -> list[Row]:
-    """Return the rows of models that are judged by other ratings, which are matched by the ids of items."""
+    """Return the rows of models that are judged by other ratings, matched by item id."""
     items = np.flatnonzero(np.diff(given.rows))
-    nobody = pl.Series([], dtype=pl.String)  # models are no raters of anybody's
+    nobody = pl.Series([], dtype=pl.String)  # models are not among the raters
     reference = by_others(matched.ratings.items["item"].gather(items), nobody, trained, threshold)
     part = Part(0, reference.offsets, np.zeros_like(reference.raters), reference.scores, np.zeros(0, np.int64))
     judged = given._replace(rows=given.rows[np.append(items, len(given.rows) - 1)])
@@ -102,7 +102,7 @@ def _rows(matched: AnsweredItems, tables: Values, votes: Values, group: Group) -
     notes, n_items = notes_of(tables, values, votes, matched.ratings.scale), votes.sum(axis=1)
     silent = np.bincount(matched.voice[matched.point >= 0], minlength=len(tables)) == 0
     rows = []
-    for v in sorted(np.flatnonzero(~silent).tolist(), key=str):  # in the order in which raters are listed, by text
+    for v in sorted(np.flatnonzero(~silent).tolist(), key=str):  # in the order of raters, which is by text
         model, prompt = matched.voices[v]
         rows += [
             Row("voice" if group.axis == ALL else "group", group.axis, group.name, name,

@@ -1,11 +1,11 @@
-"""Which group of raters a model's answers lie closest to, two groups at a time on the items of both, and how sure.
+"""Which group of raters a model's answers lie closest to, two groups at a time on the items of both, and how surely.
 
-A group is claimed to be the closest one only if three things hold, each of which fails where another does not:
+A group is claimed to be the closest only if three conditions hold, each of which guards against a different error:
 
 - its lead, and its difference from every other group, are larger than shuffled raters give, so that the groups differ;
 - it is closer than every other group by an interval over items, so that the answers were not lucky;
 - both hold beyond what the same answers give in random order, so that they follow the group item by item: a coin is
-  nearer to a group with less extreme scores, in every study.
+  closer to a group with less extreme scores, in every study.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from plurivox.results.result import Draws, Row
 
 GAP = "closest_gap"
 MANY_VOTES = 10.0
-"""From so many votes of the smallest group for an item, modes decide which group is closest; below, single votes."""
+"""With this many votes of the smallest group per item or more, modes decide which group is closest; below, votes."""
 MISSED = 0.02
-"""How often any interval over items may miss: beside a coin, two groups of unrelated views are apart by that alone."""
+"""How often any interval over items may miss: for a coin, two groups with unrelated views differ by that alone."""
 _KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
 CLOSEST = {
     **_KEYS, "next": pl.String, "by": pl.String, "gap": pl.Float64, "beyond_order": pl.Float64,
@@ -57,25 +57,25 @@ CONTRASTS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closest:
-    """The groups of an axis beside each voice.
+    """The groups of an axis compared with each voice.
 
     Attributes
     ----------
     axis, pairs
-        The groups, of which only shown ones are compared, each with each.
+        The groups; only those shown are compared, each with each.
     by
         The distance that decides, ``ada_met`` or ``voter_distance``.
     found
         The differences of the pairs, as they are and beyond random order, with intervals over items.
     margins
-        Voices × shown groups: by how much each is closer than every other.
+        Voices × shown groups: by how much each is closer than every other group.
     won, matched
         How often each has the largest margin with other items, voices × shown groups; and the differences at equal
         group sizes, voices × pairs.
     tested
         The differences of the pairs, voices × pairs, and those of shuffled raters.
     fixed
-        Which of the groups shown have nobody to be exchanged with.
+        Which of the groups shown have no raters to be exchanged with.
     """
 
     axis: Axis
@@ -115,7 +115,7 @@ class Closest:
         )  # fmt: skip
 
     def winner(self, v: int) -> int | None:
-        """Return the closest group of a voice among those shown; None if no group is closer than those beside it."""
+        """Return the closest group of a voice among those shown; None if no group is closer than the others."""
         row = self.margins[v]
         return None if np.isnan(row).all() or not np.nanmax(row) > 1e-12 else int(np.nanargmax(row))
 
@@ -140,7 +140,7 @@ class Closest:
         return found
 
     def _with_test(self, row: Row, g: int, leads: Floats, adjusted: float, inference: Inference) -> Row:
-        """Return a row with its test beside the leads of shuffled raters, if they could have been exchanged."""
+        """Return a row with its test against the leads of shuffled raters, if they could have been exchanged."""
         known = leads[~np.isnan(leads)]
         p = float(inference.looks.told_of(lambda n: upper_p(row.value, leads[:n]), len(leads)))
         median = float(np.median(known)) if len(known) else np.nan
@@ -164,9 +164,9 @@ class Closest:
         return np.asarray(np.fmax.reduce(self.pairs.margins(self.tested.null), axis=-1, initial=np.nan))
 
     def conditions(self, v: int, g: int) -> tuple[bool, bool]:
-        """Tell whether a group is closer than every other it is compared with over items, and beyond random order."""
+        """Return whether a group is closer than every other it is compared with over items, and beyond random order."""
         low, high = (self.pairs.against(end[v].T) for end in (self.found.low, self.found.high))
-        # Of a pair the other way round, the ends change places.
+        # For a reversed pair, the ends are swapped.
         worst = np.where(np.arange(low.shape[-1]) > g, low[:, g], high[:, g])
         return tuple(bool((side[~np.isnan(side)] > 1e-9).all()) for side in worst)  # type: ignore[return-value]
 
@@ -175,7 +175,7 @@ class Closest:
         return int(np.nanargmin(self.pairs.against(self.found.value[v, :, 0])[g]))
 
     def _items(self, v: int, g: int) -> list[float]:
-        """Return on how many items a group is compared with each other one."""
+        """Return the number of items on which a group is compared with each other one."""
         known = np.where(np.isnan(self.found.value[v, :, 0]), 0.0, self.found.n_items[v])
         n: list[float] = np.nan_to_num(np.abs(self.pairs.against(known)[g])).tolist()
         return n
@@ -183,7 +183,7 @@ class Closest:
     # Tables -----------------------------------------------------------------------------------------------------------
 
     def closest(self, voices: Any) -> list[tuple[Any, ...]]:
-        """Return the closest group of each voice, which is next, and what holds of it."""
+        """Return the closest group of each voice, the next one, and which conditions hold."""
         found = []
         for v, (model, prompt) in enumerate(voices):
             g = self.winner(v)
@@ -199,7 +199,7 @@ class Closest:
         return found
 
     def standings(self, voices: Any, values: Mapping[tuple[str, str, str, str, str], float]) -> list[tuple[Any, ...]]:
-        """Return for each voice and shown group its distance, by how much it is closer than others, how often it wins.
+        """Return for each voice and shown group its distance, its margin over the others, and how often it wins.
 
         ``values`` holds the distances by model, prompt, axis, group and statistic.
         """
@@ -238,10 +238,10 @@ class Closest:
 def corrected_leads(found: Sequence[Closest], correction: str) -> Floats:
     """Return the corrected p-value of each axis and voice, axes × voices, NaN where there is no closest group.
 
-    A group is the closest one only if it is closer than each other, so its lead is as sure as the least sure of these
-    differences, two-sided. To test the lead alone would not do: where two of three groups see alike, the gap between
-    them is larger than that between the first two of three shuffled groups. One difference for each voice and axis is
-    corrected together, from the same shuffles.
+    A group is the closest only if it is closer than each other group, so its lead is as sure as the least sure of these
+    differences, two-sided. Testing the lead alone would not suffice: where two of three groups see alike, the gap
+    between them is larger than that between the first two of three shuffled groups. One difference for each voice and
+    axis is corrected together, from the same shuffles.
     """
     cells = [
         (one, v, pair) for one in found for v in range(len(one.margins)) if (pair := one.least_sure(v)) is not None
@@ -264,9 +264,9 @@ def corrected_leads(found: Sequence[Closest], correction: str) -> Floats:
 
 
 def decided_by(ratings: Ratings, axis: Axis, asked: str) -> str:
-    """Return the distance that decides: as asked, or by modes if the smallest group has votes enough for them.
+    """Return the distance that decides: as requested, or by modes if the smallest group has enough votes for them.
 
-    How many votes it has is told from all votes and its share of the raters, so that shuffles cannot change it.
+    Its number of votes is computed from all votes and its share of the raters, so that shuffles cannot change it.
     """
     if asked != "auto":
         return asked
@@ -283,7 +283,7 @@ def level_over(n: int) -> float:
 
 
 def _won(aligner: Aligner, pairs: Pairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
-    """Return how often each group has the largest margin when items are drawn anew, to first order."""
+    """Return how often each group has the largest margin when items are resampled, to first order."""
     return wins(pairs.margins(farther + errors.resampled(n, aligner.seed, shifted, aligner.how)))
 
 
@@ -298,7 +298,7 @@ def _mean(draws: Floats) -> Floats:
 def frames(
     closest: Sequence[Closest], voices: Any, values: Mapping[tuple[str, str, str, str, str], float]
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables about groups beside each other."""
+    """Return the tables that compare groups."""
     each = {
         "closest": (CLOSEST, [row for one in closest for row in one.closest(voices)]),
         "standings": (STANDINGS, [row for one in closest for row in one.standings(voices, values)]),

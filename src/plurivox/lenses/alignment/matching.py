@@ -24,7 +24,7 @@ ACCOUNTS = {
     "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_items": pl.Int64, "answered": pl.Int64,
     "refused": pl.Int64, "unreadable": pl.Int64, "failed": pl.Int64, "missing": pl.Int64,
 }  # fmt: skip
-"""How many rated items each voice answered and how; with several samples, an item has the best of their states."""
+"""How many rated items each voice answered and how; with several samples, an item gets the best of their states."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnsweredItems:
-    """Answers to rated items, sorted by item as in the ratings, then voice, then sample; without those that failed.
+    """Answers to rated items, sorted by item as in the ratings, then voice, then sample; failed ones are left out.
 
     Attributes
     ----------
@@ -43,12 +43,12 @@ class AnsweredItems:
     rows
         Answers to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``.
     voice, point, part
-        Of each answer the voice, the position on the scale or -1, and its part of the item, which samples share.
+        For each answer, the voice, the position on the scale or -1, and its part of the item, which samples share.
     shares
-        The probability of each point for each answer, NaN where unknown; None if nowhere known.
+        The probability of each point for each answer, NaN where unknown; None if unknown everywhere.
     shown, order
-        At which place the option of each answer was shown, and the number of the order, -1 where unknown; None if
-        nowhere known.
+        The position at which the option of each answer was shown, and the number of the order, -1 where unknown; None
+        if unknown everywhere.
     subsets
         The names of the parts of the items.
     subset
@@ -56,7 +56,7 @@ class AnsweredItems:
     accounts
         See :data:`ACCOUNTS`.
     n_unrated
-        How many items have answers and no rating.
+        How many items have answers but no rating.
     """
 
     ratings: Ratings
@@ -96,7 +96,7 @@ class AnsweredItems:
 
 
 def _is_store(given: Any) -> bool:
-    """Tell whether something is a store of ``plurivox ask``, which this layer does not know."""
+    """Return whether something is a store of ``plurivox ask``, a class unknown to this layer."""
     return callable(getattr(given, "frame", None)) and hasattr(given, "about")
 
 
@@ -139,10 +139,10 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredIte
     known = place >= 0
     known[known] = rated[place[known]]
     item = np.where(known[answers.item], place[answers.item], -1).astype(np.int64)
-    if not (item >= 0).any() and not ratings.intake.selected:  # of a selection, none may be left
+    if not (item >= 0).any() and not ratings.intake.selected:  # a selection may leave none
         there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], answers.items))
         raise InputError(
-            f"no item with an answer is rated: answers have items like {here}, ratings {there}",
+            f"no item with an answer is rated: answers have items such as {here}, ratings such as {there}",
             source=answers.source,
             hint="Both tables need the same item ids.",
         )
@@ -166,7 +166,7 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredIte
 
 
 def subsets_of(items: pl.DataFrame, subset: str | None) -> tuple[tuple[str, ...], Ints]:
-    """Return the values of an item attribute, and that of each item; ``items`` has ids and then attributes."""
+    """Return the values of an item attribute, and that of each item; ``items`` has ids, then attributes."""
     if subset is None:
         return (), np.zeros(items.height, dtype=np.int64)
     if subset not in items.columns[1:]:
@@ -202,10 +202,10 @@ def account_items(
 
 
 def nothing_answered(answers: Answers, accounts: pl.DataFrame) -> InputError:
-    """Return what to raise where no model has a point of the scale for any item."""
+    """Return the error to raise where no model has a point of the scale for any item."""
     whole = accounts.filter(pl.col("subset") == ALL).sum()
     counts = ", ".join(f"{whole[state][0]:,} {state}" for state in STATES[1:] if whole[state][0])
-    elsewhere = f"; {answers.n_elsewhere:,} are neither points of the scale nor name one" if answers.n_elsewhere else ""
+    elsewhere = f"; {answers.n_elsewhere:,} neither are nor name a point of the scale" if answers.n_elsewhere else ""
     return InputError(
         f"no rated item has an answer on the scale: {counts}{elsewhere}", source=answers.source,
         hint=f"Answers should be labels of {answers.scale}, or texts that name one; plurivox answers read shows how "
@@ -222,9 +222,9 @@ def soft_voices(matched: AnsweredItems) -> list[int]:
 
 
 def distributions(matched: AnsweredItems, v: int) -> tuple[Ints, Floats, Floats]:
-    """Return the items that a voice answered, its distributions over the points, and which part was answered.
+    """Return the items that a voice answered, its distributions over the points, and what part was answered.
 
-    From log-probabilities where they are known, else from repeated samples.
+    From log-probabilities where they are known, otherwise from repeated samples.
     """
     own = np.flatnonzero(matched.voice == v)
     shares = None if matched.shares is None else matched.shares[own]
@@ -232,7 +232,7 @@ def distributions(matched: AnsweredItems, v: int) -> tuple[Ints, Floats, Floats]
 
 
 def pooled(item: Ints, point: Ints, part: Floats, shares: Floats | None, n_points: int) -> tuple[Ints, Floats, Floats]:
-    """Return the items that have an answer, the distribution of the answers to each, and which part was answered.
+    """Return the items that have an answer, the distribution of the answers to each, and what part was answered.
 
     ``part`` is the part of its item that each answer is, which samples share.
     """

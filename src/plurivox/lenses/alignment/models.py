@@ -1,4 +1,4 @@
-"""Models among themselves and beside humans: agreement, prompts, samples, position bias, distances, items."""
+"""Models among themselves and compared with humans: agreement, prompts, samples, position bias, distances, items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plurivox.statistics.cohesion import krippendorff_alpha
 
 ALL_MODELS, WITH_HUMANS, HUMANS = "all models", "all models and humans", "humans"
 MOST_BANDS = 50
-"""Into how many bands items are put at most."""
+"""The most bands that items are put into."""
 
 ALPHAS = {
     "models": pl.String, "prompt": pl.String, "level": pl.String, "value": pl.Float64, "n_models": pl.Int64,
@@ -57,7 +57,7 @@ _MOST_TIED = 3
 
 
 def first_answers(answers: Answers) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
-    """Return items × voices: state and point of the first sample that has an answer, else of the first; -1 for none."""
+    """Return items × voices: state and point of the first sample with an answer, else of the first; -1 for none."""
     shape = (len(answers.items), len(answers.voices))
     state, point = np.full(shape, -1, dtype=np.int8), np.full(shape, -1, dtype=np.int16)
     if answers.sample.any():
@@ -74,8 +74,8 @@ def alphas(
 ) -> pl.DataFrame:
     """Return Krippendorff's alpha among models, within families and with humans, for each prompt, on two levels.
 
-    At the end stand humans on their own, on all items that a model was asked about. Refusals and unreadable answers are
-    missing; under the published convention they are two more categories, of the nominal level only.
+    Humans on their own come last, on all items that a model was asked about. Refusals and unreadable answers are
+    missing; under the published convention they are two more categories, on the nominal level only.
     """
     state, point = first_answers(answers)
     n_points = len(answers.scale)
@@ -105,7 +105,7 @@ def alphas(
 def _sets(
     voices: Sequence[Voice], prompt: str, families: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, list[int]]]:
-    """Yield sets of voices that share a prompt: all, each family of two or more, and all beside humans."""
+    """Yield sets of voices that share a prompt: all, each family of two or more, and all with humans."""
     own = [v for v, voice in enumerate(voices) if voice.prompt == prompt]
     if len(own) > 1:
         yield ALL_MODELS, own
@@ -117,7 +117,7 @@ def _sets(
 
 
 def _counted(state: NDArray[np.int8], point: NDArray[np.int16], n_points: int, *, published: bool) -> Ints:
-    """Return how many voices chose each point; under the published convention also how many refused or fumbled."""
+    """Return how many voices chose each point; under the published convention, also how many refused or fumbled."""
     columns = [np.count_nonzero((state == ANSWERED) & (point == p), axis=1) for p in range(n_points)]
     if published:
         columns += [np.count_nonzero(state == one, axis=1) for one in (REFUSED, UNREADABLE)]
@@ -133,12 +133,12 @@ def _human_counts(answers: Answers, matched: AnsweredItems) -> Ints:
 
 
 def families_of(answers: Answers, given: Mapping[str, Sequence[str]] | None) -> Mapping[str, Sequence[str]]:
-    """Return models by family, as given, else as guessed."""
+    """Return models by family, as given or otherwise guessed."""
     return guessed_families(answers.models, answers.families) if given is None else given
 
 
 def guessed_families(models: Sequence[str], known: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return models by family: as a table tells, else by the letters with which their names begin.
+    """Return models by family: as a table says, otherwise by the letters with which their names begin.
 
     Examples
     --------
@@ -191,10 +191,10 @@ def stability(answers: Answers) -> pl.DataFrame:
 
 
 def positions(answers: Answers | AnsweredItems) -> pl.DataFrame:
-    """Return how often each voice chose the option at each place shown, and a test that place does not matter.
+    """Return how often each voice chose the option at each position, and a test that position does not matter.
 
-    Options are shown in random order, so without a liking for places each is chosen equally often: χ² with one degree
-    of freedom less than options. Nothing where the order was always the same.
+    Options are shown in random order, so without position bias each position is chosen equally often: χ² with one
+    degree of freedom fewer than options. Nothing where the order was always the same.
     """
     found: list[tuple[object, ...]] = []
     if answers.shown is None or answers.order is None:
@@ -216,11 +216,11 @@ def positions(answers: Answers | AnsweredItems) -> pl.DataFrame:
     return pl.DataFrame(found, schema=POSITIONS, orient="row")
 
 
-# Beside humans -------------------------------------------------------------------------------------------------------
+# Compared with humans ------------------------------------------------------------------------------------------------
 
 
 def distances(matched: AnsweredItems) -> pl.DataFrame:
-    """Return how often each voice's answers are how far from the mode of all votes; null where it gave none."""
+    """Return how many of each voice's answers lie at each distance from the mode of all votes; null where none."""
     counts = matched.ratings.counts()
     far = np.abs(modes(counts)[:, np.newaxis] - np.arange(counts.shape[1])).round(6)
     known, code = np.unique(far, return_inverse=True)
@@ -240,8 +240,8 @@ def distances(matched: AnsweredItems) -> pl.DataFrame:
 def item_table(matched: AnsweredItems) -> pl.DataFrame:
     """Return each item with votes and answers, on the points of the scale: numbers by its values, and labels.
 
-    Mode, mean, mean answer, mean distance of answers from votes, and the labels that were given most often. Those come
-    first whose mean answer and mean vote are farthest apart.
+    Mode, mean, mean answer, mean distance of answers from votes, and the labels that were given most often. Items whose
+    mean answer and mean vote are farthest apart come first.
     """
     scale, counts = matched.ratings.scale, matched.ratings.counts()
     (n_items, n_points), values = counts.shape, np.array(scale.values)
@@ -269,8 +269,8 @@ def item_table(matched: AnsweredItems) -> pl.DataFrame:
 def item_bands(matched: AnsweredItems) -> pl.DataFrame:
     """Return the mean answer of each voice to bands of items, sorted by their mean rating, on the scale's values.
 
-    A band is one item if there are at most :data:`MOST_BANDS`, which then has its name; else bands have as many items
-    as each other, but for one.
+    A band is one item, and has its name, if there are at most :data:`MOST_BANDS` items; otherwise the sizes of bands
+    differ by one item at most.
     """
     counts, values = matched.ratings.counts(), np.array(matched.ratings.scale.values)
     n_votes, n_voices = counts.sum(axis=1), len(matched.voices)
@@ -305,7 +305,7 @@ def item_bands(matched: AnsweredItems) -> pl.DataFrame:
 
 
 def _labels(counts: NDArray[Any], scale: Scale) -> list[str]:
-    """Return the label of the most frequent point of each row, those of up to three that tie, empty without any."""
+    """Return the label of the most frequent point of each row, up to three labels if points tie, empty without any."""
     labels = [str(label) for label in scale.labels]
     top = counts.max(axis=1, keepdims=True)
     most = (counts >= top - 1e-9) & (top > 0)

@@ -1,4 +1,4 @@
-"""Two groups at a time: how much farther one is from a voice than the other, and which group leads all the others."""
+"""Two groups at a time: how much farther one is from a voice than the other, and which group leads all others."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Pairs(NamedTuple):
     Attributes
     ----------
     groups
-        The places of the groups that are shown.
+        The positions of the groups that are shown.
     first, second
-        Of each pair, places among them.
+        For each pair, positions among them.
     table
         All groups × all groups: the number of a pair, -1 where a group is withheld.
     """
@@ -49,7 +49,7 @@ class Pairs(NamedTuple):
     def against(self, values: Floats) -> Floats:
         """Return values of pairs, … × pairs, as … × groups × groups, NaN where two are not compared.
 
-        Of the first against the second as they are, and the other way round with the opposite sign.
+        Values of the first against the second are unchanged; the other way round they have the opposite sign.
         """
         n = len(self.groups)
         found = np.full((*values.shape[:-1], n, n), np.nan)
@@ -75,8 +75,8 @@ def differences(sums: Values) -> Floats:
 
         farther = Σ_i w_i f_i(s_i) / Σ_i w_i        beyond = farther − Σ_s q_s Σ_i w_i f_i(s) / Σ_i w_i
 
-    where q_s is the share of point s among the answers: what the same answers would give on average, were they put to
-    the items in random order. … × pairs × 2; NaN where fewer than :data:`LEAST_ITEMS` items are compared.
+    where q_s is the share of point s among the answers: what the same answers would give on average if they were
+    assigned to the items in random order. … × pairs × 2; NaN where fewer than :data:`LEAST_ITEMS` items are compared.
     """
     from plurivox.kernels.alignment import ANSWERS, COMPARED, FARTHER, WEIGHT
 
@@ -98,7 +98,7 @@ def _shares(sums: Values, n_points: int) -> Floats:
 
 
 def influences(by_unit: Values) -> Floats:
-    """Return what each unit of items adds to the error of :func:`differences`, units × voices × pairs × 2.
+    """Return what each unit of items contributes to the error of :func:`differences`, units × voices × pairs × 2.
 
     To first order. Each column adds up to 0, and the squares to the variance of what other items would give.
     """
@@ -106,7 +106,7 @@ def influences(by_unit: Values) -> Floats:
 
 
 def _influences(by_unit: Values) -> Floats:
-    """Return the same for one voice, since all of them at once would fill the memory."""
+    """Return the same for one voice, since all of them at once would fill memory."""
     from plurivox.kernels.alignment import ANSWERS, FARTHER, WEIGHT
 
     n_points = (by_unit.shape[-1] - ANSWERS) // 2
@@ -135,7 +135,7 @@ class OverItems(NamedTuple):
 
     @classmethod
     def of(cls, sums: UnitSums, errors: Floats, level: float) -> OverItems:
-        """Make intervals that miss the truth with a chance of ``1 − level`` each, from :func:`influences`."""
+        """Make intervals that each miss the truth with probability ``1 − level``, from :func:`influences`."""
         from plurivox.kernels.alignment import COMPARED
 
         whole = sums.by_unit.sum(axis=0)
@@ -148,7 +148,7 @@ class OverItems(NamedTuple):
 
 
 def farther_of_all(sums: Sums) -> Values:
-    """Return how much farther the second group of each pair is, draws × voices × pairs, of items that are one unit."""
+    """Return how much farther the second group of each pair is, draws × voices × pairs, with all items as one unit."""
     return differences(sums["by_unit"][:, 0])[..., 0]
 
 

@@ -1,7 +1,7 @@
-"""Answers that need no judgement: each point of the scale given always, a draw from all votes, and a uniform draw.
+"""Answers that need no judgement: always the same point of the scale, a draw from all votes, and a uniform draw.
 
-They stand beside models wherever models are ranked, since a distance says little without them: where one point has
-most of the votes, giving it always is close to everybody. They are not models, and nothing is claimed of them.
+They are shown wherever models are ranked, since a distance says little without them: where one point has most of the
+votes, always giving it is close to everybody. They are not models, and nothing is claimed about them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
 from plurivox.statistics.ties import tie_priorities
 
 MOST_CONSTANTS = 21
-"""On a scale of more points, constants are the points that cut the votes into parts of 5 %, and the most frequent."""
+"""On a scale with more points, constants are the points that cut the votes into parts of 5 %, and the most frequent."""
 MARGINAL, UNIFORM = "draw from votes", "uniform draw"
 N_RANDOM = 2
 """How many of the references are random; they come last."""
@@ -30,7 +30,7 @@ class References:
     Attributes
     ----------
     matched
-        The answers, as those of models are; its voices are the references.
+        The answers, in the same form as those of models; its voices are the references.
     constants
         The point of each constant; these are the first voices.
     """
@@ -40,7 +40,7 @@ class References:
 
     @classmethod
     def of(cls, matched: AnsweredItems, seed: int) -> References:
-        """Make them; random ones depend on the seed and the item's id alone."""
+        """Make them; random ones depend only on the seed and the item's id."""
         items = np.flatnonzero(np.diff(matched.rows))
         votes = matched.ratings.counts()[items].sum(axis=0)
         votes = votes if votes.any() else np.ones_like(votes)
@@ -55,7 +55,7 @@ class References:
 
 
 def constant_points(votes: NDArray[Any]) -> Ints:
-    """Return the points that are given always: all of them, or on a long scale those that stand for the votes.
+    """Return the points of constants: all of them, or on a long scale those that represent the votes.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def answering(matched: AnsweredItems, items: Ints, names: list[str], points: NDA
 
 
 def _uniform(matched: AnsweredItems, items: Ints, seed: int, side: int) -> Floats:
-    """Return a number from 0 to below 1 for each item, the same whatever the order of rows."""
+    """Return a number from 0 to below 1 for each item, the same for any order of rows."""
     ids = matched.ratings.items["item"].gather(items).to_list()
     return np.asarray((tie_priorities(ids, 1, seed=seed, side=side)[:, 0] >> np.uint64(11)) / 2.0**53)
 

@@ -16,13 +16,14 @@ from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.words import AlignmentFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Alignment(Result):
     """Whose view models reflect.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
@@ -39,8 +40,8 @@ class Alignment(Result):
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
-        beside = "beside" if self.settings["humans"] else "without humans, on"
-        return f"<Alignment: {len(self.voices)} voices {beside} {self.settings['n_items']:,} items>"
+        beside = "and humans on" if self.settings["humans"] else "without humans, on"
+        return f"<Alignment: {counted(len(self.voices), 'voice')} {beside} {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def voices(self) -> list[Voice]:
@@ -64,7 +65,7 @@ class Alignment(Result):
         self, model: str, statistic: str = "ada_met", *, prompt: str | None = None, axis: str = ALL, group: str = ALL,
         subset: str = ALL,
     ) -> Row:  # fmt: skip
-        """Return one row; the prompt may be left out where the model has one only."""
+        """Return one row; the prompt may be left out if the model has only one."""
         found = [
             row
             for row in self.rows
@@ -72,14 +73,14 @@ class Alignment(Result):
             and prompt in (None, row.prompt)
         ]
         if len(found) != 1:
-            several = "several prompts have one" if found else "there is none"
+            several = "several prompts have it" if found else "there is no such value"
             raise SelectionError(
                 f"{statistic} of {model!r} for {group!r} on {axis!r}: {several}", hint="to_frame() lists what there is."
             )
         return found[0]
 
     def references(self, statistic: str = "ada_met") -> list[str]:
-        """Return answers without judgement to hold models against: the constant closest to all raters, and random ones.
+        """Return answers without judgement to compare models with: the constant closest to all raters, and random ones.
 
         Further constants are in ``to_frame()`` and ``stand_ins()``.
         """
@@ -91,7 +92,7 @@ class Alignment(Result):
         return [] if best is None else [best, *names[-N_RANDOM:]]
 
     def compared_with(self) -> list[str]:
-        """Return the answers without judgement that models are shown beside."""
+        """Return the answers without judgement that models are compared with."""
         return self.references()
 
     def value(self, model: str, statistic: str = "ada_met", **key: Any) -> float:
@@ -99,15 +100,16 @@ class Alignment(Result):
         return self.row(model, statistic, **key).value
 
     def accounts(self) -> pl.DataFrame:
-        """Return for each voice and subset how many rated items it answered, refused and so on, and lacks."""
+        """Return for each voice and subset how many rated items it answered, refused, lacks and so on."""
         return self._table("accounts")
 
     def closest(self) -> pl.DataFrame:
         """Return the closest group of each voice on each axis, and how sure that is.
 
-        ``gap`` is how much farther the ``next`` group is by the distance ``by``; ``beyond_order`` is the least that it
-        is closer than any other beyond what the same answers give in random order; ``over_items`` and ``follows`` tell
-        whether intervals over items exclude 0 for both. ``claim`` needs both, and a corrected p below .05.
+        ``gap`` is how much farther the ``next`` group is by the distance ``by``; ``beyond_order`` is by how much it is
+        at least closer than any other group beyond what the same answers give in random order; ``over_items`` and
+        ``follows`` say whether intervals over items exclude 0 for the two. ``claim`` needs both, and a corrected p
+        below .05.
         """
         keys = ["model", "prompt", "axis", "group"]
         frame = self.to_frame().filter(statistic="closest_gap").select(
@@ -117,20 +119,20 @@ class Alignment(Result):
         return found.join(self.standings().drop("by", "margin", "n_items"), on=keys, how="left", maintain_order="left")
 
     def standings(self) -> pl.DataFrame:
-        """Return every group of every axis beside each voice.
+        """Return every group of every axis for each voice.
 
-        ``value`` is the group's mean distance on all items that it rated; ``margin`` by how much it is closer than
-        every other group, each on the items of both, negative where another is closer; ``wins`` how often its margin is
-        the largest when items are drawn anew, ``matched`` the margin at equal group sizes, ``n_items`` the fewest items
-        on which it is compared with another.
+        ``value`` is the group's mean distance on all items that it rated; ``margin`` is by how much it is closer than
+        every other group, each on the items of both, negative where another is closer; ``wins`` is how often its margin
+        is the largest when items are resampled, ``matched`` the margin at equal group sizes, and ``n_items`` the fewest
+        items on which it is compared with another group.
         """
         return self._table("standings")
 
     def contrasts(self) -> pl.DataFrame:
         """Return for each pair of groups, on the items of both, how much farther the second is than the first.
 
-        As it is and beyond random order, with intervals over items; also at equal sizes. The order of the groups is
-        that of the axis, whatever the values: no pair is chosen by its size.
+        As it is and beyond random order, with intervals over items; also at equal sizes. The groups are in the order of
+        the axis, regardless of the values: no pair is chosen by its size.
         """
         return self._table("contrasts")
 
@@ -139,10 +141,10 @@ class Alignment(Result):
         return self._table("alphas")
 
     def stand_ins(self) -> pl.DataFrame:
-        """Return for which share of humans (ω) each voice may stand in, and how often it wins or ties against one (ρ).
+        """Return the share of humans that each voice may stand in for (ω), and how often it wins or ties (ρ).
 
-        ``stands_in`` is True where ω is one half or more and ρ is above that of the best constant, ``p_adjusted`` after
-        Holm's correction over models; ``why`` says what it hangs on. References are listed, too, and never stand in.
+        ``stands_in`` is True where ω is one half or more and ρ is above that of the best constant; ``p_adjusted`` is
+        Holm's correction over models; ``why`` says what it depends on. References are also listed, but never stand in.
         """
         return self._table("stand ins")
 
@@ -155,31 +157,31 @@ class Alignment(Result):
         return self._table("stability")
 
     def positions(self) -> pl.DataFrame:
-        """Return how often the option at each place was chosen, where options were shuffled."""
+        """Return how often the option at each position was chosen, where options were shuffled."""
         return self._table("positions")
 
     def distances(self) -> pl.DataFrame:
-        """Return how many answers of each voice are how far from the mode of all votes."""
+        """Return how many answers of each voice lie at each distance from the mode of all votes."""
         return self._table("distances")
 
     def items(self) -> pl.DataFrame:
-        """Return the items, those first that models and humans see most differently.
+        """Return the items, starting with those that models and humans see most differently.
 
-        Numbers are on the values of the scale, labels its points; tied ones are averaged, or named together.
+        Numbers are values of the scale, and labels are its points; tied ones are averaged, or named together.
         """
         return self._table("items")
 
     def bands(self) -> pl.DataFrame:
         """Return the mean answer of each voice to bands of items, from the lowest mean rating to the highest.
 
-        With few items each is a band of its own, and has its name; else as many are put together as bands are few
-        enough to be drawn. Numbers are on the values of the scale; ``n_silent`` counts items without an answer that
-        can be read, refused ones included.
+        With few items, each is a band of its own and has its name; otherwise items are combined until the bands are few
+        enough to draw. Numbers are values of the scale; ``n_silent`` counts items without a readable answer, including
+        refused ones.
         """
         return self._table("bands")
 
     def statements(self) -> list[Statement]:
-        """Return whom each model's answers lie closest to, how sure that is, and what was left out."""
+        """Return which group each model's answers lie closest to, how sure that is, and what was left out."""
         return AlignmentFindings(self).statements()
 
     @property

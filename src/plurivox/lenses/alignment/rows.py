@@ -24,7 +24,7 @@ REFERENCE = "reference"
 
 
 class Group(NamedTuple):
-    """A group to show: where it stands among the sums, what it is called, and its size."""
+    """A group to show: its position among the sums, its name, and its size."""
 
     at: int
     axis: str
@@ -38,7 +38,7 @@ class Group(NamedTuple):
 
     @classmethod
     def shown(cls, compared: Compared) -> Iterator[tuple[Axis, list[Group]]]:
-        """Yield each axis that is compared with its groups that are large enough to show, if there are any."""
+        """Yield each compared axis with its groups that are large enough to show, if there are any."""
         for axis, places in compared.shown:
             if places:
                 yield axis, [cls(g, axis.name, axis.groups[g], int(axis.sizes[g])) for g in places]
@@ -48,7 +48,7 @@ class Group(NamedTuple):
 class Analysis:
     """One call of :func:`plurivox.alignment`: what all of its axes share.
 
-    Rows of ``reference`` answers are marked as such, and tell distances only.
+    Rows of ``reference`` answers are marked as such, and contain only distances.
     """
 
     aligner: Aligner
@@ -57,7 +57,7 @@ class Analysis:
     reference: bool = False
 
     def telling(self, what: str) -> Aligner:
-        """Return what makes draws, and tells how far it is."""
+        """Return an aligner that reports the progress of its draws under a name."""
         how = self.aligner.how.doing(what)
         how.tell(0, 1)
         return replace(self.aligner, how=how)
@@ -124,13 +124,13 @@ class Analysis:
 
 
 def _with(base: Row, statistic: str, value: float) -> Row:
-    """Return a row with a value, and why there is none."""
+    """Return a row with a value, or with why it is undefined."""
     row = replace(base, statistic=statistic, value=value)
     return row.with_note(_undefined(statistic, base.n_items)) if math.isnan(value) else row
 
 
 def _undefined(statistic: str, n_items: int) -> str:
-    """Tell why a value is undefined."""
+    """Say why a value is undefined."""
     if statistic == "xrr":
         return "expected disagreement is 0, or no item has both"
     return "no item has both votes and an answer" if n_items == 0 else "no answer can be read"

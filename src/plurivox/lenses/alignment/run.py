@@ -48,7 +48,7 @@ def alignment(
     ratings: Ratings | None, answers: AnswersLike, *, trained: Ratings | None = None, scale: GivenScale | None = None,
     settings: AlignmentSettings, how: Running,
 ) -> Alignment:  # fmt: skip
-    """Tell whose view language models reflect, and how sure that is.
+    """Find out whose view language models reflect, and how sure that is.
 
     Distances are in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale in
     ``ada_met`` and ``voter_distance``, and is left out of ``ada_met_answered`` and ``expected_emd``; a failed or
@@ -57,14 +57,14 @@ def alignment(
     Parameters
     ----------
     ratings
-        Who rated what, or counts per point (then without groups). None if there are no human ratings: then only what
-        became of the questions, and how far models agree with each other and with themselves, is told.
+        Who rated what, or counts per point (then without groups). None if there are no human ratings: the result then
+        only shows what became of the questions, and how far models agree with each other and with themselves.
     answers
         A frame with ``model``, ``item`` and ``answer`` (or ``point``, ``text`` or a distribution), and ``prompt``,
         ``sample``, ``state``, ``order``, ``family`` if there are any; a store of ``plurivox ask``; or :class:`Answers`.
     trained
-        Trained raters against whom models are judged as raters (MPA, WRA); without them, all raters and each group
-        take their place.
+        Trained raters against whom models are judged as raters (MPA, WRA); without them, models are judged against all
+        raters and each group.
     scale
         Without ratings, the points that the answers are on, unless they are :class:`Answers`.
 
@@ -85,7 +85,7 @@ def alignment(
     """
     if ratings is None:
         if trained is not None:
-            raise SelectionError("trained raters judge rated items, and there are no ratings", hint="Give ratings.")
+            raise SelectionError("trained raters need rated items, and there are no ratings", hint="Give ratings.")
         return without_humans(answers_alone(answers, scale), settings)
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     ratings = _exact(ratings)
@@ -149,7 +149,7 @@ class _Groups(Protocol):
 
 
 def compared_axes(matched: AnsweredItems, settings: _Groups) -> tuple[list[Compared], dict[str, str]]:
-    """Return the groups that answers are held against, of raters of answered items; and attributes that overlap."""
+    """Return the groups of raters of answered items that answers are compared with, and attributes that overlap."""
     ratings = matched.ratings
     if (ALL,) in settings.by:
         raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
@@ -162,14 +162,14 @@ def compared_axes(matched: AnsweredItems, settings: _Groups) -> tuple[list[Compa
 
 
 def _exact(ratings: Ratings) -> Ratings:
-    """Return ratings whose weights add up without rounding, so that votes that tie do so in any order."""
+    """Return ratings whose weights add up without rounding, so that tied votes tie in any order."""
     if ratings.weights is None:
         return ratings
     return ratings.with_known(weights=np.round(ratings.weights * 2.0**30) / 2.0**30)
 
 
 def _with_unweighted(rows: Sequence[Row], works: Sequence[Analysis], axes: Sequence[Compared]) -> list[Row]:
-    """Return rows with the values where all raters count alike."""
+    """Return rows with their unweighted values."""
     plain: list[Row] = []
     for work in works:
         matched = replace(work.aligner.matched, ratings=work.aligner.matched.ratings.unweighted())
@@ -184,14 +184,14 @@ def _with_unweighted(rows: Sequence[Row], works: Sequence[Analysis], axes: Seque
 
 
 def _comparable(one: Compared) -> bool:
-    """Tell whether one of the groups of an axis may be called the closest."""
+    """Return whether one of the groups of an axis may be called the closest."""
     return len(one.axis.shown) > 1 and not one.overlapping and one.axis.attributes != ("rater",)
 
 
 def _closest(
     work: Analysis, axes: Sequence[Compared], inference: Inference, settings: AlignmentSettings
 ) -> tuple[list[Closest], NDArray[np.float64]]:
-    """Compare the groups of each axis, and shuffle raters until it is decided which leads are more than chance.
+    """Compare the groups of each axis, and shuffle raters until it is clear which leads are more than chance.
 
     Also return the corrected p-values of the leads, axes × voices.
     """

@@ -1,4 +1,4 @@
-"""What can be asked of alignment."""
+"""Settings for alignment."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ CLOSEST_BY = ("auto", "ada_met", "voter_distance")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AlignmentSettings(Settings):
-    """What was asked of alignment."""
+    """Settings for alignment."""
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several, whose groups are compared.")
     subset: str | None = setting(
-        None, "Item attribute, by whose values distances are also given.", metavar="COLUMN",
-        doc="An item attribute, by whose values the distances from all raters are also given.",
+        None, "Also give distances for each value of this item attribute.", metavar="COLUMN",
+        doc="An item attribute; distances from all raters are also given for each of its values.",
     )  # fmt: skip
     several: Frozen = shared.several(
         doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Their '
-        "groups overlap, so that none is called the closest."
+        "groups overlap, so none is called the closest."
     )
     level: Any = shared.level(
         "ordinal",
         doc="How XRR between a model and a group weighs points: nominal, ordinal, interval, or a matrix of distances. "
-        "Standing in for a rater goes by agreement on the nominal level, by a matrix if one is given, or by distance.",
+        "Standing in for a rater uses agreement on the nominal level, a matrix if one is given, or distance.",
     )
     prior: Any = shared.prior(
         help="Weight of each point before any vote: a number, or one for each point (1,1,2).",
@@ -54,21 +54,21 @@ class AlignmentSettings(Settings):
         doc="The weight of each point before any vote, for the expected earth mover's distance.",
     )
     families: Frozen | None = setting(
-        None, "Models of a family: 'gpt=gpt-4o,gpt-3.5'. Repeatable.", option="--family", metavar="NAME=MODELS",
+        None, "The models of a family: 'gpt=gpt-4o,gpt-3.5'. Repeatable.", option="--family", metavar="NAME=MODELS",
         parse=_read_families, repeated=True, canonical=ordered_mapping,
         hint="Give the models of each family: {'gpt': ['gpt-4o', 'gpt-3.5']}.",
         accepts="Mapping[str, Sequence[str]] | None",
-        doc="Models by family, for alpha within families; by default as the answers tell, or by the beginning of their "
+        doc="Models by family, for alpha within families; by default as the answers say, or by the beginning of their "
         "names.",
     )  # fmt: skip
     threshold: Any = shared.threshold(
         help="Lowest point that means unsafe.",
-        doc="The lowest point that means unsafe, where models are judged as raters. Without it all raters and groups "
-        "are split at every point in turn and values averaged.",
+        doc="The lowest point that means unsafe, where models are judged as raters. Without it, all raters and groups "
+        "are split at every point in turn, and values are averaged.",
     )
     as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
     tolerance: float = shared.tolerance()
-    bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals.")
+    bootstrap: int = shared.bootstrap(1000, doc="How many times items are resampled for 95 % intervals.")
     permutations: int = shared.permutations(
         1000, doc="How many times raters are shuffled between groups, to test which group is closest."
     )
@@ -80,7 +80,7 @@ class AlignmentSettings(Settings):
         choices=CLOSEST_BY,
         doc='The distance that decides which group is closest: from modes (``"ada_met"``) or from single votes '
         '(``"voter_distance"``), in which items weigh by their votes. ``"auto"``: from modes where the smallest group '
-        "has ten votes or more for an item, else from single votes.",
+        "has ten votes or more for an item, otherwise from single votes.",
     )  # fmt: skip
     subsamples: int = setting(
         200, "How often raters are drawn for equal group sizes.", least=0, most=MOST_DRAWS, metavar="N",
@@ -92,8 +92,8 @@ class AlignmentSettings(Settings):
         '``"published"`` counts refusals as categories in alpha.',
     )
     correction: str = shared.correction(
-        doc='How p-values are corrected over models, prompts and attributes: ``"maxt"`` from the largest deviation of '
-        "every shuffle; bh, by, holm or bonferroni; or none, without claims.",
+        doc='How p-values are corrected over models, prompts and attributes: ``"maxt"`` by the largest deviation in '
+        "each shuffle; bh, by, holm or bonferroni; or none, without claims.",
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
@@ -101,10 +101,10 @@ class AlignmentSettings(Settings):
 
     @property
     def interval(self) -> str:
-        """How intervals are made, as tests of groups want to know."""
+        """How intervals are made, which tests of groups need to know."""
         return "bootstrap"
 
     @property
     def resample(self) -> str:
-        """What intervals are over."""
+        """What intervals generalise over."""
         return "items"

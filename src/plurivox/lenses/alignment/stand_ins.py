@@ -1,7 +1,7 @@
 """Whether a model may stand in for a rater: the alternative annotator test, and whether it beats a constant answer.
 
 The published test alone passes a constant answer where one point dominates. So a model is only said to stand in where
-it also is closer to the other raters than the best constant is, by a paired bootstrap over items.
+it is also closer to the other raters than the best constant is, by a paired bootstrap over items.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ STAND_INS = {
     "p_value": pl.Float64, "p_adjusted": pl.Float64, "stands_in": pl.Boolean, "why": pl.String,
 }  # fmt: skip
 DRAWS, MORE_DRAWS = 1_999, 19_999
-"""How often items are drawn anew, and how often where the p-value is too close to .05."""
+"""How often items are resampled, and how often if the p-value is too close to .05."""
 _AT_ONCE = 500
 _EQUAL = 1e-12
-_CHILD = 1011  # of the seed; others draw what others do
+_CHILD = 1011  # of the seed; other children draw for others
 _MOST_UNITS = 5_000  # of items; with more, a unit is a few of them
 
 
@@ -53,7 +53,7 @@ class Closeness(NamedTuple):
 
     @classmethod
     def of(cls, level: Level, values: tuple[float, ...]) -> Closeness:
-        """Return agreement on the nominal level, the mean of a matrix, else the squared distance of values."""
+        """Return agreement on the nominal level, the mean of a matrix, or the squared distance of values."""
         from plurivox.kernels.alignment import BY_AGREEMENT, BY_MATRIX, BY_VALUE
 
         numbers = unit_values(np.array(values))
@@ -72,7 +72,7 @@ class Contests:
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Roughly how many seconds it takes."""
         return len(self.given.voice) * 10 / 4e8
 
     @property
@@ -90,7 +90,7 @@ class Contests:
         return Sums(contests=sums[np.newaxis])
 
     def by_item(self, parts: Sequence[Part], weight: Floats) -> Floats:
-        """Return what each item adds to the mean of the shares that voices win: items × voices."""
+        """Return what each item adds to the mean share that voices win: items × voices."""
         from plurivox.kernels.alignment import weighted_contests
 
         out = np.zeros((len(self.given.rows) - 1, self.given.n_voices))
@@ -102,7 +102,7 @@ class Contests:
 
 
 class Humans(NamedTuple):
-    """A voice beside each human: who has enough items, the share of them that it wins or ties, and who is rejected."""
+    """A voice against each human: who has enough items, the share of them that it wins or ties, and who is rejected."""
 
     enough: NDArray[np.bool_]
     share: Floats
@@ -111,7 +111,7 @@ class Humans(NamedTuple):
 
     @classmethod
     def of(cls, sums: Floats, tolerance: float) -> Humans:
-        """Test a voice, raters × sums, against each human; corrected by Benjamini–Yekutieli."""
+        """Test a voice, raters × sums, against each human, with Benjamini–Yekutieli's correction."""
         from plurivox.kernels.alignment import BEHIND, MET, SQUARED, WON
 
         met = sums[:, MET]
@@ -137,7 +137,7 @@ class Humans(NamedTuple):
         return float(self.share.mean()) if self.said else math.nan
 
     def cells(self, tolerance: float) -> tuple[Any, ...]:
-        """Return what the table says of it, from ``omega`` to ``tolerance``."""
+        """Return its cells in the table, from ``omega`` to ``tolerance``."""
         low, high = np.quantile(self.share, [0.25, 0.75]) if self.said else (math.nan, math.nan)
         n_rejected = int(self.rejected.sum()) if self.said else 0
         return (self.omega, self.rho, float(low), float(high), len(self.share), n_rejected, self.n_few, tolerance)
@@ -180,7 +180,7 @@ class StandIns:
                 *voice, False, *one.cells(self.tolerance), best.name, best.rho, p_values[v], adjusted[v], stands,
                 why(one, best, adjusted[v]),
             ))  # fmt: skip
-        none = (None, None, None, None, False, "a reference, which judges nothing")
+        none = (None, None, None, None, False, "a reference, which makes no judgement")
         for voice, sums in zip(self.references.matched.voices, beside, strict=True):
             rows.append((*voice, True, *Humans.of(sums, self.tolerance).cells(self.tolerance), *none))
         return pl.DataFrame(rows, schema=STAND_INS, orient="row").with_columns(
@@ -196,7 +196,7 @@ class StandIns:
         return sums
 
     def _constant(self, v: int, one: Humans, beside: Floats) -> Constant:
-        """Return the constant of the highest ρ, on the items and for the humans of a model."""
+        """Return the constant with the highest ρ, on the items and for the humans of a model."""
         from plurivox.kernels.alignment import MET, WON
 
         if not one.said:
@@ -214,9 +214,9 @@ class StandIns:
     # Is it closer than the best constant? ----------------------------------------------------------------------------
 
     def _beats(self, models: list[Humans], constants: list[Constant]) -> tuple[Floats, Floats]:
-        """Return p of every model that it is closer than the best constant, and after Holm's correction over models.
+        """Return p of every model for being closer than the best constant, and p after Holm's correction over models.
 
-        A model of ω below ½ is not tested, and counts among the others as one that is not closer.
+        A model with ω below ½ is not tested, and counts in the correction as one that is not closer.
         """
         known = np.array([one.said for one in models])
         p = np.full(len(models), np.nan)
@@ -246,7 +246,7 @@ class StandIns:
         return by_unit
 
     def _not_ahead(self, leads: Floats, n: int) -> Floats:
-        """Return p of every model: how often its lead is gone when items are drawn anew, the same for all models.
+        """Return p of every model: how often its lead is gone when items are resampled, the same for all models.
 
         A rater's share keeps the number of items that the rater has, which a draw may change where raters rated
         different items. That hardly moves the mean over raters across 0.
@@ -262,7 +262,7 @@ class StandIns:
 
 
 def _items_of(matched: AnsweredItems, v: int) -> Ints:
-    """Return the items that a voice has answers to, also refused ones."""
+    """Return the items that a voice has answers to, including refused ones."""
     return np.unique(matched.item[matched.voice == v])
 
 
@@ -279,16 +279,16 @@ def _only(matched: AnsweredItems, voices: Ints) -> AnsweredItems:
 
 
 def _holm(p: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Correct over the models of which anything is said; NaN for those that were not tested."""
+    """Correct over the models about which anything is said; NaN for those that were not tested."""
     adjusted = adjust(np.where(known & np.isnan(p), 1.0, p), "holm")
     return np.where(np.isnan(p), np.nan, adjusted)
 
 
 def why(one: Humans, constant: Constant, p: float) -> str:
-    """Tell why a model stands in, or does not."""
+    """Say why a model stands in, or does not."""
     if not one.said:
         few = counted(len(one.share), "human")
-        return f"{few} rated {LEAST_ITEMS} or more items that others rated, too; {LEAST_HUMANS} are needed"
+        return f"{few} rated {LEAST_ITEMS} or more items that others also rated; {LEAST_HUMANS} are needed"
     humans = f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans"
     if one.omega < MAY_STAND_IN:
         return f"{humans}, fewer than half"

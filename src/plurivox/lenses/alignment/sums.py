@@ -1,4 +1,4 @@
-"""What a part of the items adds to the distances of answers from votes: as they are, shuffled, at equal group sizes."""
+"""What a part of the items adds to the distances of answers from votes: observed, shuffled, at equal group sizes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from plurivox.statistics.soft import expected_emd
 from plurivox.statistics.soft_blocks import mean_emd
 
 STATISTICS = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
-"""What is a mean over items, in the order of the last dimension of values."""
+"""The means over items, in the order of the last dimension of values."""
 _CELLS = 30_000_000  # numbers that sums by unit may hold
 
 
 class Given(NamedTuple):
-    """Answers as kernels want them.
+    """Answers as kernels expect them.
 
     Those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``: the voice, the position on the scale or -1, and its
     share of the item, which samples divide up.
@@ -53,14 +53,14 @@ class Given(NamedTuple):
 
 
 def votes_of(part: Part, weights: Floats | None = None) -> tuple[Any, ...]:
-    """Return the ratings as kernels want them: by item, who gave them, their positions, and how often each counts.
+    """Return the ratings as kernels expect them: by item, who gave them, their positions, and how often each counts.
 
-    With ``weights`` a rating counts as often as its rater's.
+    With ``weights``, a rating counts by the weight of its rater.
     """
     raters = part.raters
     if weights is not None:
         return part.offsets, raters, part.scores, weights[raters]
-    if len(part.multiplicity):  # totals: everything is given by one rater, who is nobody
+    if len(part.multiplicity):  # totals: one dummy rater gives everything
         raters = np.zeros(len(part.scores), dtype=np.int32)
         raters.flags.writeable = False  # as those of parts are, so that kernels are compiled once
     return part.offsets, raters, part.scores, part.multiplicity
@@ -71,7 +71,7 @@ def votes_of(part: Part, weights: Floats | None = None) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Once:
-    """What contributions share that are only made of the raters as they are."""
+    """What contributions share that are only computed for the raters as they are."""
 
     given: Given
     codes: NDArray[np.int32]
@@ -79,7 +79,7 @@ class Once:
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Roughly how many seconds it takes."""
         return len(self.given.voice) * self.n_groups / 4e8
 
     @property
@@ -89,7 +89,7 @@ class Once:
 
 
 class Soft(NamedTuple):
-    """A voice that has distributions: its items, the distributions over the points, and which part was answered."""
+    """A voice that has distributions: its items, the distributions over the points, and what part was answered."""
 
     voice: int
     items: Ints
@@ -145,7 +145,7 @@ class Distances(Once):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossRatings(Once):
-    """What XRR between each voice and each group is made of; see ``statistics.cohesion.parts.xrr_parts``.
+    """The parts of XRR between each voice and each group; see ``statistics.cohesion.parts.xrr_parts``.
 
     ``together`` is, for each answer, how many answers its voice gave to the item.
     """
@@ -330,7 +330,7 @@ class Aligner:
         return self._drawn(grouping, pairs, to_voters, draws, how)
 
     def equal_sizes(self, axis: Axis, pairs: Pairs, n: int, *, to_voters: bool) -> Floats:
-        """Return the differences of pairs when as many raters are drawn of each group as the smallest has.
+        """Return the differences of pairs when each group is cut to the size of the smallest by drawing raters.
 
         Without replacement; draws × voices × pairs.
         """
@@ -352,7 +352,7 @@ class Aligner:
         return PairSums(Given.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost)
 
     def _units(self, subset: Ints, n_subsets: int, width: int) -> tuple[Ints, Ints]:
-        """Return the unit of each item, and where those of each subset begin: fewer where a unit holds many numbers."""
+        """Return the unit of each item, and where those of each subset begin: fewer if a unit holds many numbers."""
         return units_of(subset, n_subsets, self.seed, max(200, min(MOST_UNITS, _CELLS // max(1, width))))
 
     @property

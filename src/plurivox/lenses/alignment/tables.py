@@ -33,7 +33,7 @@ def tables(found: Alignment) -> list[Shown]:
 
 
 def brief(found: Alignment) -> list[Shown]:
-    """Return what became of the items, how far models are from all raters, and whom they are closest to."""
+    """Return what became of the items, how far models are from all raters, and which groups they are closest to."""
     if not found.settings["humans"]:
         return [_accounts(found), *_alphas(found)]
     kept = ("model", "attribute", "closest group", "next", "gap", "p corrected", "claimed")
@@ -53,7 +53,7 @@ def _name(voice: Any) -> str:
 
 
 def _with_references(found: Alignment) -> list[Voice]:
-    """Return who answers, and behind them answers that judge nothing."""
+    """Return the models, followed by answers without judgement."""
     return [*found.voices, *(Voice(name, "") for name in found.references())]
 
 
@@ -68,12 +68,12 @@ def _accounts(found: Alignment) -> Shown:
 
 
 def _silent(found: Alignment) -> list[Shown]:
-    """Return how many items of each subset have no answer that can be read, as charged by distances."""
+    """Return how many items of each subset have no readable answer, as charged by distances."""
     subsets = found.settings["subsets"]
     counts = {(one["model"], one["prompt"], one["subset"]): one["refused"] + one["unreadable"]
               for one in found.accounts().iter_rows(named=True)}  # fmt: skip
     lines = [[_name(voice), *(f"{counts[*voice, name]:,}" for name in subsets)] for voice in found.voices]
-    title = f"Items refused, or answered in a way that cannot be read, by {found.settings['subset']}"
+    title = f"Items refused or answered unreadably, by {found.settings['subset']}"
     return [Shown(title, ["model", *subsets], lines)] if subsets else []
 
 
@@ -90,7 +90,7 @@ def _overall(found: Alignment) -> list[Shown]:
     shown = []
     for title, wanted in (
         ("Distance from all raters, with 95 % intervals", DISTANCES),
-        ("Each model as one more rater beside all raters", AS_RATER),
+        ("Each model as one more rater among all raters", AS_RATER),
     ):
         names = [name for name in wanted if any(key[2] == name for key in rows)]
         voices = _with_references(found) if wanted == DISTANCES else found.voices
@@ -136,7 +136,9 @@ def _closest(found: Alignment) -> list[Shown]:
     ]  # fmt: skip
     header = ["model", "attribute", "closest group", "next", "by", "gap", "beyond order", "p corrected", "over items",
               "follows", "claimed", "items"]  # fmt: skip
-    return [Shown("The closest group, each pair on the items that both rated", header, lines)] if lines else []
+    return (
+        [Shown("The closest group; each pair is compared on the items that both rated", header, lines)] if lines else []
+    )
 
 
 def _yes(value: bool | None) -> str:
@@ -144,7 +146,7 @@ def _yes(value: bool | None) -> str:
 
 
 def _standing(one: Mapping[str, Any]) -> str:
-    """Tell whether a model stands in; where there is nobody to hold it against, that cannot be told."""
+    """Return whether a model stands in, a dash where there is no human to compare it with."""
     if one["reference"]:
         return "reference"
     return _yes(one["stands_in"]) if one["n_humans"] else "–"
@@ -166,7 +168,7 @@ def _stand_ins(found: Alignment) -> list[Shown]:
     ]  # fmt: skip
     header = ["model", "ω", "ρ", "best constant's ρ", "p corrected", "humans", "too few items", "stands in"]
     title = (
-        "Standing in for a rater: the share of humans it holds its own against (ω), and of items that it wins or ties "
+        "Standing in for a rater: the share of humans it holds its own against (ω), and of items it wins or ties "
         f"(ρ), tolerance {found.settings['tolerance']:g}"
     )
     return [Shown(title, header, lines)] if lines else []
@@ -208,7 +210,7 @@ def _items(found: Alignment) -> Shown:
     header = ["item", "most votes", "most answers", "mean vote", "mean answer", "votes", "without an answer"]
     title = "Items that models and humans see most differently"
     if not found.in_numbers:
-        title += f"; means are on the numbers of the points, {found.numbered_ends}"
+        title += f"; means use the numbers of the points, {found.numbered_ends}"
     return Shown(title, header, lines)
 
 

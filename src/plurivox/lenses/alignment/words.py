@@ -1,4 +1,4 @@
-"""What alignment says, in sentences."""
+"""What alignment found, in sentences."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from plurivox.lenses.alignment.result import Alignment
 
 FEW = 6
-"""Voices of which each gets a sentence; of more, the best and the worst do."""
+"""The most voices that each get a sentence; of more, only the best and the worst do."""
 FEW_MISSES = 3
-"""Leads that are not claimed and get a sentence each."""
+"""The most leads that are not claimed and get a sentence each."""
 POSITION_BIAS = 0.001
 NOT_WEIGHTED = (
     "Distances, XRR and which group is closest use them; stand-ins, alphas, models as raters and tables of items count "
-    "all raters alike."
+    "all raters equally."
 )
 
 
@@ -42,7 +42,7 @@ class AlignmentFindings:
     found: Alignment
 
     def statements(self) -> list[Statement]:
-        """Return whom each model's answers lie closest to, how sure that is, and what was left out."""
+        """Return which group each model's answers lie closest to, how sure that is, and what was left out."""
         if not self.found.settings["humans"]:
             return [*self._alone(), *self._agreement(), *self._shaky(), *self._remarks()]
         return [
@@ -57,12 +57,12 @@ class AlignmentFindings:
         ]
 
     def _weighted(self) -> list[Statement]:
-        """Say what weights come to, and what does not use them."""
+        """Say what weights amount to, and what does not use them."""
         said = weighted_statements(self.found.settings, (), "ada_met")
         return [replace(one, text=f"{one.text} {NOT_WEIGHTED}") for one in said]
 
     def _closest(self) -> list[Statement]:
-        """Say of each voice and axis which group is closest if that is claimed; else that none is, and why."""
+        """Say for each voice and axis which group is closest if that is claimed, or else that none is, and why."""
         settings = self.found.settings
         tested = [row for row in self.found.rows if row.kind == "closest" and row.tested]
         about = {(one["model"], one["prompt"], one["axis"]): one for one in self.found.closest().iter_rows(named=True)}
@@ -72,7 +72,7 @@ class AlignmentFindings:
             Statement(
                 self._closest_sentence(row, about[row.model, row.prompt, row.axis], n_tested), weight_of(row),
                 row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, n_tested),
-                row.n_permutations, f"the answers of {self._voice(row)}",
+                row.n_permutations, f"{self._voice(row)}'s answers",
                 f"lie closest to raters with {named(row.axis, row.group)}",
             )
             for row in tested if row.claim
@@ -88,7 +88,7 @@ class AlignmentFindings:
         """Say on which axes no two groups rated enough of the same items."""
         most = self.found.contrasts().group_by("axis", maintain_order=True).agg(pl.col("n_items").max())
         return [
-            (axis, f"No two groups of {axis} rated {LEAST_ITEMS} answered items in common, so none is called the "
+            (axis, f"No two groups of {axis} have {LEAST_ITEMS} answered items in common, so none is called the "
                    "closest.")
             for axis, n in most.iter_rows() if n < LEAST_ITEMS
         ]  # fmt: skip
@@ -97,22 +97,22 @@ class AlignmentFindings:
         """Say which group is the closest. No interval: the next group was selected by its distance."""
         level = "" if _missing(one["matched"]) else f", {_points(one['matched'])} at equal group sizes"
         left = one["n_groups"] - one["n_compared"]
-        alone = f" It is not compared with {counted(left, 'group')}: too few items in common." if left else ""
+        alone = f" They are not compared with {counted(left, 'group')}: too few items in common." if left else ""
         return (
-            f"{self._voice(row)}: its answers lie closest to raters with {named(row.axis, row.group)}, and follow them "
-            f"item by item; the next, {one['next']}, are {_points(one['gap'])} farther by {LABELS[one['by']]} on "
+            f"{self._voice(row)}'s answers lie closest to raters with {named(row.axis, row.group)}, and follow them "
+            f"item by item; the next group, {one['next']}, is {_points(one['gap'])} farther by {LABELS[one['by']]} on "
             f"{counted(one['n_items'], 'item')} that both rated{level}; {p_text(row.p_adjusted or 0.0)} after "
             f"correction over {counted(n_tested, 'comparison')}.{alone} {self._refused(row)}"
         )
 
     def _none_closest(self, tested: Sequence[Row]) -> Statement:
-        """Say that no group is called the closest one of any voice."""
+        """Say that no group is called the closest to any voice."""
         free = [row for row in tested if row.axis not in entangled_axes(self.found.settings)] or tested
         surest = min(free, key=lambda row: row.p_adjusted or 0.0)
         n_tested = len(tested)
         text = (
-            "No model is said to reflect the view of one group: none lies closer to one than to all others for "
-            f"certain; the smallest {p_text(surest.p_adjusted or 0.0)} after correction over "
+            "No model is said to reflect the view of one group: none is certain to lie closer to one group than to all "
+            f"others; the smallest {p_text(surest.p_adjusted or 0.0)} after correction over "
             f"{counted(n_tested, 'comparison')}."
         )
         return Statement(
@@ -122,7 +122,7 @@ class AlignmentFindings:
         )  # fmt: skip
 
     def _near_misses(self, others: Sequence[tuple[Row, dict[str, Any]]]) -> list[Statement]:
-        """Say why leads that shuffled raters do not give are no claims all the same."""
+        """Say why leads that shuffled raters do not give are still not claimed."""
         blocked = entangled_axes(self.found.settings)
         rows = [(row, one) for row, one in others if row.survives and row.axis not in blocked]
         said = [
@@ -130,7 +130,7 @@ class AlignmentFindings:
             for row, one in rows[:FEW_MISSES]
         ]
         if len(rows) > FEW_MISSES:
-            text = f"The same holds of {counted(len(rows) - FEW_MISSES, 'more lead', 'more leads')}; see closest()."
+            text = f"The same applies to {counted(len(rows) - FEW_MISSES, 'more lead', 'more leads')}; see closest()."
             said.append(Statement(text, 1.8, statistic=rows[0][0].statistic))
         return said
 
@@ -138,17 +138,19 @@ class AlignmentFindings:
         if row.undecided:
             why = f"p is too close to .05 after {row.n_permutations or 0:,} shuffles"
         elif not one["follows"]:
-            why = "they do not follow that group item by item: in random order the same answers would lie about as near"
+            why = (
+                "they do not follow that group item by item: the same answers in random order would lie about as close"
+            )
         else:
-            why = "with other items another group could be the closest"
+            why = "with other items, another group could be the closest"
         return (
-            f"{self._voice(row)}: its answers lie nearer to {named(row.axis, row.group)} than to {one['next']} "
-            f"({_points(one['gap'])}, {p_text(row.p_adjusted or 0.0)} after correction). This is no claim, since {why}."
+            f"{self._voice(row)}'s answers lie closer to {named(row.axis, row.group)} than to {one['next']} "
+            f"({_points(one['gap'])}, {p_text(row.p_adjusted or 0.0)} after correction). Not claimed, since {why}."
         )
 
     def _refused(self, row: Row) -> str:
         account = self.found.accounts().filter(model=row.model, prompt=row.prompt, subset=ALL).row(0, named=True)
-        return f"Of {account['n_items']:,} items it {_answered(account)}."
+        return f"The model {_answered(account)}."
 
     def _nearest(self) -> list[Statement]:
         """Say how far each voice is from the mode of all raters, and how far answers without judgement are."""
@@ -184,7 +186,7 @@ class AlignmentFindings:
             return []
         best, *others = (rows[name] for name in self.found.references())
         beside = " and ".join(f"a {row.model} {row.value:.2f}" for row in others)
-        text = f"For comparison: {best.model} is {best.value:.2f} points from it, {beside}."
+        text = f"For comparison, {best.model} is {best.value:.2f} points from it, {beside}."
         beaten = [self._voice(row) for row in models if row.value >= best.value]
         if len(beaten) == len(models):
             text += f" No model is closer than {best.model}."
@@ -224,28 +226,29 @@ class AlignmentFindings:
             f"{one['constant_advantage']:.2f}, {p_text(one['p_adjusted'])} corrected over "
             f"{counted(n_models, 'model')})."
         )
-        rests = f"items drawn anew {DRAWS:,} times; corrected over {counted(n_models, 'model')} (Holm)"
+        rests = f"items resampled {DRAWS:,} times; corrected over {counted(n_models, 'model')} (Holm)"
         return Statement(
             text, 3.0 + 1.0 - one["p_adjusted"], statistic="stand_in", claim=True, p=one["p_adjusted"], rests_on=rests,
             n_permutations=DRAWS, subject=self._named(one), short="may stand in for a rater",
         )  # fmt: skip
 
     def _constants_pass(self, frame: pl.DataFrame) -> list[Statement]:
-        """Say where the published test alone cannot tell a judge from a constant."""
+        """Say where the published test alone cannot distinguish a judge from a constant."""
         passing = frame.filter(pl.col("model").is_in(self._constants), "reference", pl.col("omega") >= MAY_STAND_IN)
         if passing.is_empty():
             return []
         names = listed([f"{one['model']} (ω = {one['omega']:.2f})" for one in passing.iter_rows(named=True)], FEW)
         text = (
-            f"ω alone cannot tell a judge from a constant here: {names} {'reach' if passing.height > 1 else 'reaches'} "
-            "one half, too. So a model also has to be closer to the others than the best constant."
+            f"ω alone cannot tell a judge from a constant here: {names} also "
+            f"{'reach' if passing.height > 1 else 'reaches'} one half. So a model must also be closer to the others "
+            "than the best constant."
         )
         return [Statement(text, 2.05, statistic="stand_in")]
 
     def _too_few_humans(self, frame: pl.DataFrame) -> list[Statement]:
         if frame.is_empty():
             return []
-        text = f"Whether a model may stand in for a rater cannot be told: {frame['why'][0]}."
+        text = f"Whether a model may stand in for a rater cannot be decided: {frame['why'][0]}."
         return [Statement(text, 0.5, statistic="stand_in")]
 
     def _few(self, one: dict[str, Any]) -> str:
@@ -254,12 +257,12 @@ class AlignmentFindings:
     def _agreement(self) -> list[Statement]:
         found, frame = [], self.found.alphas()
         human = frame.filter(models="humans", level="ordinal")["value"].to_list()
-        beside = "" if not human or _missing(human[0]) else f"; humans do by {human[0]:.2f}"
+        beside = "" if not human or _missing(human[0]) else f", humans with {human[0]:.2f}"
         for one in frame.filter(models="all models").sort("prompt", "level").iter_rows(named=True):
             if one["level"] == "ordinal" and not _missing(one["value"]):
                 where = f" with the prompt {one['prompt']}" if one["prompt"] else ""
                 text = (
-                    f"The {one['n_models']} models agree among themselves{where} by an ordinal alpha of "
+                    f"The {one['n_models']} models agree among themselves{where} with an ordinal alpha of "
                     f"{one['value']:.2f}{beside}."
                 )
                 found.append(Statement(text, 1.9, statistic="alpha"))
@@ -272,8 +275,8 @@ class AlignmentFindings:
         for one in farthest.sort("model", "prompt").iter_rows(named=True):
             if one["p_value"] < POSITION_BIAS:
                 text = (
-                    f"{self._named(one)} likes places: the option shown at place {one['position']} has "
-                    f"{one['share']:.0%} of its answers, where {one['expected']:.0%} would be even "
+                    f"{self._named(one)} has a position bias: the option shown in position {one['position']} gets "
+                    f"{one['share']:.0%} of its answers, where an even share is {one['expected']:.0%} "
                     f"({p_text(one['p_value'])})."
                 )
                 found.append(Statement(text, 1.8, statistic="position"))
@@ -287,7 +290,7 @@ class AlignmentFindings:
         )
         found = [Statement(text, 2.3)]
         return found + [
-            Statement(f"{self._named(one)}: of {one['n_items']:,} items it {_answered(one)}.", 2.2)
+            Statement(f"{self._named(one)} {_answered(one)}.", 2.2)
             for one in self.found.accounts().iter_rows(named=True)
         ]
 
@@ -297,14 +300,14 @@ class AlignmentFindings:
     def _left_out(self) -> list[str]:
         settings, found = self.found.settings, self._unmet()
         if settings["n_unrated"]:
-            found.append(f"Left out, having answers and no rating: {counted(settings['n_unrated'], 'item')}.")
+            found.append(f"Left out because they have answers but no rating: {counted(settings['n_unrated'], 'item')}.")
         if settings["n_elsewhere"]:
             found.append(
-                "Unreadable, neither a point of the scale nor a text that names one: "
+                "Unreadable, since they neither are nor name a point of the scale: "
                 f"{counted(settings['n_elsewhere'], 'answer')}."
             )
         if settings["n_unsorted"]:
-            found.append(f"In no part by {settings['subset']}: {counted(settings['n_unsorted'], 'item')}.")
+            found.append(f"Without a value for {settings['subset']}: {counted(settings['n_unsorted'], 'item')}.")
         asked = pl.sum_horizontal("refused", "unreadable", "failed") > 0
         silent = self.found.accounts().filter(pl.col("subset") == ALL, pl.col("answered") == 0, asked)
         found += [f"{self._named(one)} has no readable answer." for one in silent.iter_rows(named=True)]
@@ -313,7 +316,7 @@ class AlignmentFindings:
     def _unmet(self) -> list[str]:
         """Say who rated none of the items that models answered."""
         if not self.found.settings["n_items"]:
-            return ["No item that a model answered is rated by those who were chosen."]
+            return ["The selected ratings contain no item that a model answered."]
         first = next(iter(self.found.settings["voices"]), None)
         none = [
             row
@@ -322,7 +325,7 @@ class AlignmentFindings:
         ]
         axes = dict.fromkeys(row.axis for row in none)
         return [
-            f"Without a value, having rated none of the items that were answered: "
+            "Without a value because they rated none of the answered items: "
             f"{listed([named(axis, row.group) for row in none if row.axis == axis], FEW)}."
             for axis in axes
         ]
@@ -336,10 +339,11 @@ class AlignmentFindings:
 
 
 def _answered(account: dict[str, Any]) -> str:
-    """Tell how many items a model answered, and what became of the others."""
+    """Say how many items a model answered, and what became of the others."""
     states = ("refused", "unreadable", "failed", "missing")
     silent = [f"{state} {account[state]:,}" for state in states if account[state]]
-    return f"answered {account['answered']:,}" + (f" ({', '.join(silent)})" if silent else "")
+    said = f"answered {account['answered']:,} of {counted(account['n_items'], 'item')}"
+    return said + (f" ({', '.join(silent)})" if silent else "")
 
 
 def _points(value: float) -> str:

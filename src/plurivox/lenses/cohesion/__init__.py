@@ -1,7 +1,7 @@
-"""Cohesion: which groups see things alike, and is it more than chance.
+"""Cohesion: which groups see things alike, and whether that is more than chance.
 
 The six statistics, GAI and DSI are those of Prabhakaran et al., *GRASP: A Disagreement Analysis Framework to Assess
-Group Associations in Perspectives* (NAACL 2024); others stand beside alpha.
+Group Associations in Perspectives* (NAACL 2024); other measures are shown alongside alpha.
 """
 
 from plurivox.lenses.cohesion.settings import CohesionSettings, CohesionShown
@@ -11,9 +11,9 @@ LENS = Lens(
     name="cohesion",
     command="cohesion",
     order=10,
-    question="Tell which groups agree among themselves.",
+    question="Find the groups that agree among themselves.",
     about="IRR is agreement within a group, XRR agreement with the rest, GAI their ratio; an axis's DSI is its largest "
-    "GAI.\nRaters are shuffled between groups to see what chance does: * is p < .05, ** p < .05 after correction.",
+    "GAI.\nRaters are shuffled between groups to see what chance gives: * is p < .05, ** p < .05 after correction.",
     settings=CohesionSettings,
     showing=CohesionShown,
     every_attribute=True,

@@ -16,14 +16,14 @@ from plurivox.results.result import GroupResult, Row, Statement, frame_of
 class Cohesion(GroupResult):
     """Which groups agree among themselves more than with others.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
     pair_rows
-        Every pair of groups, if asked for.
+        Every pair of groups, if requested.
     held_rows
-        What is claimed of a group, tested again within each other attribute of the call, which is ``other``.
+        Each claim about a group, tested again within each other attribute of the call; ``other`` names it.
     """
 
     pair_rows: tuple[Row, ...] = ()
@@ -58,5 +58,5 @@ class Cohesion(GroupResult):
         return sorted(rows, key=lambda row: (1.0 if row.p_adjusted is None else row.p_adjusted, -row.value))
 
     def statements(self) -> list[Statement]:
-        """Return which groups stand out, which axis divides most, and what was withheld."""
+        """Return which groups stand out, which axis divides raters most, and what was withheld."""
         return statements(self)

@@ -29,8 +29,8 @@ from plurivox.statistics.levels import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 
-NOT_WEIGHTED = "it counts all raters alike"
-"""What is said of a value that does not use the weights of raters."""
+NOT_WEIGHTED = "it counts all raters equally"
+"""The note on a value that does not use the weights of raters."""
 
 
 class Found(NamedTuple):
@@ -96,7 +96,7 @@ class Analysis:
         return rows + self._whole("all", "all", np.ones(ratings.n_raters, bool), sizes)
 
     def prepare(self, one: Compared) -> list[Prepared]:
-        """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
+        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
         return [self._prepared(axis, places, one) for axis, places in one.shown]
 
     def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
@@ -159,8 +159,8 @@ class Analysis:
     ) -> list[Row]:
         """Return the largest GAI of each axis with a p-value of its own, raw and standardised.
 
-        In the published convention the p-values of the raw one are those of the group that has it. ``adjusted`` has
-        the corrected p-value of each axis, if there are any.
+        In the published convention, the raw maximum has the p-values of its group. ``adjusted`` holds the corrected
+        p-value of each axis, if there are any.
         """
         found = []
         for (name, each), p in zip(
@@ -223,10 +223,10 @@ class Analysis:
         n = len(maximum.null)
         return replace(row, p_value=maximum.p_value, null_median=median, p_adjusted=adjusted, n_permutations=n)
 
-    # Attributes that travel together ----------------------------------------------------------------------------------
+    # Correlated attributes --------------------------------------------------------------------------------------------
 
     def held(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
-        """Test what is claimed of groups again, within each other attribute of the call."""
+        """Test claims about groups again, within each other attribute of the call."""
         return held(
             self.inference, self.ratings, self.settings.by, rows,
             {(name, group): one for name, each in prepared.items() for one in each for group in one.groups},
@@ -236,7 +236,7 @@ class Analysis:
     # Two groups -------------------------------------------------------------------------------------------------------
 
     def contrast(self, axis: Axis, groups: tuple[str, str]) -> list[Row]:
-        """Return the difference of two groups; only their raters are shuffled, and only among each other."""
+        """Return the difference of two groups; only their raters are shuffled, and only with each other."""
         pair = Pair.of(axis, groups)
         grouping = self._grouping(axis, pair.among)
         measured = self._measured(grouping)
@@ -319,7 +319,7 @@ class Analysis:
         return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata, among)
 
     def _unweighted(self, grouping: Grouping) -> Values | None:
-        """Return the values where all raters count alike, groups × statistics; None if they do."""
+        """Return the values with all raters counted equally, groups × statistics; None if raters have no weights."""
         if not len(grouping.weights):
             return None
         measured = self._measured(replace(grouping, weights=np.zeros(0)))
@@ -357,7 +357,7 @@ class Crossed:
 
 
 def _of_winner(row: Row, rows: Sequence[Row]) -> Row:
-    """Return a DSI with the p-values of the GAI that it is."""
+    """Return a DSI with the p-values of the GAI that it equals."""
     for own in rows:
         if (own.kind, own.axis, own.group, own.statistic) == ("group", row.axis, row.group, "gai"):
             return replace(
@@ -373,12 +373,12 @@ def _top(z: Values) -> float:
 
 
 def _of_group(name: str) -> bool:
-    """Tell whether a statistic is a property of a group alone, without a rest."""
+    """Return whether a statistic is a property of a group alone, without a rest."""
     return STATISTICS[name].needs == "group"
 
 
 def _columns(measured: Measured, records: Sequence[Statistic]) -> list[tuple[int, str]]:
-    """Return where some statistics stand among the values, and their names."""
+    """Return the positions of some statistics among the values, and their names."""
     return [(at, one.name) for at, one in enumerate((*measured.tested, *measured.beside)) if one in records]
 
 

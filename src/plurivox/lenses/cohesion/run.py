@@ -22,12 +22,12 @@ from plurivox.settings import keywords
 from plurivox.settings.shared import AUTO
 from plurivox.statistics.checks import level_of, usual_level
 
-LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI are on the interval level."
+LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI use the interval level."
 
 
 @keywords(CohesionSettings, weights=True)
 def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> Cohesion:
-    """Tell which groups of raters agree among themselves more than with the others.
+    """Find the groups of raters who agree among themselves more than with the others.
 
     Returns
     -------
@@ -82,14 +82,14 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
 
 
 def _settled(settings: CohesionSettings, n_points: int) -> CohesionSettings:
-    """Return the settings with what follows from the convention and the scale."""
+    """Return the settings completed by what follows from the convention and the scale."""
     published = settings.convention == "published"
     level, correction = usual_level(settings.level, n_points, published=published), settings.correction
     return replace(settings, level=level, correction="bh" if published and correction == "maxt" else correction)
 
 
 def _check(contrast: tuple[str, str] | None, axes: list[Compared], rows: list[Row]) -> None:
-    """Raise if a contrast that was asked for concerns no axis."""
+    """Raise if no axis has both groups of a requested contrast."""
     if contrast is not None and not any(row.kind == "contrast" for row in rows):
         shown = ", ".join(group for one in axes for group in one.axis.shown)
         raise SelectionError(

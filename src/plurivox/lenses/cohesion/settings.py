@@ -1,4 +1,4 @@
-"""What can be asked of cohesion."""
+"""Settings for cohesion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CohesionSettings(Settings):
-    """What was asked of cohesion."""
+    """Settings for cohesion."""
 
     by: Axes = shared.by(())
     level: Any = shared.level()
@@ -20,7 +20,7 @@ class CohesionSettings(Settings):
     n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
-        0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."
+        0, help="Draws for bootstrap intervals.", doc="The number of draws for bootstrap intervals."
     )
     resample: str = shared.resample()
     within: tuple[str, ...] | None = shared.within()
@@ -28,7 +28,7 @@ class CohesionSettings(Settings):
     convention: str = shared.convention(
         "default, or published: as in the GRASP paper.",
         '``"default"``, or ``"published"`` for the p-values and the cross-negentropy of the GRASP paper, in which DSI '
-        "has the p-value of the group whose GAI it is.",
+        "has the p-value of the group with the largest GAI.",
     )
     ties: str = shared.ties()
     gai: tuple[str, ...] = shared.gai()
@@ -36,10 +36,10 @@ class CohesionSettings(Settings):
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
     same_view: float = setting(
-        0.9, "Below this view correlation, interval included, a group has a view of its own.", metavar="R", least=-1,
-        most=1,
+        0.9, "A group has a view of its own if the interval of its view correlation is below this.", metavar="R",
+        least=-1, most=1,
         doc="A group is said to have a view of its own only where the interval of its view correlation lies below "
-        "this: on a bounded scale leniency and spread alone bring it a little below 1.",
+        "this: on a bounded scale, leniency and spread alone bring it a little below 1.",
     )  # fmt: skip
     min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
@@ -50,4 +50,4 @@ class CohesionSettings(Settings):
 class CohesionShown(Settings):
     """What the terminal shows of a result."""
 
-    arrows: bool = setting(False, "Arrows on every tested value, not only where p < .05: above or below chance.")
+    arrows: bool = setting(False, "Mark every tested value, not only those with p < .05, as above or below chance.")

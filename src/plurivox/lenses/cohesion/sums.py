@@ -1,7 +1,7 @@
 """What a part of the items adds to the cohesion statistics of all groups of an axis, under any draws.
 
-Most statistics share one compiled pass over the ratings; those that are functions of counts alone are added up beside,
-and those of scores as numbers share a second pass.
+Most statistics share one compiled pass over the ratings; those that are functions of counts alone are added up
+separately, and those of scores as numbers share a second pass.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from plurivox.statistics.registry import STATISTICS, of_role
 from plurivox.statistics.ties import tie_ranks
 
 MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
-"""Raters, scores and points up to which statistics of whole scores are computed: those of pairs take long."""
+"""Raters, scores and points up to which statistics of whole scores are computed: those of pairs are slow."""
 MOST_KNOWN = 20_000_000
-"""Numbers that may be kept of what items add to statistics of counts, for a bootstrap over items."""
+"""The most numbers to keep of what items add to statistics of counts, for a bootstrap over items."""
 NOBODY = 1e-9
-"""A sum of raters' weights of at most this is 0 but for rounding."""
-TOO_MANY = f"of more than {MOST_RATERS} raters, or very many items or points, it is not computed"
+"""A sum of raters' weights of at most this is 0 up to rounding error."""
+TOO_MANY = f"not computed for more than {MOST_RATERS} raters, or very many items or points"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class Agreement:
     about
         The scale and its level.
     n_items
-        How many items all parts have.
+        How many items all parts have together.
     published
         Whether cross-entropy is that of the published numbers.
     ranks
@@ -56,12 +56,12 @@ class Agreement:
     counted
         The statistics whose contribution is a function of counts.
     means
-        The mean number of each rater's ratings, the scale moved to 0 … 1, for statistics of moments; empty if there is
+        The mean score of each rater, with the scale mapped to 0 … 1, for statistics of moments; empty if there are
         none.
     cost
-        About how many seconds a draw takes.
+        Roughly how many seconds a draw takes.
     known
-        What the items of a part add to statistics of counts, by its first item, where that was computed before.
+        What the items of a part add to statistics of counts, by its first item, where that is already computed.
     """
 
     grouping: Grouping
@@ -160,7 +160,7 @@ class Agreement:
 
     def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the statistics that are functions of counts, each draws × groups × parts."""
-        weighted = len(self.grouping.weights) > 0  # then there are always weights, also where each draw has the same
+        weighted = len(self.grouping.weights) > 0  # then there are always weights, even where each draw has the same
         varies = raters.shape[1] > 0 and (not weighted or draws.resample in ("raters", "both"))
         if draws.kind == "units" and varies:
             return self._named(self._without_raters(part, draws, raters))
@@ -190,7 +190,7 @@ class Agreement:
         for own, weights in zip(sums, raters, strict=True):
             gone = (weights == 0) & (codes >= 0)
             groups = np.unique(codes[gone]) if alone else np.arange(self.grouping.n_groups)
-            place = np.full(self.grouping.n_groups + 1, -1, np.int32)  # the last is that of raters outside
+            place = np.full(self.grouping.n_groups + 1, -1, np.int32)  # the last is for raters in no group
             place[groups] = np.arange(len(groups))
             hit = np.zeros(part.n_items, np.bool_)
             hit[item[gone[part.raters]]] = True
@@ -202,7 +202,7 @@ class Agreement:
         return sums
 
     def _named(self, whole: Values) -> Sums:
-        """Return sums of counts by the statistic that they belong to."""
+        """Return sums of counts by statistic."""
         nothing = np.zeros((0, 1, self.about.n_points))
         widths = [self._parts(record, nothing, None).shape[-1] for record in self.counted]
         each = np.split(whole, np.cumsum(widths)[:-1], axis=-1)
@@ -210,13 +210,13 @@ class Agreement:
 
 
 def _rest(counts: NDArray[Any]) -> NDArray[Any]:
-    """Return the counts of all other groups: sums of weights that are 0 but for rounding are 0."""
+    """Return the counts of all other groups: sums of weights that are 0 up to rounding are 0."""
     rest = counts.sum(axis=1, keepdims=True) - counts
     return np.where(np.abs(rest) < NOBODY, 0.0, rest) if rest.dtype.kind == "f" else rest
 
 
 def _some_ratings(part: Part, item: NDArray[np.int64], items: NDArray[np.bool_], ratings: NDArray[np.bool_]) -> Part:
-    """Return some ratings of some items, each of which is there, as a part that stands for itself."""
+    """Return some ratings of some items, all of which have ratings, as a part of its own."""
     chosen = items[item] & ratings
     sizes = np.bincount(item[chosen], minlength=len(items))[items]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -263,24 +263,24 @@ def scores_of(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.float64
 
 
 def rater_means(ratings: Ratings) -> NDArray[np.float64]:
-    """Return the mean of each rater over all items they rated, the scale moved to 0 … 1; 0 without ratings."""
+    """Return the mean of each rater over all items they rated, with the scale mapped to 0 … 1; 0 without ratings."""
 
     def make() -> NDArray[np.float64]:
         numbers, total = heights(np.array(ratings.scale.values, dtype=float)), np.zeros(ratings.n_raters)
         for part in ratings.parts():
-            np.add.at(total, part.raters, numbers[part.scores])  # rating after rating, wherever parts are cut
+            np.add.at(total, part.raters, numbers[part.scores])  # one rating at a time, so that the cuts do not matter
         return np.asarray(total / np.maximum(ratings.per_rater(), 1))
 
     return ratings.once("means of raters", make)
 
 
 def tested_with(gai: Sequence[str]) -> tuple[Statistic, ...]:
-    """Return the tested statistics, those that are always there first, then GAI of the other pairs asked for."""
+    """Return the tested statistics: first those that are always there, then GAI of the other pairs requested."""
     return (*of_role("tested"), *(one for one in of_role("asked") if one.name.removeprefix("gai_") in gai))
 
 
 def place_of(name: str) -> int:
-    """Return where a tested statistic stands among the values."""
+    """Return the position of a tested statistic among the values."""
     return [record.name for record in of_role("tested")].index(name)
 
 
@@ -331,7 +331,7 @@ class Measured:
         return Finish((*self.tested, *self.beside), self.about)(sums)
 
     def why(self, name: str, sums: Sums, values: Values, g: int, n_raters: int | None = None) -> str:
-        """Tell why an observed value of a group is undefined, or what to beware of; nothing where all is well."""
+        """Say why an observed value of a group is undefined, or what to be careful about; nothing if all is well."""
         record = STATISTICS[name]
         if record.why is None:
             return ""
@@ -351,7 +351,7 @@ class Measured:
         return self._run(work, Draws.resampled(draws, seed, resample), (*self.tested, *self.beside), how)
 
     def _known(self) -> Agreement:
-        """Return the same contribution that knows what each item adds to statistics of counts, for weights of items."""
+        """Return the same contribution, with what each item adds to statistics of counts, for weights of items."""
         work = self.agreement
         if not work.counted:
             return work

@@ -31,13 +31,13 @@ def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
         shown.append(
             _all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True, arrows=arrows)
         )
-    shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside, arrows=arrows))
+    shown.append(_all_axes(found, "Other measures of agreement, next to alpha", ALPHA | beside, arrows=arrows))
     main = [row for row in found.rows if row.kind in ("overall", "group")]
     return [*shown, *beside_unweighted(main, tested)]
 
 
 def brief(found: Cohesion, *, arrows: bool = False) -> list[Shown | Compact]:
-    """Return the groups of all axes in one table, and what was asked for besides."""
+    """Return the groups of all axes in one table, and whatever else was requested."""
     if not found.axes:
         return [*tables(found)]
     title = f"Agreement within groups (IRR) and with others (XRR), {found.settings['level']}"
@@ -46,7 +46,7 @@ def brief(found: Cohesion, *, arrows: bool = False) -> list[Shown | Compact]:
 
 
 def _everybody(found: Cohesion, columns: dict[str, str]) -> Shown:
-    """Return how far all raters agree, one measure a line, where no groups stand beside them."""
+    """Return how far all raters agree, one measure per line, where there are no groups."""
     rows = {row.statistic: row for row in found.rows if row.kind in ("overall", "beside")}
     lines = [
         [columns[name], value_cell(rows[name], intervals=True), f"{rows[name].n_raters:,}"]
@@ -122,6 +122,6 @@ def _pair_table(axis: str, rows: list[Row], level: str, *, arrows: bool) -> Show
 
 
 def notes(found: Cohesion) -> list[str]:
-    """Return why values are undefined, and what to beware of."""
+    """Return why values are undefined, and what to be careful about."""
     main = [row for row in found.rows if row.kind in ("overall", "group", "contrast")]
     return notes_of(main, columns("tested", "asked"))

@@ -1,4 +1,4 @@
-"""What cohesion says, in sentences: agreement, noise and view kept apart."""
+"""What cohesion found, in sentences: agreement, noise and view are kept apart."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _overall(result: Cohesion) -> list[Statement]:
 
 
 def _claimed(result: Cohesion, rows: dict[str, Row]) -> Claimed:
-    """Say what is claimed of a group, and by which value: a view of its own, agreement, or what both may come from."""
+    """Say what is claimed about a group, and by which value: a view of its own, agreement, or what may cause both."""
     first = next(iter(rows.values()))
     name, view = named(first.axis, first.group), _view(result, first)
     own_view = VIEW in rows and _own_view(result, rows[VIEW])
@@ -66,8 +66,8 @@ def _claimed(result: Cohesion, rows: dict[str, Row]) -> Claimed:
     text = f"{name} {_habit(result, order[0])}: {beside_chance(order[0], result.settings)}."
     if order[0].statistic in ("gai", "irr") and view is not None and not math.isnan(view.value):
         text += (
-            f" That need not be another view: less or more noise does the same, and their item means correlate "
-            f"{interval_words(view, result.settings)} with the others'."
+            f" This need not mean a different view: less or more noise has the same effect, and their item means "
+            f"correlate {interval_words(view, result.settings)} with the others'."
         )
     return Claimed(text, order[0], _habit(result, order[0]), value_beside_chance(order[0]))
 
@@ -78,13 +78,13 @@ def _view(result: Cohesion, row: Row) -> Row | None:
 
 
 def _own_view(result: Cohesion, row: Row) -> bool:
-    """Tell whether a group's view differs by more than a bounded scale makes of leniency and spread."""
+    """Return whether a group's view differs by more than leniency and spread cause on a bounded scale."""
     same = result.settings["same_view"]
     return row.direction == "below" and row.ci_high is not None and row.ci_high < same
 
 
 def _habit(result: Cohesion, row: Row) -> str:
-    """Say in which way a value differs from that of a random group of the same size."""
+    """Say how a value differs from that of a random group of the same size."""
     more = "more" if row.direction == "above" else "less"
     chance = "a random group of that size would"
     if row.statistic == "gai":
@@ -96,7 +96,7 @@ def _habit(result: Cohesion, row: Row) -> str:
     if row.statistic == "xrr":
         return f"agree with the others {more} than {chance}"
     if row.direction == "below":
-        return f"order items less like the others than {chance}, which leniency or spread alone can do"
+        return f"order items less like the others than {chance}, which leniency or spread alone can cause"
     return f"order items more like the others than {chance}"
 
 
@@ -106,10 +106,10 @@ def _divides(result: Cohesion) -> list[Statement]:
     if not ranked:
         return []
     most, n = ranked[0], len(result.axes)
-    among = f", the surest of {counted(n, 'attribute')} and crossings" if n > 1 else ""
+    among = f", the most certain of {counted(n, 'attribute')} and crossings" if n > 1 else ""
     text = (
-        f"{most.axis} divides the raters{among}: its largest GAI, {most.value:.2f} of {named(most.axis, most.group)}, "
-        f"is more than shuffled raters reach on any, {p_text(most.p_adjusted or 0.0)}."
+        f"{most.axis} divides the raters{among}: its largest GAI, {most.value:.2f} for {named(most.axis, most.group)}, "
+        f"is larger than shuffled raters reach on any of them, {p_text(most.p_adjusted or 0.0)}."
     )
     basis = rests_on(result.settings, most, len(values_of(result, ("gai",))))
     return [Statement(text, 2.95, most.axis, "dsi", most.group, True, most.p_adjusted, basis, most.n_permutations,

@@ -19,7 +19,7 @@ POPULATION = {
     "rated": pl.Float64, "others": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64, "differs": pl.Boolean,
     "n_rated": pl.Int64, "n_others": pl.Int64,
 }  # fmt: skip
-"""How rated items differ from others: in an item attribute, in the answer of a model; and those without an answer."""
+"""How rated items differ from others: in an item attribute, in a model's answer; and items without an answer."""
 ATTRIBUTE, ANSWER, SILENT = "attribute", "answer", "without an answer"
 MOST_VALUES = 20
 """Attributes with more values, such as texts, are compared only if they are numbers."""
@@ -38,18 +38,18 @@ class Difference(NamedTuple):
 def compared_sets(
     found: Population, estimand: Estimand, groups: list[tuple[str, str, Mask]], *, keep_silent: bool
 ) -> pl.DataFrame:
-    """Compare the items that each group rated with the others of models; all p-values are corrected together.
+    """Compare the items that each group rated with the other items of models; all p-values are corrected together.
 
     Parameters
     ----------
     found
         The items.
     estimand
-        By which answers are compared.
+        The quantity by which answers are compared.
     groups
         The axis and name of each group, and which ratings are its own.
     keep_silent
-        Whether items that a model was asked and did not answer are kept.
+        Whether items that a model was asked about but did not answer are kept.
     """
     spoken = {str(voice): own.numbers(estimand.numbers, found.n_items, keep_silent=False)
               for voice, own in zip(found.voices, found.spoken, strict=True)}  # fmt: skip
@@ -82,7 +82,7 @@ def _rows(
 
 
 def _silent(found: Population, estimand: Estimand, spoken: dict[str, Floats]) -> Iterator[tuple[Any, ...]]:
-    """Compare what people say of rated items that a model answered, and of those that it did not."""
+    """Compare ratings of items that a model answered with ratings of items that it did not."""
     human = found.rated.means(estimand.numbers, found.n_items)
     rated = ~np.isnan(human)
     for name, numbers in spoken.items():
@@ -108,7 +108,7 @@ def _by_attribute(column: pl.Series, first: Mask, second: Mask) -> Difference | 
 
 
 def _by_counts(counts: Floats, names: list[str]) -> Difference | None:
-    """Compare counts of two sets by χ²; values that are expected in few items are put together."""
+    """Compare counts of two sets by χ²; values that are expected in few items are combined."""
     sizes = counts.sum(axis=1)
     if (sizes == 0).any():
         return None

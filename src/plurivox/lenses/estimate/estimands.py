@@ -1,4 +1,4 @@
-"""What can be estimated: a number for each point of the scale, whose mean over items is meant."""
+"""What can be estimated: the mean over items of a number for each point of the scale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class Estimand(NamedTuple):
-    """What is estimated: how it is called, the number of each point, and whether it is a share."""
+    """What is estimated: its name, the number of each point, and whether it is a share."""
 
     name: str
     numbers: Floats
@@ -28,7 +28,7 @@ class Estimand(NamedTuple):
 
 
 def estimands(scale: Scale, settings: EstimateSettings) -> list[Estimand]:
-    """Return what is asked for: by default the mean, and the share from the threshold on if there is one."""
+    """Return what is requested: by default the mean, and the share at or above the threshold if there is one."""
     place = _place(scale, settings.threshold)
     wanted = settings.what or ((AT_LEAST,) if len(scale) == 2 else (MEAN, *((AT_LEAST,) if place is not None else ())))
     labels = [str(label) for label in scale.labels]
@@ -59,6 +59,6 @@ def _place(scale: Scale, threshold: object) -> int | None:
         return None
     place = scale.position(threshold)
     if place < 1:
-        what = "the lowest point, so that everything would be unsafe" if place == 0 else "which means no rating"
+        what = "the lowest point, so everything would be unsafe" if place == 0 else "which means no rating"
         raise InputError(f"threshold is {threshold!r}, {what}", hint=f"Give a higher point of {scale}.")
     return place

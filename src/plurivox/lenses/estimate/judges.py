@@ -23,12 +23,12 @@ WEIGHTS = {
     "of": pl.String, "model": pl.String, "prompt": pl.String, "weight": pl.Float64, "alone": pl.Float64,
     "correlation": pl.Float64, "bias": pl.Float64, "selected": pl.Boolean, "n_items": pl.Int64, "n_further": pl.Int64,
 }  # fmt: skip
-"""λ of each judge among all and alone, its correlation with the humans, how far it is off, and who is the best."""
+"""λ of each judge among all and alone, its correlation with the humans, its bias, and which judge is the best."""
 ERRORS = {
     "of": pl.String, "model": pl.String, "prompt": pl.String, "other_model": pl.String, "other_prompt": pl.String,
     "correlation": pl.Float64, "uncorrected": pl.Float64, "n_items": pl.Int64,
 }  # fmt: skip
-"""How far the errors of two judges go together over items."""
+"""How far the errors of two judges correlate over items."""
 
 
 class Together(NamedTuple):
@@ -43,9 +43,9 @@ def together(
     rated: Rated, answers: Floats, answered: Mask, voices: Sequence[Voice], estimand: Estimand, base: Row,
     width: float | None, *, over_raters: bool, both_ways: bool,
 ) -> Together:  # fmt: skip
-    """Estimate with all judges, on the items of all; items × judges, NaN where there is none.
+    """Estimate with all judges, on the items that all have; items × judges, NaN where there is no answer.
 
-    With ``both_ways`` values of raters who count alike stand beside; the best judge stays who it is.
+    With ``both_ways``, unweighted values are included; the best judge stays the same.
     """
     found = _All.of(rated, answers, answered, estimand, over_raters=over_raters)
     best = int(np.argmin([_or_last(one.powered.variance) for one in found.single]))
@@ -64,7 +64,7 @@ def together(
 
 
 class _All(NamedTuple):
-    """All judges on the items of all: with a weight each, their mean, each alone; and on items that all answered."""
+    """All judges on the items that all have: with a weight each, their mean, each alone; and on items all answered."""
 
     joint: Measured
     mean: Measured
@@ -73,7 +73,7 @@ class _All(NamedTuple):
 
     @classmethod
     def of(cls, rated: Rated, answers: Floats, answered: Mask, estimand: Estimand, *, over_raters: bool) -> _All:
-        """Measure them beside some raters."""
+        """Measure them against some raters."""
         every: Mask = np.asarray(~np.isnan(answers).any(axis=1), dtype=bool)
         whole: Mask = np.asarray(answered.all(axis=1), dtype=bool)
 
@@ -95,7 +95,7 @@ class _All(NamedTuple):
             f"{voices[best]}, selected for its variance; the interval holds for all {len(voices)} at once (Bonferroni)"
         )
         level = 1 - 0.05 / len(voices)
-        # what was selected for its size has no interval of its own
+        # a value selected for its size has no interval of its own
         rows += [_unclaimed(row) for row in rows_of(self.single[best], chosen, estimand, width, level)]
         return [*rows, _effective(self.spoken, replace(base, model=TOGETHER, other=estimand.name))]
 
@@ -118,7 +118,7 @@ def _beside(human: Floats, model: Floats) -> tuple[float, float]:
 
 
 def _effective(joint: Measured, base: Row) -> Row:
-    """Return how many judges with unrelated errors all of them are like, on the items that all answered."""
+    """Return how many judges with unrelated errors they amount to, on the items that all answered."""
     row = replace(
         base, statistic="effective_judges", value=math.nan, n_items=len(joint.human), n_raters=joint.n_raters,
         n_ratings=joint.n_ratings,
@@ -126,7 +126,7 @@ def _effective(joint: Measured, base: Row) -> Row:
     if len(joint.human) < 4:
         return row.with_note("fewer than four items")
     if np.isnan(joint.error).all():
-        row = row.with_note("no item has two ratings, so that chance in ratings counts as an error that judges share")
+        row = row.with_note("no item has two ratings, so chance in ratings counts as an error that judges share")
     value, low, high = effective_interval(joint.human, joint.model, joint.noise)
     if math.isnan(value):
         return row.with_note("no judge errs beyond the chance in ratings")
@@ -135,7 +135,7 @@ def _effective(joint: Measured, base: Row) -> Row:
 
 
 def _errors(joint: Measured, voices: Sequence[Voice], estimand: Estimand) -> list[tuple[Any, ...]]:
-    """Return how far the errors of each two judges go together, on the items that all answered."""
+    """Return how far the errors of each two judges correlate, on the items that all answered."""
     corrected, raw = (error_correlation(joint.human, joint.model, noise) for noise in (joint.noise, 0.0))
     return [
         (estimand.name, *one, *other, float(corrected[a, b]), float(raw[a, b]), len(joint.human))

@@ -1,4 +1,4 @@
-"""One estimate: the ratings of a group of raters beside the answers of one judge or several, over some items."""
+"""One estimate: the ratings of a group of raters with the answers of one judge or several, over some items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from plurivox.statistics.ppi import (
 )
 
 NO_ITEM = "no item has both human ratings and an answer"
-NO_FURTHER = "the model answered no further item"
+NO_FURTHER = "the model answered no further items"
 ALIKE = "the model gives every item the same answer"
 ONE_ITEM = "one item says nothing about others"
 ONE_RATER = "one rater says nothing about others"
@@ -34,22 +34,22 @@ _KNOWN = RaterVariance(0.0, math.inf)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What humans and judges say of some items.
+    """What humans and judges say about some items.
 
     Attributes
     ----------
     human, model, further
-        Numbers of items: of humans and judges for the items of both, and of judges for further ones.
+        Numbers given to items: by humans and judges for the items of both, and by judges for further ones.
     spoken
         The mean number of the judges for each item that they answered.
     error
-        The variance of each item's mean over its raters, NaN of a single rating.
+        The variance of each item's mean over its raters, NaN for a single rating.
     powered
         The estimate.
     alone, together
         What other raters add to the variance of humans alone, and of both together.
     n_raters, n_ratings
-        On how many it rests.
+        How many it rests on.
     """
 
     human: Floats
@@ -69,7 +69,7 @@ class Measured:
     ) -> Measured:  # fmt: skip
         """Measure some items by ratings of some raters and answers, items × judges, NaN where there is none.
 
-        ``answered`` tells the items that all judges answered themselves.
+        ``answered`` marks the items that all judges answered themselves.
         """
         known = ~np.isnan(answers).any(axis=1) & part
         own = rated.some(known[rated.item])
@@ -101,7 +101,7 @@ class Measured:
         return self.n_ratings / len(self.human) if len(self.human) else math.nan
 
     def worth(self) -> tuple[Worth, str]:
-        """Return what the judges are worth in further human ratings, and why that cannot be told, empty if it can."""
+        """Return what the judges are worth in further human ratings, and why that is unknown, empty if it is known."""
         if self.useless:
             return Worth(math.nan, math.nan, math.nan), self.useless
         found = worth(self.human, self.model, self.further, self.together.variance)
@@ -121,7 +121,7 @@ class Measured:
         return ALIKE if (every == every[:1]).all() else ""
 
     def needed(self, width: float) -> Needed:
-        """Return how many human ratings an interval of a width needs, without and with the judges."""
+        """Return how many human ratings an interval of a given width needs, without and with the judges."""
         alone, together = (
             items_needed(width, self.human, self.model, self.further, raters.variance)
             for raters in (self.alone, self.together)
@@ -130,12 +130,12 @@ class Measured:
 
 
 def _errors(own: Rated, x: Floats, mean: Floats) -> Floats:
-    """Return the variance of the mean of each item over its raters, NaN of a single rating.
+    """Return the variance of the mean of each item over its raters, NaN for a single rating.
 
     With W = Σw, Q = Σw² and the mean square s of deviations from the mean it is s/(W²/Q − 1), for raters who are drawn
     independently of their weights.
     """
-    squared = own.weight**2 / own.times  # ratings that are counted together are of different raters
+    squared = own.weight**2 / own.times  # ratings that are counted together come from different raters
     size, whole, square, second = (
         np.bincount(own.item, weights=one, minlength=len(mean))
         for one in (own.times, own.weight, squared, own.weight * x * x)
@@ -146,7 +146,7 @@ def _errors(own: Rated, x: Floats, mean: Floats) -> Floats:
 
 
 def beside(rows: list[Row], alike: list[Row]) -> list[Row]:
-    """Return rows with the values where all raters count alike beside; a model alone has no rater."""
+    """Return rows with their unweighted values; a model alone has no raters."""
     return [
         own if own.statistic == "estimate_model" else replace(own, unweighted=plain.value)
         for own, plain in zip(rows, alike, strict=True)
@@ -154,7 +154,7 @@ def beside(rows: list[Row], alike: list[Row]) -> list[Row]:
 
 
 def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None, level: float = 0.95) -> list[Row]:
-    """Return the rows of one estimate: both together, each alone, λ of a single judge, what it is worth and needs."""
+    """Return the rows of one estimate: both together, each alone, λ of a single judge, its worth and what it needs."""
     powered, both = found.powered, len(found.human)
     sized = replace(base, other=estimand.name, n_raters=found.n_raters, n_ratings=found.n_ratings)
     whole, humans = (replace(sized, n_items=n) for n in (both + len(found.further), both))
@@ -209,4 +209,4 @@ def _worth(found: Measured, base: Row) -> Row:
 
 def _needed(base: Row, statistic: str, value: float) -> Row:
     row = replace(base, statistic=statistic, value=math.ceil(value) if math.isfinite(value) else value)
-    return row.with_note("how items or raters vary is not known") if math.isnan(value) else row
+    return row.with_note("the variation of items or raters is not known") if math.isnan(value) else row

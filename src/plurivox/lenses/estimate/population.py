@@ -1,4 +1,4 @@
-"""What an estimate starts from: the items that models were asked or people rated, and what each says of them."""
+"""What an estimate starts from: the items that models were asked about or people rated, and what each says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACCOUNTS = {
     "n_further": pl.Int64, "further_answered": pl.Int64, "answered": pl.Int64, "refused": pl.Int64,
     "unreadable": pl.Int64, "failed": pl.Int64, "missing": pl.Int64,
 }  # fmt: skip
-"""How many items people rated and how many of these each voice answered, the same of further ones, and why not."""
+"""How many items people rated and how many of these each voice answered; the same for further items, and why not."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 
 
 class Spoken(NamedTuple):
-    """The items to which a voice has an answer on the scale, the distribution of its answers to each; and the others.
+    """The items that a voice answered on the scale, the distribution of its answers to each, and the other items.
 
     ``silent`` are the items that it refused or answered in a way that cannot be read.
     """
@@ -40,7 +40,7 @@ class Spoken(NamedTuple):
     silent: Ints
 
     def numbers(self, of_points: Floats, n_items: int, *, keep_silent: bool) -> Floats:
-        """Return the voice's number for each item, NaN where it has none; silent ones may be kept with the mean."""
+        """Return the voice's number for each item, NaN where it has none; silent items may be kept with the mean."""
         found = np.full(n_items, np.nan)
         found[self.items] = self.shares @ of_points
         if keep_silent and len(self.items):
@@ -48,14 +48,14 @@ class Spoken(NamedTuple):
         return found
 
     def answered(self, n_items: int) -> Mask:
-        """Tell which items have an answer."""
+        """Return which items have an answer."""
         found = np.zeros(n_items, dtype=bool)
         found[self.items] = True
         return found
 
 
 class Rated(NamedTuple):
-    """Ratings, one entry each: the item, the rater (-1 where nobody knows), the position, and how many there are.
+    """Ratings, one entry each: the item, the rater (-1 where unknown), the position, and how many there are.
 
     ``weight`` is how much they count in means: ``times``, or the weight of the rater.
     """
@@ -71,7 +71,7 @@ class Rated(NamedTuple):
         return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen])
 
     def alike(self) -> Rated:
-        """Return the same ratings where all raters count alike."""
+        """Return the same ratings with all raters counted equally."""
         return self._replace(weight=self.times)
 
     def means(self, numbers: Floats, n_items: int) -> Floats:
@@ -86,16 +86,16 @@ class Rated(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """The items: those that models were asked, then those that only people rated.
+    """The items: those that models were asked about, then those that only people rated.
 
     Attributes
     ----------
     items
-        Ids, and what is known of each item.
+        Ids, and what is known about each item.
     voices, spoken
         Who answers, and what each says.
     rated
-        The ratings of items that any voice was asked.
+        The ratings of items that any voice was asked about.
     subsets, subset
         The names of the parts of the items, and the part of each; the number of parts for items in none.
     accounts
@@ -128,16 +128,16 @@ class Population:
 
 
 def population(ratings: Ratings, answers: Answers, subset: str | None) -> Population:
-    """Bring together the items of ratings and answers, and count what is missing on either side."""
+    """Combine the items of ratings and answers, and count what is missing on either side."""
     place = places_of(ratings.items["item"], answers.items)
     has_ratings = np.diff(ratings.offsets) > 0
     asked = (place >= 0) & has_ratings
     if not asked.any():
         there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], answers.items))
         raise InputError(
-            f"no item with an answer is rated: answers have items like {here}, ratings {there}",
+            f"no item with an answer is rated: answers have items such as {here}, ratings such as {there}",
             source=answers.source,
-            hint="Both tables need the same item ids; without any rated item, nothing tells how far models are off.",
+            hint="Both tables need the same item ids; without any rated item, nothing shows how far off models are.",
         )
     alone = np.flatnonzero(has_ratings & (place < 0))
     items = _described(ratings, answers, place, alone)
@@ -154,7 +154,7 @@ def population(ratings: Ratings, answers: Answers, subset: str | None) -> Popula
 
 
 def _described(ratings: Ratings, answers: Answers, place: Ints, alone: Ints) -> pl.DataFrame:
-    """Return all items with what is known of each: from the ratings, else from the answers."""
+    """Return all items with what is known about each: from the ratings, or else from the answers."""
     n = len(answers.items)
     where = np.full(n + len(alone), -1, dtype=np.int64)
     where[place[place >= 0]] = np.flatnonzero(place >= 0)
@@ -174,14 +174,14 @@ def _described(ratings: Ratings, answers: Answers, place: Ints, alone: Ints) -> 
 
 
 def _texts(frame: pl.DataFrame, name: str, n: int) -> pl.Series:
-    """Return an attribute as categories, nothing where it is not known at all."""
+    """Return an attribute as categories, null where it is unknown."""
     if name not in frame.columns:
         return pl.Series([None] * n, dtype=pl.String)
     return as_categories(frame[name]).cast(pl.String)
 
 
 def _spoken(answers: Answers, v: int) -> Spoken:
-    """Return what a voice says: its samples averaged, by log-probabilities where they are known."""
+    """Return what a voice says: its samples averaged, from log-probabilities where they are known."""
     own = np.flatnonzero((answers.voice == v) & (answers.state != FAILED))
     shares = None if answers.shares is None else answers.shares[own]
     items, found, _ = pooled(
@@ -192,7 +192,7 @@ def _spoken(answers: Answers, v: int) -> Spoken:
 
 
 def _rated(ratings: Ratings, asked: Mask, place: Ints) -> Rated:
-    """Return the ratings of items that were asked, by the codes of the population."""
+    """Return the ratings of items that models were asked about, by the codes of the population."""
     own = ratings.chosen(asked, None)
     n = len(own.scores)
     rater = np.full(n, -1, np.int64) if own.rater_codes is None else own.rater_codes.astype(np.int64)

@@ -17,9 +17,9 @@ from plurivox.results.wording import counted
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate(Result):
-    """What people think of all items, from few human ratings and many of models.
+    """What people think of all items, from few human ratings and many model answers.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Estimate(Result):
 
     def __repr__(self) -> str:
         judges = counted(len(self.voices), "judge")
-        return f"<Estimate: {judges} beside humans, over {counted(self.settings['n_items'], 'item')}>"
+        return f"<Estimate: {judges} with humans, over {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def voices(self) -> list[Voice]:
@@ -51,7 +51,7 @@ class Estimate(Result):
         """Return one row per model, prompt, axis, group, subset, ``of`` and statistic.
 
         ``of`` is what was estimated: the mean, or a share. ``n_items`` of an estimate counts all items that it rests
-        on, that of humans alone those that they rated.
+        on; for humans alone, those that they rated.
         """
         own = pl.DataFrame(
             [(row.model, row.prompt, row.other) for row in self.rows],
@@ -64,7 +64,7 @@ class Estimate(Result):
         self, model: str, statistic: str = "estimate", *, of: str | None = None, prompt: str | None = None,
         axis: str = ALL, group: str = ALL, subset: str = ALL,
     ) -> Row:  # fmt: skip
-        """Return one row; ``of`` is by default what was estimated first, a prompt is needed if there are several."""
+        """Return one row; ``of`` defaults to what was estimated first, and a prompt is needed if there are several."""
         wanted = (model, statistic, self.of[0] if of is None else of, axis, group, subset)
         found = [
             row for row in self.rows
@@ -72,7 +72,7 @@ class Estimate(Result):
             and prompt in (None, row.prompt)
         ]  # fmt: skip
         if len(found) != 1:
-            several = "several prompts have one" if found else "there is none"
+            several = "several prompts have it" if found else "there is no such value"
             raise SelectionError(
                 f"{statistic} of {model!r} for {group!r} on {axis!r}: {several}", hint="to_frame() lists what there is."
             )
@@ -83,32 +83,32 @@ class Estimate(Result):
         return self.row(model, statistic, **key).value
 
     def accounts(self) -> pl.DataFrame:
-        """Return for each voice and subset how many rated and further items it answered, and what became of others."""
+        """Return for each voice and subset how many rated and further items it answered, and why not the others."""
         return self._table("accounts")
 
     def judges(self) -> pl.DataFrame:
         """Return each judge's λ among all (``weight``) and ``alone``, on the items that all answered.
 
-        ``correlation`` is that with the humans' means of items, ``bias`` how much higher it is, and ``selected`` marks
-        the one whose estimate varies least. Empty for a single judge.
+        ``correlation`` is with the humans' item means, ``bias`` is how much higher the judge scores, and ``selected``
+        marks the judge whose estimate varies least. Empty for a single judge.
         """
         return self._table("judges")
 
     def errors(self) -> pl.DataFrame:
-        """Return the correlation of the errors of each two judges over items, and the same with chance in ratings."""
+        """Return the correlation of the errors of each two judges over items, without and with chance in ratings."""
         return self._table("errors")
 
     def population(self) -> pl.DataFrame:
-        """Return in what rated items differ from others: attributes of items, and what models answer.
+        """Return how rated items differ from others: in attributes of items, and in what models answer.
 
-        ``rated`` and ``others`` are the shares of the ``value`` that differs most, or means; ``p_adjusted`` is after
-        Holm's correction over all rows. Rows ``without an answer`` compare the ratings of items that a model
-        answered with those of items that it did not.
+        ``rated`` and ``others`` are the shares of the ``value`` that differs most, or means; ``p_adjusted`` is Holm's
+        correction over all rows. Rows ``without an answer`` compare the ratings of items that a model answered with
+        those of items that it did not.
         """
         return self._table("population")
 
     def statements(self) -> list[Statement]:
-        """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
+        """Return what may be wrong, the estimates, what models are worth, and how far their errors are shared."""
         return EstimateFindings(self).statements()
 
     def _table(self, name: str) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""One call of estimate: all raters and each group beside each judge, several judges together, and what it assumes."""
+"""One call of estimate: all raters and each group with each judge, several judges together, and its assumptions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from plurivox.settings import keywords
 
 @keywords(EstimateSettings, weights=True)
 def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettings, how: Running) -> Estimate:
-    """Estimate what people think of all items that a model answered, from the few that they rated.
+    """Estimate what people think of all items that a model answered, from the few they rated.
 
-    The mean of the humans over the items that they rated is corrected by how far the model's mean over the further
-    items lies from its mean over these, λ times (prediction-powered inference). It assumes that the rated items are a
-    random part of all; ``population()`` tells where they differ. Items that a model refused or answered unreadably
-    count with its mean answer, unless they are to be left out; ``accounts()`` counts them.
+    The humans' mean over the items that they rated is corrected by λ times the difference between the model's mean over
+    the further items and its mean over these (prediction-powered inference). It assumes that the rated items are a
+    random part of all items; ``population()`` shows where they differ. Items that a model refused or answered
+    unreadably count with its mean answer, unless they are to be left out; ``accounts()`` counts them.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
         Who rated what, or counts per point (then without groups, and with intervals over items alone).
     answers
         A frame with ``model``, ``item`` and ``answer`` (or ``point``, ``text`` or a distribution), and ``prompt``,
-        ``sample``, ``state`` if there are any; a store of ``plurivox ask``; or :class:`Answers`, which also know what
-        items are that nobody rated. Samples of an item are averaged.
+        ``sample``, ``state`` if there are any; a store of ``plurivox ask``; or :class:`Answers`, which also describe
+        items that nobody rated. Samples of an item are averaged.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     """
     few_points(ratings.scale, "an estimate")
     if settings.width is not None and not settings.width > 0:
-        raise InputError(f"width is {settings.width:g}", hint="Give the width of the interval, a number above 0.")
+        raise InputError(f"width is {settings.width:g}", hint="Give the width of the interval as a number above 0.")
     if (ALL,) in settings.by:
         raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
     given = as_answers(answers, ratings)
@@ -104,7 +104,7 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
 
 
 def _remembered(found: Population, ratings: Ratings, asked: Sequence[Estimand]) -> dict[str, Any]:
-    """Return what a result remembers besides its settings."""
+    """Return what a result keeps in addition to its settings."""
     return {
         "voices": [list(voice) for voice in found.voices], "of": [one.name for one in asked],
         "shares": [one.name for one in asked if one.share], "subsets": list(found.subsets),
@@ -133,11 +133,11 @@ class _Work:
     settings: EstimateSettings
     over_raters: bool
     both_ways: bool
-    """Whether values of raters who count alike stand beside the weighted ones."""
+    """Whether unweighted values are shown next to the weighted ones."""
 
     @property
     def keep_silent(self) -> bool:
-        """Whether items that a model was asked and did not answer are kept."""
+        """Whether items that a model was asked about but did not answer are kept."""
         return self.settings.unanswered == KEPT
 
     def overall(self, estimand: Estimand, *, first: bool) -> list[Row]:
@@ -158,7 +158,7 @@ class _Work:
         return rows
 
     def judges(self, estimand: Estimand, *, first: bool) -> judges.Together:
-        """Return the estimates from all raters beside all judges together."""
+        """Return the estimates from all raters with all judges together."""
         base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
         answers, answered = self._said(range(len(self.found.voices)), estimand)
         return judges.together(
@@ -177,13 +177,13 @@ class _Work:
         return [row for judges_of_set in sets for row in self._rows(judges_of_set, estimand, base, rated, part)]
 
     def _said(self, voices: Sequence[int], estimand: Estimand) -> tuple[Floats, Mask]:
-        """Return what judges say of each item, and which items each answered itself; items × judges."""
+        """Return what judges say about each item, and which items each answered itself; items × judges."""
         n, spoken = self.found.n_items, [self.found.spoken[v] for v in voices]
         numbers = [one.numbers(estimand.numbers, n, keep_silent=self.keep_silent) for one in spoken]
         return np.stack(numbers, axis=1), np.stack([one.answered(n) for one in spoken], axis=1)
 
     def _rows(self, voices: Sequence[int], estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
-        """Return the rows of one judge, or of several with a weight each, beside some raters on some items."""
+        """Return the rows of one judge, or of several with a weight each, with some raters on some items."""
         answers, each = self._said(voices, estimand)
         answered = np.asarray(each.all(axis=1), dtype=bool)
         own_items = np.unique(rated.item[part[rated.item]])
@@ -208,7 +208,7 @@ def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:
 
 
 def _groups(found: Population, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
-    """Return all raters and each group whose items are compared with the others, raters one by one left out."""
+    """Return all raters and each group whose items are compared with the others, without individual raters."""
     groups = [one for one in axes if one.axis.attributes != ("rater",)]
     everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))
     return [everybody, *(member for one in groups for member in _members(found, one))]

@@ -1,4 +1,4 @@
-"""What can be asked of an estimate."""
+"""Settings for an estimate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _what(given: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EstimateSettings(Settings):
-    """What was asked of an estimate."""
+    """Settings for an estimate."""
 
     by: Axes = shared.by(
         (), doc="Rater attributes and crossings of several; each of their groups has an estimate of its own."
@@ -33,32 +33,32 @@ class EstimateSettings(Settings):
         doc="An item attribute; each of its values has an estimate of its own, from all raters.",
     )  # fmt: skip
     what: tuple[str, ...] = setting(
-        (), "What to estimate: mean, shares, at-least. By default the mean, and the share from --threshold on.",
+        (), "What to estimate: mean, shares, at-least. By default the mean, and the share at or above --threshold.",
         metavar="WHAT", parse=read_names, canonical=_what, accepts="str | Sequence[str]",
-        hint="Choose of mean, shares and at_least.",
+        hint="Choose from mean, shares and at_least.",
         doc='What to estimate: the ``"mean"`` score, the ``"shares"`` of all points, the share of ratings '
-        '``"at_least"`` at the threshold, or at each point in turn without one. By default the mean, and the share '
-        "from the threshold on if there is one; of two points, the share of the higher.",
+        '``"at_least"`` at the threshold, or without one at each point in turn. By default the mean, and the share '
+        "at or above the threshold if there is one; with two points, the share of the higher.",
     )  # fmt: skip
     threshold: Any = shared.threshold(
-        help="Lowest point that means unsafe: the share of ratings from it on is estimated.",
-        doc="The lowest point that means unsafe; the share of ratings from it on is estimated.",
+        help="Lowest point that means unsafe: the share of ratings at or above it is estimated.",
+        doc="The lowest point that means unsafe; the share of ratings at or above it is estimated.",
     )
     width: float | None = setting(
-        None, "Also tell how many human ratings an interval of this width needs.", metavar="W",
-        doc="The width that an interval should have, in points of the scale (shares: 0.1 is ten percentage points): "
-        "how many human ratings it needs is told, with and without the model.",
+        None, "Also report how many human ratings an interval of this width needs.", metavar="W",
+        doc="The width that an interval should have, in points of the scale (shares: 0.1 is ten percentage points); "
+        "the result says how many human ratings it needs, with and without the model.",
     )  # fmt: skip
     resample: str = shared.resample(
         help="What 95 % intervals generalise over: items or both (items and raters).", choices=("items", "both"),
         doc='What 95 % intervals generalise over: other ``"items"``, or other items and raters (``"both"``).',
     )  # fmt: skip
     unanswered: str = setting(
-        KEPT, "Items that a model refused or answered unreadably: kept with its mean answer, or out.", metavar="RULE",
+        KEPT, "Items that a model refused or answered unreadably: kept (with its mean answer) or out.", metavar="RULE",
         choices=UNANSWERED,
-        doc='What becomes of items that a model refused or answered unreadably. ``"kept"``: they count with its mean '
-        "answer, which says nothing of them, so that the estimate is of all items that it was asked, and no human "
-        'rating is lost. ``"out"``: they are left out on both sides, so that the estimate is of items that it answers.',
+        doc='What happens to items that a model refused or answered unreadably. ``"kept"``: they count with its mean '
+        "answer, which says nothing about them, so the estimate covers all items that it was asked about, and no human "
+        'rating is lost. ``"out"``: they are left out on both sides, so the estimate covers the items that it answers.',
     )  # fmt: skip
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()

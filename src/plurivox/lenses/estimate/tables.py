@@ -17,7 +17,7 @@ from plurivox.results.weighting import beside_unweighted, judge_and_raters_of, n
 from plurivox.results.wording import resampled
 
 MOST_LINES = 14
-"""Parts and groups that a terminal shows."""
+"""The most parts and groups that a terminal shows."""
 VALUES = {"estimate": "together", "estimate_humans": "humans alone", "estimate_model": "model alone"}
 
 
@@ -30,7 +30,7 @@ def tables(found: Estimate) -> list[Shown]:
 
 
 def brief(found: Estimate) -> list[Shown | Compact]:
-    """Return the estimates with each judge, and by part and group with the judge or judges that nobody selected."""
+    """Return the estimates with each judge, and by part and group with the judge or judges chosen without selection."""
     of = found.of[0]
     rows = _by(found, of)
     lines = []
@@ -118,7 +118,7 @@ def _overall(found: Estimate) -> list[Shown]:
 
 
 def _needed(found: Estimate) -> list[Shown]:
-    """Return how many human ratings the width asked for needs, if one was."""
+    """Return how many human ratings the requested width needs, if one was requested."""
     width = found.settings["width"]
     lines = []
     for of in found.of if width is not None else ():
@@ -128,7 +128,7 @@ def _needed(found: Estimate) -> list[Shown]:
             cells = [cell(found, own[name]) for name in ("ratings_needed", "ratings_needed_humans")]
             lines.append([of, str(voice), *cells, f"{own['estimate_humans'].n_ratings:,}"])
     title = f"Human ratings that a 95 % interval of width {width} needs"
-    return [Shown(title, ["of", "model", "with the model", "humans alone", "there are"], lines)] if lines else []
+    return [Shown(title, ["of", "model", "with the model", "humans alone", "so far"], lines)] if lines else []
 
 
 def _places(found: Estimate, of: str) -> dict[tuple[str, str], dict[Voice, dict[str, Row]]]:
@@ -143,7 +143,7 @@ def _places(found: Estimate, of: str) -> dict[tuple[str, str], dict[Voice, dict[
 
 
 def _apart(found: Estimate, heads: Sequence[tuple[str, str]]) -> list[Shown]:
-    """Return for each attribute of items or raters, with what stands in its title, all values of its groups."""
+    """Return all values of the groups of each attribute of items or raters, given with its title."""
     shown = []
     for of in found.of:
         places = _places(found, of)
@@ -198,8 +198,8 @@ def _errors(found: Estimate) -> list[Shown]:
               for one in frame.iter_rows(named=True)}  # fmt: skip
     lines = [[str(voice), *(number_cell(values[*voice, *other]) for other in found.voices)] for voice in found.voices]
     row = next(row for row in found.rows if (row.statistic, row.other) == ("effective_judges", found.of[0]))
-    like = "" if math.isnan(row.value) else f"; together like {cell(found, row)} independent judges"
-    title = f"Correlation of judges' errors over items, {found.of[0]}, chance in ratings taken off{like}"
+    like = "" if math.isnan(row.value) else f"; they amount to {cell(found, row)} independent judges"
+    title = f"Correlation of judges' errors over items, {found.of[0]}, chance in ratings removed{like}"
     return [Shown(title, ["model", *names], lines)]
 
 
@@ -216,6 +216,6 @@ def _population(found: Estimate) -> list[Shown]:
          "yes" if one["differs"] else "no"]
         for one in found.population().iter_rows(named=True)
     ]  # fmt: skip
-    title = "Rated items beside the others: the value that differs most and its share, or means"
+    title = "Rated items compared with the others: the value that differs most and its share, or means"
     header = ["rated by", "compared", "by", "value", "rated", "others", "p corrected", "differ"]
     return [Shown(title, header, lines)] if lines else []

@@ -1,4 +1,4 @@
-"""What an estimate says, in sentences."""
+"""What an estimate found, in sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plurivox.lenses.estimate.result import Estimate
 
 FEW = 4
-"""Models of which each gets a sentence on what it is worth."""
+"""The most models that each get a sentence on what they are worth."""
 FEW_DIFFERENCES = 3
 
 
@@ -30,7 +30,7 @@ class EstimateFindings:
     found: Estimate
 
     def statements(self) -> list[Statement]:
-        """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
+        """Return what may be wrong, the estimates, what models are worth, and how far their errors are shared."""
         return [
             *self._population(), *self._estimates(), *self._worth(), *self._needed(), *self._errors(),
             *self._weighted(), *self._remarks(), *self.found.withheld_statement(),
@@ -38,7 +38,7 @@ class EstimateFindings:
 
     @property
     def main(self) -> Voice:
-        """The judge whose estimate is said: the only one, or all with a weight each, which nobody selected."""
+        """The judge whose estimate is reported: the only one, or all with a weight each, which needs no selection."""
         return self.found.voices[0] if len(self.found.voices) == 1 else Voice(TOGETHER, "")
 
     def rows(self, voice: Voice, of: str, **key: str) -> dict[str, Row]:
@@ -62,14 +62,14 @@ class EstimateFindings:
                 continue
             if row.n_items == humans.n_items:
                 text = (
-                    "No model answered an item that nobody rated, so there is nothing to add to what humans say: their "
+                    "No model answered any unrated item, so models add nothing to what humans say: their "
                     f"{_what(of)} is {self._value(humans)}."
                 )
                 said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
                 continue
             text = (
                 f"The {_what(of)} is estimated at {self._value(row)}, from {counted(humans.n_ratings, 'human rating')} "
-                f"of {counted(humans.n_items, 'item')} and answers of {self._voice(self.main)} to "
+                f"of {counted(humans.n_items, 'item')} and answers by {self._voice(self.main)} to "
                 f"{counted(row.n_items - humans.n_items, 'further item')}. Humans alone: {self._value(humans)}; "
                 f"{'models' if self.main.model == TOGETHER else 'the model'} alone: {self._value(model)}."
             )
@@ -77,7 +77,7 @@ class EstimateFindings:
         return said
 
     def _worth(self) -> list[Statement]:
-        """Say what each model is worth in human ratings, where an interval can carry it."""
+        """Say what each model is worth in human ratings, where an interval supports it."""
         of = self.found.of[0]
         voices = [*self.found.voices, *([Voice(TOGETHER, "")] if len(self.found.voices) > 1 else [])]
         rows = {voice: self.rows(voice, of)["ppi_worth"] for voice in voices}
@@ -87,7 +87,7 @@ class EstimateFindings:
         if rest > 0:
             shown.append(
                 Statement(
-                    f"What {counted(rest, 'more model')} {are(rest)} worth is in the table.", 0.0, statistic="ppi_worth"
+                    f"The table shows what {counted(rest, 'more model')} {are(rest)} worth.", 0.0, statistic="ppi_worth"
                 )
             )
         return shown
@@ -103,7 +103,7 @@ class EstimateFindings:
         return Statement(text, 1.6, statistic="ppi_worth", standing="open")
 
     def _needed(self) -> list[Statement]:
-        """Say how many human ratings the width asked for needs."""
+        """Say how many human ratings the requested width needs."""
         width = self.found.settings["width"]
         if width is None:
             return []
@@ -114,21 +114,20 @@ class EstimateFindings:
             if math.isnan(alone):
                 continue
             humans, answers = own["estimate_humans"], f"with the answers of {self._voice(self.main)}"
-            beside = f"about {_round(together)} {answers}"
+            beside = f"{_about(together)} {answers}"
             if together >= alone and alone * humans.n_items >= self.found.settings["n_items"] * humans.n_ratings:
-                beside = f"as many {answers}, since people would then rate every item that was answered"
+                beside = f"just as many {answers}, since people would then rate every item that was answered"
             elif together >= alone:
-                beside = f"as many {answers}, which do not help here"
+                beside = f"just as many {answers}, which do not help here"
             text = (
-                f"A 95 % interval {_width(of, self.found, width)} wide for the {_what(of)} needs about "
-                f"{_round(alone)} human ratings without a model, and {beside}; there are "
-                f"{humans.n_ratings:,}."
+                f"A 95 % interval {_width(of, self.found, width)} wide for the {_what(of)} needs {_about(alone)} human "
+                f"ratings without a model, and {beside}; there are {humans.n_ratings:,} so far."
             )
             said.append(Statement(text, 2.0, statistic="ratings_needed"))
         return said
 
     def _errors(self) -> list[Statement]:
-        """Say how many judges with unrelated errors all together are like, and who was selected."""
+        """Say how many judges with unrelated errors they amount to, and which judge was selected."""
         n = len(self.found.voices)
         if n < 2:
             return []
@@ -138,7 +137,7 @@ class EstimateFindings:
         if not math.isnan(row.value):
             ends = "" if row.ci_low is None else f" ({row.ci_low:.1f} to {row.ci_high:.1f} over items)"
             text = (
-                f"By their errors in the {_what(of)}, the {n} judges count as {row.value:.1f} independent ones{ends}."
+                f"By their errors in the {_what(of)}, the {n} judges amount to {row.value:.1f} independent ones{ends}."
             )
             said.append(Statement(text, 2.0, statistic="effective_judges"))
         best = self.rows(Voice(BEST, ""), of)["estimate"]
@@ -146,19 +145,19 @@ class EstimateFindings:
             chosen = next(one for one in self.found.judges().filter(of=of).iter_rows(named=True) if one["selected"])
             text = (
                 f"Of single judges, {self._voice(Voice(chosen['model'], chosen['prompt']))} gives the estimate that "
-                f"varies least. It was selected for that: its interval holds for all {n} at once, and what it is worth "
-                "has none."
+                f"varies least. It was selected for that: its interval holds for all {n} at once, and its worth has no "
+                "interval."
             )
             said.append(Statement(text, 0.0, statistic="selected"))
         return said
 
     def _population(self) -> list[Statement]:
-        """Say in what rated items differ from the others, which no estimate allows for."""
+        """Say how rated items differ from the others, which no estimate allows for."""
         said = []
         if self.found.settings["selected_items"]:
             text = (
-                "The rated items were selected, and answers were not: all answers to other items count as further "
-                "ones. Select the answers in the same way, or give subset."
+                "The rated items were selected, but the answers were not: all answers to other items count as further "
+                "items. Select the answers in the same way, or use --subset (subset=)."
             )
             said.append(Statement(text, 2.9, statistic="population", standing="open"))
         differing = [one for one in self.found.population().iter_rows(named=True) if one["differs"]]
@@ -179,7 +178,7 @@ class EstimateFindings:
         if one["compared"] == SILENT:
             return (
                 f"Items that {one['attribute']} did not answer are rated differently from those that it did: "
-                f"{one['others']:.2f} against {one['rated']:.2f} ({after}). The estimate is of items that it answers."
+                f"{one['others']:.2f} against {one['rated']:.2f} ({after}). The estimate covers items that it answers."
             )
         whose = "" if one["axis"] == ALL else f" by {named(one['axis'], one['group'])}"
         if one["compared"] == ATTRIBUTE:
@@ -190,16 +189,16 @@ class EstimateFindings:
             what = f"in what {one['attribute']} answers: {one['rated']:.2f} against {one['others']:.2f} on average"
         return (
             f"The items rated{whose} differ from the others {what} ({after}). The estimate assumes that they are a "
-            "random part of all."
+            "random part of all items."
         )
 
     def _weighted(self) -> list[Statement]:
-        """Say what weights come to, and where they change the estimate that is said most."""
+        """Say what weights amount to, and where they change the reported estimate most."""
         own = [row for row in self.found.rows if (row.model, row.prompt, row.other) == (*self.main, self.found.of[0])]
         return weighted_statements(self.found.settings, own, "estimate", "the estimate")
 
     def _remarks(self) -> list[Statement]:
-        """Say what was left out, and what intervals are over."""
+        """Say what was left out, and what intervals generalise over."""
         settings, texts = self.found.settings, []
         for one in self.found.accounts().filter(subset=ALL).iter_rows(named=True):
             n = one["n_rated"] + one["n_further"]
@@ -210,18 +209,18 @@ class EstimateFindings:
                 rest = "the others are left out"
                 if settings["unanswered"] == KEPT:
                     rest = "items that it refused or answered unreadably count with its mean answer"
-                texts.append(f"{name} scored {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
+                texts.append(f"{name} answered {one['answered']:,} of {n:,} items ({', '.join(left)}); {rest}.")
         if settings["n_unsorted"]:
             n = settings["n_unsorted"]
             texts.append(
-                f"{counted(n, 'item')} {are(n)} in no part of the items, having no known {settings['subset']}."
+                f"{counted(n, 'item')} {are(n)} in no part of the items because {settings['subset']} is unknown."
             )
         if not settings["has_raters"]:
-            texts.append("It is not known who rated what, so intervals are over items alone.")
+            texts.append("It is not known who rated what, so intervals generalise over items alone.")
         return told(texts, 0.0)
 
     def _value(self, row: Row) -> str:
-        """Write a value with its interval, and what that is over."""
+        """Write a value with its interval, and what that generalises over."""
         value = _number(row.other, self.found, row.value)
         if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
             return value
@@ -234,7 +233,7 @@ class EstimateFindings:
 
 
 def worth_sentence(name: str, row: Row, about: str, *, several: bool = False) -> str:
-    """Say what judges are worth in human ratings, and where the interval does not carry it, that they may be not."""
+    """Say what judges are worth in human ratings, or where the interval does not support it, that it may be nothing."""
     value = _round(max(row.value, 0.0))
     ratings = f"{value} further human rating{'' if value == '1' else 's'}"
     if row.ci_low is None or row.ci_high is None:
@@ -247,7 +246,7 @@ def worth_sentence(name: str, row: Row, about: str, *, several: bool = False) ->
 
 
 def voices_shown(found: Estimate) -> list[Voice]:
-    """Return the judges, and what is made of several."""
+    """Return the judges, and combinations of several."""
     return [*found.voices, *([Voice(name, "") for name in COMBINED] if len(found.voices) > 1 else [])]
 
 
@@ -265,8 +264,13 @@ def _width(of: str, found: Estimate, width: float) -> str:
 
 
 def _round(value: float) -> str:
-    """Write a number of ratings with as many digits as can be meant."""
+    """Write a number of ratings to three significant digits."""
     if not math.isfinite(value):
-        return "more than can be told"
+        return "∞"
     digits = max(0, len(str(int(abs(value)))) - 3)
     return f"{round(value, -digits):,.0f}"
+
+
+def _about(value: float) -> str:
+    """Write a number of ratings that are needed, which is infinite where the search for it was given up."""
+    return f"about {_round(value)}" if math.isfinite(value) else "more than a trillion"

@@ -12,20 +12,20 @@ LENS = Lens(
     name="item_view",
     command="item",
     order=70,
-    question="Show one item: which scores it got, from which groups, and which groups stand apart.",
+    question="Show one item: the scores it got, from which groups, and which groups stand apart.",
     about="Each group is compared with the item's other raters by the distance between their distributions, and raters "
-    "are\nshuffled between groups to see what chance does. An item that was chosen for its differences needs a p-value "
-    "that is\ncorrected over all items, as in plurivox items; --fixed says that it was not. Without --by, groups are "
-    "those of every\nattribute of the raters.",
+    "are\nshuffled between groups to see what chance gives. An item chosen for its differences needs a p-value "
+    "corrected over\nall items, as in plurivox items; --fixed says that it was chosen beforehand. Without --by, groups "
+    "are those of every\nrater attribute.",
     settings=ItemViewSettings,
     inputs=(ITEM,),
     every_attribute=True,
     attributes_needed=False,
     csv_tables=("groups", "distribution", "use", "attributes"),
     result="plurivox.lenses.item.result:ItemView",
-    legend="difference: a group's mean less that of the item's other raters on the axis; distance: earth mover's, 1 is "
-    "the length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of this "
-    "item; p items: of the difference, corrected over all items and groups",
+    legend="difference: a group's mean minus that of the item's other raters on the axis; distance: earth mover's, 1 "
+    "is the length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of "
+    "this item; p items: p of the difference, corrected over all items and groups",
     show="plurivox.cli.show_item:show_item",
     chart="plurivox.plots.item_views:item_groups",
     kernel="plurivox.kernels.dividing:add_differences",

@@ -16,7 +16,7 @@ from plurivox.results.weighting import COUNTED_ALIKE, weighted_statements
 from plurivox.results.wording import counted, listed, withheld_groups
 
 FEW = 3
-"""Points given most often that are named; more are counted."""
+"""The most points given most often that are named; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class ItemRow(Row):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ItemView(TableResult):
-    """What is known of one item.
+    """What is known about one item.
 
     Its tables are:
 
     ``groups``
         One row for all raters (axis and group ``all``) and one for each group shown: ``plurality``, the points given
-        most often; ``mean``; ``difference``, the group's mean less that of the item's other raters on the axis;
+        most often; ``mean``; ``difference``, the group's mean minus that of the item's other raters on the axis;
         ``value``, the earth mover's distance between the two distributions, 1 being the length of the scale;
         ``null_median``, ``p_value`` and ``p_adjusted``, what shuffled raters give for this item on its own;
         ``p_adjusted_items``, p of the difference of means among all items and groups, as :func:`plurivox.items` lists
@@ -46,9 +46,9 @@ class ItemView(TableResult):
     ``distribution``
         How often all raters and each group gave each point.
     ``use``
-        How often each point was given to this item, beside its share among all ratings of the study.
+        How often each point was given to this item, and its share among all ratings of the study.
     ``attributes``
-        What the study says of the item, such as its text.
+        What the study says about the item, such as its text.
     """
 
     KIND: ClassVar[str] = "item"
@@ -66,14 +66,14 @@ class ItemView(TableResult):
         return [*self._scores(), *self._apart(), *self._unseen(), *self._weighted()]
 
     def _weighted(self) -> Iterator[str]:
-        """Tell what weights come to, and what does not use them."""
+        """Say what weights amount to, and what does not use them."""
         for one in weighted_statements(self.settings, (), "distance"):
             used = "unweighted" in self.table("use").columns
-            rest = "Counts, and p-values over all items, count all raters alike." if used else COUNTED_ALIKE
+            rest = "Counts, and p-values over all items, count all raters equally." if used else COUNTED_ALIKE
             yield f"{one.text} {rest}"
 
     def _scores(self) -> Iterator[str]:
-        """Tell what the item got most often, and how often the study as a whole gives that."""
+        """Say which point the item got most often, and how often it is given in the study as a whole."""
         use = self.table("use")
         n, most = sum(use["n_ratings"]), max(use["n_ratings"])
         top = use.filter(pl.col("n_ratings") == most)
@@ -82,14 +82,14 @@ class ItemView(TableResult):
             yield f"{start}, most often {top['point'][0]} ({most:,} of {n:,})."
             if self.settings["n_items"] > 1:
                 share, usual = top["share"][0], top["share_of_study"][0]
-                yield f"That score has {share:.0%} of the item's ratings and {usual:.0%} of all ratings of the study."
+                yield f"That score is {share:.0%} of the item's ratings and {usual:.0%} of all ratings in the study."
         elif top.height <= FEW:
             yield f"{start}, most often {listed(top['point'].to_list())} ({most:,} of {n:,} each)."
         else:
-            yield f"{start}; {top.height} points are the most frequent ones ({most:,} of {n:,} each)."
+            yield f"{start}; {top.height} points tie as the most frequent ({most:,} of {n:,} each)."
 
     def _apart(self) -> Iterator[str]:
-        """Tell which groups stand apart, the surest first."""
+        """Say which groups stand apart, the surest first."""
         rows = self.to_frame()[1:]
         tested = rows.filter(pl.col("p_value").is_not_null())
         if not self.settings["withheld"]:
@@ -116,18 +116,18 @@ class ItemView(TableResult):
 
     @property
     def _alone(self) -> bool:
-        """Whether the item stands for itself: nobody chose it among others for its differences."""
+        """Whether the item is tested on its own: it was not chosen among others for its differences."""
         return bool(self.settings["fixed"] or self.settings["n_items"] == 1)
 
     def _certain(self, tested: pl.DataFrame) -> pl.Series:
-        """Tell which groups may be said to stand apart: on their own, or among all items; undecided ones may not."""
+        """Return which groups may be said to stand apart: on their own, or among all items; undecided ones may not."""
         if self._alone:
             return tested["p_adjusted"] < SIGNIFICANT
         p = tested["p_adjusted_items"].fill_null(1.0)
         return (p < SIGNIFICANT) & ~pl.Series(undecided(p.to_numpy(), self.settings["permutations"]))
 
     def _sure(self, row: dict[str, Any], over: str) -> str:
-        """Tell how sure a difference is, on its own and among all items."""
+        """Say how sure a difference is, on its own and among all items."""
         own = f"{p_text(row['p_adjusted'])} after correction {over}"
         if self._alone:
             return own
@@ -138,21 +138,21 @@ class ItemView(TableResult):
         return f"{every} not compared" if p is None else f"{every} {p_text(p)}"
 
     def _nothing(self, tested: pl.DataFrame, over: str) -> str:
-        """Tell that no group stands apart, and what it would be if the item had been looked at on its own."""
+        """Say that no group stands apart, and what p would be for the item on its own."""
         first = tested.sort("p_adjusted", "value", descending=[False, True]).row(0, named=True)
         if not self._alone and first["p_adjusted"] < SIGNIFICANT:
             who, sure = f"{first['axis']}: {first['group']}", self._sure(first, over)
-            return f"No group is certain to stand apart. The surest is {who}: {sure}."
+            return f"No group certainly stands apart. The surest is {who}: {sure}."
         least = float(tested["p_value"].to_numpy().min())
         before = f"; before correction the smallest is {p_text(least)}" if least < SIGNIFICANT else ""
         return f"After correction {over}, no group stands apart from chance{before}."
 
     def _mirrored(self, axis: str, n_shown: int) -> bool:
-        """Tell whether an axis has two groups, of which each is the other's rest."""
+        """Return whether an axis has two groups, of which each is the other's rest."""
         return n_shown == 2 and not self.settings["withheld"][axis] and axis not in self.settings["several"]
 
     def _unseen(self) -> Iterator[str]:
-        """Tell what is not shown."""
+        """Say what is not shown."""
         least = self.settings["min_group_size"]
         for axis, n in self.settings["withheld"].items():
             if n:
@@ -161,23 +161,23 @@ class ItemView(TableResult):
         for axis, n in self.settings["outside"].items():
             if n:
                 are = "1 rater of this item is" if n == 1 else f"{n:,} raters of this item are"
-                yield f"{axis}: {are} in no group, for want of a value."
+                yield f"{axis}: {are} in no group because the value is missing."
         if not self.settings["has_raters"]:
-            yield "The table holds counts per scale point; to show groups, it must say who gave which rating."
+            yield "The table holds counts per scale point; to show groups, it would have to say who gave which rating."
 
 
 def _group_sentence(row: dict[str, Any], sure: str) -> str:
-    """Tell by how much a group stands apart."""
+    """Say by how much a group stands apart."""
     mean, difference = row["mean"], row["difference"]
     if row["direction"] is None:
-        means = f"its mean is that of the others, {mean:.2f}, but its scores spread otherwise"
+        means = f"its mean equals that of the others, {mean:.2f}, but its scores are distributed differently"
     else:
         means = f"its mean, {mean:.2f}, is {abs(difference):.2f} {row['direction']} that of the others"
     return f"{row['axis']}: {row['group']} stands apart from the item's other raters: {means}; {_distance(row, sure)}."
 
 
 def _pair_sentence(both: pl.DataFrame, sure: str) -> str:
-    """Tell by how much two groups stand apart that are each other's rest."""
+    """Say by how much two groups that are each other's rest stand apart."""
     first, second = both.iter_rows(named=True)
     means = f"their means are {first['mean']:.2f} and {second['mean']:.2f}"
     names = f"{first['group']} and {second['group']}"

@@ -35,10 +35,10 @@ from plurivox.results.wording import counted, listed
 from plurivox.settings import keywords
 
 CLOSE = 3
-"""How many ids an unknown one is likened to, at most."""
-_CANDIDATES = 5_000  # ids to liken it to: each takes some microseconds
+"""The most similar ids suggested for an unknown one."""
+_CANDIDATES = 5_000  # ids to compare it with: each takes some microseconds
 _COST = 5e-8  # seconds that a rater takes in a shuffle, roughly
-_EQUAL = 1e-12  # of the scale's length: means that differ by less are the same but for rounding
+_EQUAL = 1e-12  # of the scale's length: means that differ by less are the same up to rounding
 
 Floats = NDArray[np.float64]
 Strata = NDArray[np.int32] | None
@@ -68,16 +68,16 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
         d = Σ_k |F_group(k) − F_others(k)| · (v(k+1) − v(k)) / (v(last) − v(first))
 
     It is 0 if both are alike and 1 if they are at opposite ends. The item's raters are shuffled between the groups of
-    the axis: p = (1 + #{d* ≥ d})/(1 + permutations), corrected after Benjamini and Hochberg over all groups of the
-    call. Who opens an item because it differs has chosen it among all: ``p_adjusted_items`` is the p-value of the
-    group's difference of means among those of all items and groups, as in :func:`plurivox.items`, and what is said
-    rests on it, unless the item was ``fixed``. A group that stands apart sees the item differently; who is right is
-    another question.
+    the axis: p = (1 + #{d* ≥ d})/(1 + permutations), corrected over all groups of the call (Benjamini and Hochberg).
+    Anyone who opens an item because it differs has chosen it among all items: ``p_adjusted_items`` is the p-value of
+    the group's difference of means among those of all items and groups, as in :func:`plurivox.items`, and findings rest
+    on it unless the item was ``fixed``. A group that stands apart sees the item differently; who is right is another
+    question.
 
     Parameters
     ----------
     ratings
-        Who rated what. Of totals only the use of the scale is shown.
+        Who rated what. For totals, only the use of the scale is shown.
     item
         The id; ``173`` and ``"173"`` are the same.
 
@@ -103,7 +103,7 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     weighed = whole if ratings.weights is None else weighted_counts_of(ratings, None, place, place + 1)[0, 0]
     if not whole.sum():
         raise SelectionError(
-            f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
+            f"nobody rated item {str(item)!r}", hint="It is listed, but all of its scores are missing."
         )
     by = settings.by if ratings.has_raters else ()
     sorted_raters = _sorted_raters(ratings, by, settings.several, place)
@@ -144,7 +144,7 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
 
 
 def _place(ratings: Ratings, item: str | float) -> int:
-    """Return the row of an item, or raise with ids that are spelt alike."""
+    """Return the row of an item, or raise and suggest ids with similar spelling."""
     ids = ratings.items["item"]
     place = int(places_of(pl.Series([item], strict=False), ids)[0])
     if place < 0:
@@ -163,8 +163,8 @@ class _Sorted(NamedTuple):
     """The raters of an item sorted along one axis.
 
     ``raters``, ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping
-    groups only the one that is meant is ``listed``, not its rest. ``weighed`` has weights in place of counts, where
-    raters have any.
+    groups, only the group itself is ``listed``, not its rest. ``weighed`` has weights instead of counts, where raters
+    have any.
     """
 
     axis: Axis
@@ -185,7 +185,9 @@ class _Sorted(NamedTuple):
 def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[_Sorted]:
     """Sort the raters of an item along each axis, and along each value of an attribute that may have several."""
     if any("rater" in ([one] if isinstance(one, str) else one) for one in by):
-        raise SelectionError("an item's view compares groups, not raters", hint="Ratings.to_frame() says who rated it.")
+        raise SelectionError(
+            "an item's view compares groups, not raters", hint="Ratings.to_frame() lists who rated it."
+        )
     if not by:
         return []
     overlapping = overlapping_axes(by, several, pairs=False)
@@ -240,9 +242,9 @@ def _compared(
 
 
 def _distances(counts: NDArray[Any], total: NDArray[Any], steps: Floats) -> Floats:
-    """Return the earth mover's distance between each distribution and what it leaves of the total."""
+    """Return the earth mover's distance between each distribution and the rest of the total."""
     n = counts.sum(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 is the NaN that is meant
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 is the intended NaN
         own = np.cumsum(counts, axis=-1) / n
         rest = np.cumsum(total - counts, axis=-1) / (total.sum(axis=-1, keepdims=True) - n)
     distances: Floats = (np.abs(own - rest)[..., :-1] * steps).sum(axis=-1)
@@ -312,7 +314,7 @@ def _among_items(
 
 
 def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str, Any]:
-    """Tell what raters gave: the points with most weight, their mean, and how many ratings."""
+    """Return what raters gave: the points with most weight, their mean, and how many ratings."""
     values, most = np.array(ratings.scale.values), weighed.max() - _EQUAL * weighed.sum()
     top = [str(label) for label, n in zip(ratings.scale.labels, weighed.tolist(), strict=True) if n >= most]
     mean = float(weighed @ values / weighed.sum())
@@ -321,7 +323,7 @@ def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str,
 
 
 def _distribution(parts: Sequence[tuple[str, str, Counts, NDArray[Any]]], ratings: Ratings) -> pl.DataFrame:
-    """Return how often each group gave each point, and the share of it, weighted where raters have weights."""
+    """Return how often each group gave each point, and its share, weighted where raters have weights."""
     cells = [
         (axis, group, str(label), n, w / weighed.sum(), n / int(counts.sum()))
         for axis, group, counts, weighed in parts
@@ -346,7 +348,7 @@ def _use(whole: Counts, weighed: NDArray[Any], ratings: Ratings) -> pl.DataFrame
 
 
 def _attributes(ratings: Ratings, place: int) -> pl.DataFrame:
-    """Return what is known of an item, as text."""
+    """Return what is known about an item, as text."""
     row = ratings.items.slice(place, 1)
     values = {name: as_categories(clean(row[name]))[0] for name in row.columns[1:]}
     known = [(name, value) for name, value in values.items() if value is not None]

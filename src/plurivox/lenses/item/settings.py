@@ -1,4 +1,4 @@
-"""What can be asked of one item."""
+"""Settings for one item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemViewSettings(Settings):
-    """What was asked of one item."""
+    """Settings for one item."""
 
     by: Axes = shared.by(())
     several: Frozen = shared.several()

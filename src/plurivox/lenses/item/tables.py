@@ -28,13 +28,13 @@ def use_rows(found: ItemView) -> list[tuple[list[str], int | None]]:
 
 
 def tables(found: ItemView) -> list[Shown]:
-    """Return all that the terminal shows as tables of text."""
+    """Return everything that the terminal shows as tables of text."""
     known = [[one_line(name), one_line(value[:MAX_TEXT])] for name, value in found.table("attributes").iter_rows()]
     title = one_line(f"Item {found.settings['item']}")
     about = [Shown(title, ["attribute", "value"], known)] if known else []
     lines = [line for line, _ in use_rows(found)]
     use = Shown(
-        "Scores of all raters, beside all items of the study", ["point", "ratings", "share", "all items"], lines
+        "Scores of all raters, compared with all items of the study", ["point", "ratings", "share", "all items"], lines
     )
     return [*about, use, *group_tables(found)]
 

@@ -1,4 +1,4 @@
-"""Items: which divide groups, and which deserve more ratings."""
+"""Items: those that divide groups, and those that deserve more ratings."""
 
 from plurivox.lenses.items.settings import ItemsSettings, ItemsShown, TasksSettings
 from plurivox.lenses.record import Lens, Written
@@ -17,10 +17,10 @@ LENS = Lens(
     toml="item_list",  # [items] says where the table of items is
     order=60,
     question="List the items that deserve more ratings, and those that divide groups.",
-    about="What one more rating is expected to tell, in nats, orders the first list; with it come the expected mean "
-    "score with\nits 95 % credible interval, and how many ratings the wanted precision takes. With --by, the second "
-    "list has the\nitems on which a group differs most clearly from the others. Its p-values are corrected over all "
-    "items and groups.",
+    about="The first list is sorted by the information expected from one more rating, in nats; it also gives the "
+    "expected mean score\nwith its 95 % credible interval, and how many ratings the wanted precision takes. With --by, "
+    "the second list has the items\non which a group differs most clearly from the others. Its p-values are corrected "
+    "over all items and groups.",
     settings=ItemsSettings,
     showing=ItemsShown,
     csv_tables=("uncertain", "divided", "distributions"),

@@ -5,10 +5,10 @@ ratings of the item on the axis, n_g of them in the group and n_r in the rest, a
 
     z = D / (s · √(1/n_g + 1/n_r))        s² = (Σ(x − x̄)² + 10 · s²_pooled) / (n − 1 + 10)
 
-s² is the item's variance over all raters of the axis, which shuffling them does not change, steadied as if ten more
+s² is the item's variance over all raters of the axis, which shuffling them does not change, stabilised as if ten more
 ratings had the variance within items of the axis, so that a few equal ratings are not taken for certainty. Whole
-profiles are shuffled, the same shuffle for all items, and the largest |z| of each shuffle is what every |z| is held
-against. A maximum over items is not a sum over them; it runs on the same pool.
+profiles are shuffled, the same shuffle for all items, and every |z| is compared with the largest |z| of each shuffle.
+A maximum over items is not a sum over them; it runs on the same pool.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from plurivox.engine.running import Running
 from plurivox.ratings import Ratings
 
 STEADY = 10.0
-"""Ratings with the pooled variance that steady an item's own."""
+"""How many ratings with the pooled variance stabilise an item's own."""
 FEWEST = 2
-"""Ratings on either side without which a difference is no candidate."""
+"""The fewest ratings on either side for a difference to be a candidate."""
 TOLERANCE = 1e-10
 """Squares closer than this times max(1, z²) are ties: equal sums may differ in their last bits."""
 CELLS = 1 << 21
-"""Items × groups that are held at once."""
+"""The most items × groups held in memory at once."""
 _COST = 2e-9  # seconds that a rating takes in a shuffle, roughly
 _BATCH = 0.2  # seconds that a batch should take
 
@@ -52,18 +52,18 @@ class Side:
     Attributes
     ----------
     axis, listed
-        The axis, and which of its groups are compared with their rest: one of two, since the other says the same.
+        The axis, and which of its groups are compared with their rest: only one of two, since the other says the same.
     mirrored
         Whether the rest of the listed group is a group of its own.
     grouping
         Who is shuffled with whom.
     n, total, squares, variance
-        Of each item, over the raters of the axis: how many ratings, Σx, Σ(x − mean)², and s². Scores x are counted from
-        the first value of the scale.
+        For each item, over the raters of the axis: the number of ratings, Σx, Σ(x − mean)², and s². Scores x are
+        counted from the first value of the scale.
     pooled
         The pooled variance within items.
     group, n_group, total_group
-        Of each item the group of the largest z, -1 without a candidate; how many ratings it gave, and their sum.
+        For each item, the group with the largest z, -1 without a candidate; how many ratings it gave, and their sum.
     n_candidates
         How many items × groups there are to choose from.
     """
@@ -94,7 +94,7 @@ class Side:
 
     @property
     def signed(self) -> Floats:
-        """z² of the group of the largest, with the sign of z; 0 without a candidate."""
+        """z² of the group with the largest, with the sign of z; 0 without a candidate."""
         shift = self.shift
         with np.errstate(divide="ignore", invalid="ignore"):
             q = shift * np.abs(shift) * self.n / (self.n_group * (self.n - self.n_group)) / self.variance
@@ -109,10 +109,10 @@ class Null(NamedTuple):
     ranks: list[NDArray[np.int32]]
     """For each side, items × (at most, at least, defined): where the z shown lies among its draws."""
     sums: list[Floats]
-    """For each side, draws × groups × sums that its differences are shrunken by."""
+    """For each side, draws × groups × sums by which its differences are shrunken."""
 
     def joined(self, more: Null) -> Null:
-        """Return these and further shuffles."""
+        """Return these shuffles and further ones."""
         if not len(self.largest):
             return more
         return Null(
@@ -164,7 +164,7 @@ class Family:
 
 
 NOTHING = Family((), Null(np.zeros(0), [], []), [], 0)
-"""Without groups nothing is compared."""
+"""Without groups, nothing is compared."""
 
 
 def family(
@@ -179,7 +179,7 @@ def family(
     strata
         A stratum for each rater, within which raters are shuffled.
     draws
-        Permutations; none for values without p.
+        The permutations; none for values without p.
     """
     values, parts = _from_first(ratings), ratings.parts()
     prepared = [(one[0].name, _side(ratings, *one, values, strata)) for one in _each(axes)]
@@ -198,7 +198,7 @@ def _from_first(ratings: Ratings) -> Floats:
 
 
 def _each(axes: Sequence[Compared]) -> Iterator[tuple[Axis, Bools, bool]]:
-    """Yield each axis with the groups that are compared, and whether one of two groups stands for both."""
+    """Yield each axis with the groups that are compared, and whether one of two groups represents both."""
     for one in axes:
         for axis, shown in one.shown:
             listed = np.isin(np.arange(len(axis)), shown)
@@ -238,7 +238,7 @@ def _blocks(ratings: Ratings, axis: Axis) -> Iterator[tuple[int, int]]:
 
 
 def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return of each item how many ratings the raters of an axis gave, Σx, and Σ(x − mean)²."""
+    """Return for each item how many ratings the raters of an axis gave, Σx, and Σ(x − mean)²."""
     n = np.zeros(ratings.n_items, np.int64)
     total, squares = np.zeros(ratings.n_items), np.zeros(ratings.n_items)
     for part in ratings.parts():
@@ -252,7 +252,7 @@ def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tupl
 
 
 def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
-    """Return of items ``start`` to ``stop``, by group, how many ratings there are and Σx."""
+    """Return for items ``start`` to ``stop``, by group, the number of ratings and Σx."""
     part = ratings.of_items(start, stop)
     item, group = part.item_of_each(), side.axis.codes[part.raters]
     inside = group >= 0
@@ -264,7 +264,7 @@ def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats
 
 
 def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
-    """Return z of each item from ``start`` on and each group, NaN where it is no candidate."""
+    """Return z of each item from ``start`` on and each group, NaN where it is not a candidate."""
     own = slice(start, start + len(n_group))
     n, mean, variance = (column[own, np.newaxis] for column in (side.n, side.mean, side.variance))
     rest = n - n_group
@@ -274,7 +274,7 @@ def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
 
 
 def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
-    """Return of each item the group of the largest |z|, the first of ties, its ratings and sum; and how many z."""
+    """Return for each item the group with the largest |z|, the first of ties, its ratings and sum; and how many z."""
     z = z_of(side, start, n_group, total)
     extent = np.where(np.isnan(z), -1.0, np.abs(z))
     group = extent.argmax(axis=1)
@@ -316,13 +316,13 @@ class Shuffles:
 
 
 def _kernel_labels(labels: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
-    """Return labels as the kernel wants them: those outside in one more group at the end."""
+    """Return labels as the kernel expects them: raters in no group are in one more group at the end."""
     kind = np.uint8 if n_groups < 255 else np.int32
     return np.where(labels < 0, n_groups, labels).astype(kind)
 
 
 def _shuffled(work: Shuffles, how: Running) -> Null:
-    """Run all shuffles and put together what they give, as it comes, so that little is held at once."""
+    """Run all shuffles and combine their results as they arrive, so that little is held at once."""
     total = work.draws.total if work.sides else 0
     cost = max(1e-6, _COST * sum(len(part.scores) for part in work.parts) * len(work.sides))
     widest = max((len(side.grouping.codes) + len(side.axis) * 8 for side in work.sides), default=1)
@@ -354,7 +354,7 @@ class OneItem:
 
     @classmethod
     def of(cls, ratings: Ratings, side: Side, place: int, draws: Draws) -> OneItem:
-        """Take the ratings of an item by the raters of an axis."""
+        """Use the ratings of an item by the raters of an axis."""
         part = ratings.of_items(place, place + 1)
         inside = side.axis.codes[part.raters] >= 0
         return cls(side, place, part.raters[inside], _from_first(ratings)[part.scores[inside]], draws)
@@ -365,7 +365,7 @@ class OneItem:
         return np.concatenate(batched(self, self.draws.total, how, cost=width * 1e-8, width=width))
 
     def __call__(self, first: int, last: int) -> Floats:
-        """Return z of some draws, NaN where a group is no candidate."""
+        """Return z of some draws, NaN where a group is not a candidate."""
         labels = self.side.grouping.labels(self.draws.between(first, last))[:, self.raters].astype(np.int64)
         shape = (last - first, len(self.side.axis))
         cell = (np.arange(shape[0])[:, np.newaxis] * shape[1] + labels).ravel()

@@ -20,6 +20,7 @@ from plurivox.lenses.items import tasks, words
 from plurivox.quoting import one_line
 from plurivox.results.exported import Exported
 from plurivox.results.result import Statement, strict
+from plurivox.results.wording import counted
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
@@ -31,25 +32,25 @@ class Items(Exported):
     Attributes
     ----------
     divided
-        One row per item and axis on which a group and its rest gave two ratings or more, the clearest difference
+        One row per item and axis on which a group and its rest each gave two ratings or more, the clearest difference
         first: the ``group`` that stands out (of two groups, the one that rates higher), the ``direction`` in which it
         does, both means and their ``difference``; ``shrunken``, what is left of it once chance is allowed for; how many
         ratings each side gave; ``z``, the difference in standard errors; ``p_value`` of this difference alone, and
         ``p_adjusted`` for all items, groups and axes of the call. Where a side has fewer than ``min_group_size``
-        ratings of the item, only direction, the rounded ``shrunken`` and ``p_adjusted`` are told, and ``note`` says so.
+        ratings of the item, it gives only direction, the rounded ``shrunken`` and ``p_adjusted``, and a ``note``.
     uncertain
-        One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
-        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters
-        would give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``prior_share``, which part of mean and
-        interval is the prior's, α₀/(α₀ + n): with 3 ratings beside 5 pseudo-ratings, 62 %; ``information_gain``, what
-        one more rating is expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until
-        the interval is expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
+        One row per item, starting with those about which one more rating reveals most: ``n_ratings``, their ``mean``
+        and ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters
+        would give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``prior_share``, the prior's part in mean
+        and interval, α₀/(α₀ + n): with 3 ratings and 5 pseudo-ratings, 62 %; ``information_gain``, the information
+        expected from one more rating, in nats; and ``ratings_needed``, how many ratings it takes in total until the
+        interval is expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
     settings
-        What was asked for; ``prior`` is the weight of each point, ``prior_note`` says how it was found,
-        ``n_comparisons`` how many differences there are to choose from, and ``largest_z_by_chance`` the largest
+        What was requested; ``prior`` is the weight of each point, ``prior_note`` says how it was found,
+        ``n_comparisons`` is how many differences there are to choose from, and ``largest_z_by_chance`` the largest
         absolute z that shuffled raters give.
     items
-        What is known of the items: their ids, and what describes them.
+        What is known about the items: their ids, and what describes them.
     null
         The largest absolute z of each shuffle.
     """
@@ -66,7 +67,8 @@ class Items(Exported):
     IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {"top": 6}
 
     def __repr__(self) -> str:
-        return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
+        several = self.divided["item"].n_unique()
+        return f"<Items: {counted(self.uncertain.height, 'item')}, {several:,} rated by several groups>"
 
     def statements(self) -> list[Statement]:
         """Return what stands out."""
@@ -77,7 +79,7 @@ class Items(Exported):
         return [one_line(statement.text) for statement in self.statements()]
 
     def to_json(self) -> str:
-        """Return the lists that were asked for as strict JSON."""
+        """Return the requested lists as strict JSON."""
         lists = {"uncertain": self.uncertain} if self.settings["uncertain"] else {
             "uncertain": self.uncertain, "divided": self.divided}  # fmt: skip
         plain = {name: frame.with_columns(cs.float().fill_nan(None)).to_dicts() for name, frame in lists.items()}
@@ -90,7 +92,7 @@ class Items(Exported):
         """Return the expected share of each point, with its 95 % credible interval, for some items or all.
 
         One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``,
-        and ``prior_share``, which part of them is the prior's.
+        and ``prior_share``, the prior's part in them.
         """
         ids = self.items["item"].cast(pl.String)
         places = np.arange(len(ids))
@@ -119,16 +121,16 @@ class Items(Exported):
 
     @checked
     def tasks(self, *, at_most: int | None = None) -> pl.DataFrame:
-        """Return the items to rate again: those whose mean is not known as precisely as wanted, and how often.
+        """Return the items to rate again, and how often: those whose mean is not known as precisely as wanted.
 
         One row per item, in the order of ``uncertain``: its id, what describes it, ``n_ratings``, ``ratings_needed``,
-        ``ratings_wanted``, how many more that is, null if out of reach, and ``information_gain``. Nothing tells who
-        rated, nor what.
+        ``ratings_wanted``, how many more that is, null if out of reach, and ``information_gain``. Nothing reveals who
+        rated, or what.
 
         Parameters
         ----------
         at_most
-            How many items, the first of the list.
+            The most items to return, from the top of the list.
         """
         return tasks.tasks(self, at_most)
 
@@ -141,18 +143,18 @@ class Items(Exported):
         text: str | Sequence[str] | None = None,
         at_most: int | None = None,
     ) -> Path:
-        """Write :meth:`tasks` as a file that an annotation platform takes in.
+        """Write :meth:`tasks` as a file that an annotation platform imports.
 
         Parameters
         ----------
         path
             The file: .json for Label Studio, .json or .jsonl for Argilla, .csv, .parquet or .jsonl for a table.
         form
-            For which platform; a name that ends in .csv or .parquet tells it by itself.
+            The platform; not needed for a name that ends in .csv or .parquet.
         text
             The columns that raters read: fields of Argilla. By default the one called ``text``.
         at_most
-            How many items, the first of the list.
+            The most items to return, from the top of the list.
 
         Returns
         -------

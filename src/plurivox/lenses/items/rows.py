@@ -19,7 +19,7 @@ DIVIDED = {
     "mean_rest": pl.Float64, "difference": pl.Float64, "shrunken": pl.Float64, "n_group": pl.Int64, "n_rest": pl.Int64,
     "z": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64, "note": pl.String,
 }  # fmt: skip
-FEW = "withheld but for the rounded, shrunken difference, since the rest would tell what few raters said"
+FEW = "withheld except for the rounded, shrunken difference, since the rest would reveal what few raters said"
 _INTERNAL = {"_extent": pl.Float64, "_side": pl.Int64, "_place": pl.Int64}
 _WITHHELD = ("mean_group", "mean_rest", "difference", "n_group", "n_rest", "z", "p_value")
 
@@ -27,11 +27,11 @@ Floats = NDArray[np.float64]
 
 
 def differences(ratings: Ratings, found: Family) -> pl.DataFrame:
-    """Return for each item and axis the group that stands out, with all that is known of it."""
+    """Return for each item and axis the group that stands out, with everything known about it."""
     frames = [pl.DataFrame(schema={**DIVIDED, **_INTERNAL})]
     frames += [_side_rows(ratings, found, at) for at in range(len(found.sides))]
     rows = pl.concat(frames)
-    if len({side.axis.name for side in found.sides}) < len(found.sides):  # values of one attribute, of which one stays
+    if len({side.axis.name for side in found.sides}) < len(found.sides):  # values of one attribute: only one stays
         rows = rows.sort("_extent", descending=True, maintain_order=True)
         rows = rows.unique(["item", "axis"], keep="first", maintain_order=True)
     return rows
@@ -40,7 +40,7 @@ def differences(ratings: Ratings, found: Family) -> pl.DataFrame:
 def divided(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> pl.DataFrame:
     """Return rows as they may be shown, the clearest first.
 
-    Numbers that, together or beside those of all raters, would tell what fewer than ``least`` raters of an item said
+    Numbers that, together or with those of all raters, would reveal what fewer than ``least`` raters of an item said
     are withheld.
     """
     rows = _withheld(rows, _telling(ratings, found, rows, least), step_of(ratings))
@@ -49,7 +49,7 @@ def divided(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> 
 
 
 def step_of(ratings: Ratings) -> float:
-    """Return what withheld differences are rounded to: a tenth, on scales of length 40 and more a power of ten."""
+    """Return what withheld differences are rounded to: a tenth, or on scales of length 40 and more a power of ten."""
     length = ratings.scale.values[-1] - ratings.scale.values[0]
     return float(max(0.1, 10.0 ** math.floor(math.log10(length / 40))))
 
@@ -63,7 +63,7 @@ def _side_rows(ratings: Ratings, found: Family, at: int) -> pl.DataFrame:
     n_group, n_rest = side.n_group[rows], (side.n - side.n_group)[rows]
     total, base = side.total_group[rows], ratings.scale.values[0]
     pulled = shrunken(side, prior_of(found.observed[at], found.null.sums[at]))[rows]
-    swap = side.mirrored & (signed < 0)  # of two groups the one that rates higher is named
+    swap = side.mirrored & (signed < 0)  # of two groups, the one that rates higher is named
     group = np.where(swap, 1 - side.group[rows], side.group[rows])
     sign = np.where(swap, -1.0, 1.0)
     means = base + np.stack([total / n_group, (side.total[rows] - total) / n_rest])
@@ -96,7 +96,7 @@ def _side_rows(ratings: Ratings, found: Family, at: int) -> pl.DataFrame:
 
 
 def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> NDArray[np.bool_]:
-    """Tell of each row whether its numbers would tell what few raters said, by themselves or beside other rows."""
+    """Return for each row whether its numbers, alone or with other rows, would reveal what few raters said."""
     if rows.is_empty():
         return np.zeros(0, dtype=bool)
     axes = sorted(rows["axis"].unique(), key=lambda name: (name.count(CROSS), name))
@@ -119,7 +119,7 @@ def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) ->
 
 
 def _direction(signed: Floats) -> list[str | None]:
-    """Tell whether groups rate higher or lower than their rest; None where neither."""
+    """Return whether groups rate higher or lower than their rest; None if neither."""
     return [None if abs(q) <= TOLERANCE else "higher" if q > 0 else "lower" for q in signed.tolist()]
 
 
@@ -131,7 +131,7 @@ def _rank_p(ranks: NDArray[np.int32]) -> Floats:
 
 
 def _withheld(frame: pl.DataFrame, few: NDArray[np.bool_], step: float) -> pl.DataFrame:
-    """Return the rows without what would tell single raters' scores."""
+    """Return the rows without what would reveal single raters' scores."""
     hidden = pl.Series(few)
     rounded = (pl.col("shrunken") / step).round() * step + 0.0  # not -0.0
     return frame.with_columns(

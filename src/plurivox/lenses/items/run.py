@@ -34,16 +34,16 @@ TESTED = ("p_value", "p_adjusted")
 
 @keywords(ItemsSettings, weights=True)
 def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
-    """Find the items that divide groups, and those that one more rating would tell most about.
+    """Find the items that divide groups, and those about which one more rating would reveal most.
 
-    Means are of the scale's values. A group and its rest, the other raters of its axis, are compared on every item of
-    which both gave two ratings or more. With s² the item's variance over the axis, steadied by the pooled one::
+    Means are of the scale's values. A group and its rest, the other raters of its axis, are compared on every item that
+    has two ratings or more from both. With s² the item's variance over the axis, stabilised by the pooled one::
 
         z = D / (s · √(1/n_g + 1/n_r))        p_adjusted = (1 + #{largest |z*| ≥ |z|}) / (1 + permutations)
 
-    Whole rater profiles are shuffled between groups, and the largest ``|z*|`` over all items, groups and axes of each
-    shuffle is what every difference is held against: in a study without any difference, one item or more is below .05
-    in 5 of 100 at most. Since the largest of many differences is too large, ``shrunken`` pulls each towards the group's
+    Whole rater profiles are shuffled between groups, and every difference is compared with the largest ``|z*|`` over
+    all items, groups and axes of each shuffle: of studies without any difference, at most 5 in 100 have one item or
+    more below .05. Since the largest of many differences is too large, ``shrunken`` pulls each towards the group's
     difference over all items, as far as it is noise; there is no interval, which a selected difference cannot have.
 
     Examples
@@ -55,7 +55,7 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     True
     """
     by, whole = () if settings.uncertain else settings.by, ratings
-    ratings = whole.unweighted()  # in what divides groups all raters count alike
+    ratings = whole.unweighted()  # all raters count equally in what divides groups
     axes = compared(
         ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size, sums=True
     )
@@ -103,7 +103,7 @@ def _decided(
 def _design(
     ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
 ) -> dict[str, dict[str, Any]]:
-    """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
+    """Return for each axis how far the assignment depends on its groups, unless blocks take care of it."""
     found: dict[str, Entanglement | None] = {}
     for one in axes:
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
@@ -116,7 +116,7 @@ def _design(
 
 
 def _tested(found: Family) -> dict[str, Any]:
-    """Tell how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
+    """Return how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
     largest = found.null.largest
     chance = {"median": float(np.median(largest)), "95 %": float(np.quantile(largest, 0.95))} if len(largest) else None
     return {
@@ -131,12 +131,12 @@ def _uncertain(
     ids: pl.Series, counts: NDArray[np.int64], values: NDArray[np.float64], chosen: Prior, precision: float,
     weighed: NDArray[np.float64] | None = None,
 ) -> pl.DataFrame:  # fmt: skip
-    """Return what is known of each item; with weights of what the population would say, and the panel's mean beside."""
+    """Return what is known about each item; with weights, what the population would say and the panel's own mean."""
     n, prior, weighted = counts.sum(axis=1), chosen.weights, weighed is not None
     held: NDArray[Any] = counts if weighed is None else weighed
     total = held.sum(axis=1)
     share = held / (np.where(n > 0, total, 1.0) if weighted else np.maximum(n, 1))[:, np.newaxis]
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0, and 0/0 the NaN that is meant
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0, and 0/0 the intended NaN
         entropy = 0.0 - np.where(held > 0, share * np.log(share), 0.0).sum(axis=1)
         mean, plain = (np.einsum("ic,c->i", own, values) / own.sum(axis=1) for own in (held, counts))
     low, high = mean_interval(held, values, prior, weighted=weighted)
@@ -153,7 +153,7 @@ def _uncertain(
         }
     )  # fmt: skip
     unrated = pl.col("n_ratings") == 0
-    gain = pl.col("information_gain").round(12)  # equal but for rounding: the wider interval first
+    gain = pl.col("information_gain").round(12)  # equal up to rounding: the wider interval first
     return frame.with_columns(pl.when(~unrated).then("mean"), pl.when(~unrated).then("entropy")).sort(
         gain, (pl.col("ci_high") - pl.col("ci_low")).round(9), "item", descending=[True, True, False]
     )

@@ -1,4 +1,4 @@
-"""What can be asked of items."""
+"""Settings for items."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemsSettings(Settings):
-    """What was asked of items."""
+    """Settings for items."""
 
     by: Axes = shared.by(())
     uncertain: bool = setting(
         False, "Only the items that deserve more ratings, not those that divide groups.",
-        doc="Whether to look for items that deserve more ratings only, and not for those that divide groups.",
+        doc="Whether to look only for items that deserve more ratings, not for those that divide groups.",
     )  # fmt: skip
     several: Frozen = shared.several()
     permutations: int = shared.permutations(1000)
@@ -26,9 +26,9 @@ class ItemsSettings(Settings):
     within: tuple[str, ...] | None = shared.within()
     prior: Any = shared.prior(shared.AUTO)
     precision: float | None = setting(
-        None, "Wanted precision of the mean score: ± so many units of the scale (default: a tenth of its length).",
+        None, "Wanted precision of the mean score: ± this many units of the scale (default: a tenth of its length).",
         metavar="UNITS",
-        doc="How far, in units of the scale, the mean score should be known on either side; by default a tenth of the "
+        doc="How precisely the mean score should be known: ± this many units of the scale; by default a tenth of the "
         "way from the lowest point to the highest.",
     )  # fmt: skip
     min_group_size: int = shared.min_group_size(
@@ -39,17 +39,17 @@ class ItemsSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TasksSettings(Settings):
-    """What is asked of the tasks that are written."""
+    """Settings for the tasks that are written."""
 
     form: str | None = setting(
-        None, "For which platform: label-studio, argilla, or csv for a table.", option="--as", metavar="FORM",
+        None, "The platform: label-studio, argilla, or csv for a table.", option="--as", metavar="FORM",
         choices=("label-studio", "argilla", "csv"),
     )  # fmt: skip
     text: tuple[str, ...] | None = setting(
         None, "Columns that raters read: prompt,answer (default: text). Argilla shows them.", metavar="COLUMNS",
         parse=lambda text: tuple(text.split(",")), canonical=lambda given: tuple(map(str, given)),
     )  # fmt: skip
-    at_most: int | None = setting(None, "Tasks for so many items at most.", metavar="N", least=1)
+    at_most: int | None = setting(None, "Write tasks for at most this many items.", metavar="N", least=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,7 @@
 """Differences on single items, pulled towards the group's difference over all items as far as they are noise.
 
-The item with the largest of many differences has, on average, a smaller one in truth. With w = n_g n_r / n the weight
-of an item, D_i its difference and D̄ = Σ w_i D_i / Σ w_i the group's difference over all items, which is its leniency::
+The true difference of the item with the largest of many differences is, on average, smaller. With w = n_g n_r / n the
+weight of an item, D_i its difference and D̄ = Σ w_i D_i / Σ w_i the group's difference over all items, its leniency::
 
     shrunken_i = D̄ + τ² / (τ² + c · v_i / w_i) · (D_i − D̄)
     τ²         = (Q − c · E) / (Σ w − Σ w² / Σ w),  not below 0
@@ -45,7 +45,7 @@ def prior_of(observed: Floats, null: Floats) -> Prior:
     _, shifts, weights, squared, *_ = observed.T  # in the order of plurivox.kernels.dividing
     total = np.maximum(weights, np.finfo(float).tiny)
     room = weights - squared / total
-    spread = np.zeros(len(observed))  # with one item nothing is known about others
+    spread = np.zeros(len(observed))  # one item says nothing about others
     np.divide(scatter - noise * expected, room, out=spread, where=room > 1e-9 * weights)
     return Prior(shifts / total, np.maximum(spread, 0.0), noise)
 

@@ -1,4 +1,4 @@
-"""Items that deserve more ratings as tasks that annotation platforms take in."""
+"""Items that deserve more ratings, as tasks that annotation platforms import."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 COUNTS = ("n_ratings", "ratings_needed", "ratings_wanted", "information_gain")
 ENDINGS = {"label-studio": (".json",), "argilla": (".json", ".jsonl"), "csv": (".csv", ".parquet", ".jsonl")}
-"""What tasks are written as, and how the names of such files end."""
+"""The formats of tasks, and the extensions of their files."""
 USUAL = "text"
-"""The column that is taken for the text of an item where none is named."""
+"""The column used as the text of an item if none is named."""
 
 _SAY_WHERE = "give a table with it, --items (items=), or name it in the ratings, --item-attributes (item_attributes=)"
 
 
 def tasks(found: Items, at_most: int | None) -> pl.DataFrame:
-    """Return the items whose mean is not known as precisely as wanted, with what is known of them."""
+    """Return the items whose mean is not known as precisely as wanted, with what is known about them."""
     known = found.items.select(pl.all().cast(pl.String))
     known = known.rename({name: f"{name}_" for name in known.columns if name in COUNTS})
     needed = found.uncertain.with_columns(ratings_wanted=pl.col("ratings_needed") - pl.col("n_ratings"))
@@ -39,33 +39,33 @@ def tasks(found: Items, at_most: int | None) -> pl.DataFrame:
 
 
 def text_columns(found: Items, given: str | Sequence[str] | None) -> list[str]:
-    """Return the columns that hold what raters read; none if nobody names any and there is no column ``text``."""
+    """Return the columns that raters read; none if none are named and there is no column ``text``."""
     there = [name for name in found.items.columns if name != "item"]
     if given is None:
         return [name for name in there if name.casefold() == USUAL][:1]
     wanted = [given] if isinstance(given, str) else list(given)
     for name in wanted:
         if name not in there:
-            listed = few(there, 20) if there else "no column but the id"
+            listed = few(there, 20) if there else "only the id"
             raise ColumnError(
-                f"there is no column '{name}' that describes items; there is {listed}",
+                f"no column '{name}' describes items; the columns are: {listed}",
                 hint=f"Name one of them, or {_SAY_WHERE}.",
             )
     return wanted
 
 
 def check_file(path: Path, form: str | None) -> str:
-    """Return the form of a file, or raise if its name does not tell or does not fit."""
+    """Return the form of a file, or raise if its name does not say or does not fit."""
     kind = path.suffix.lower()
     if form is None and kind not in (".csv", ".parquet"):
         raise InputError(
-            f"the name {path.name} does not tell what kind of tasks it holds",
-            hint="Say --as label-studio, --as argilla or --as csv; form= in Python.",
+            f"the name {path.name} does not say what kind of tasks it should hold",
+            hint="Add --as label-studio, --as argilla or --as csv; form= in Python.",
         )
     form = form or "csv"
     if kind not in ENDINGS[form]:
         raise InputError(
-            f"tasks as {form} are not written to {path.name}", hint=f"End it in {' or '.join(ENDINGS[form])}."
+            f"cannot write {form} tasks to {path.name}", hint=f"Use a name that ends in {' or '.join(ENDINGS[form])}."
         )
     return form
 
@@ -73,7 +73,7 @@ def check_file(path: Path, form: str | None) -> str:
 def write_tasks(
     found: Items, path: Path, form: str | None, text: str | Sequence[str] | None, at_most: int | None
 ) -> str:
-    """Write tasks, and return what is to be said of them."""
+    """Write tasks, and return a summary."""
     form, texts = check_file(path, form), text_columns(found, text)
     listed = tasks(found, at_most)
     if form == "csv":
@@ -109,11 +109,9 @@ def _without(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _told(listed: pl.DataFrame, texts: Sequence[str], precision: float) -> str:
     if listed.is_empty():
-        return f"no item needs more ratings for a mean known ± {precision:g}; a smaller precision asks for more"
+        return f"no item needs more ratings for a mean known to ± {precision:g}; give a smaller precision to list more"
     wanted, out = int(listed["ratings_wanted"].sum()), listed["ratings_wanted"].null_count()
-    said = (
-        f"{counted(listed.height, 'task')}; {counted(wanted, 'more rating')} until each mean is known ± {precision:g}"
-    )
+    said = f"{counted(listed.height, 'task')}; {counted(wanted, 'more rating')} to know each mean to ± {precision:g}"
     said += f", which is out of reach for {out:,} of them" if out else ""
-    bare = f"; no column with the text is known, so they hold ids alone: {_SAY_WHERE}" if not texts else ""
+    bare = f"; no column holds the text, so they contain only ids: {_SAY_WHERE}" if not texts else ""
     return f"{said}{bare}"

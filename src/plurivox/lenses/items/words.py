@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 def claimed(found: Items) -> pl.DataFrame:
-    """Return the rows that may be said to divide groups: below .05 after correction, whatever more shuffles would give.
+    """Return the rows that may be said to divide groups: below .05 after correction, which more shuffles cannot change.
 
-    All that is said of items that divide groups, here, in charts and in reports, follows from these rows.
+    All that is said about items that divide groups, here, in charts and in reports, follows from these rows.
     """
     certain = _decided(found) & (pl.col("p_adjusted") < SIGNIFICANT)
     return found.divided.filter(certain & ~pl.col("axis").is_in(entangled_axes(found.settings)))
 
 
 def statements(found: Items) -> list[Statement]:
-    """Return whether any item divides groups, and which; and how much of the items' intervals is the prior's."""
+    """Return whether any item divides groups, and which; and how much of the items' intervals is due to the prior."""
     prior = Statement(found.settings["prior_note"], 0.0, statistic="prior")
     return [*_dividing(found), *([prior] if found.uncertain.height else []), *_weighted(found)]
 
 
 def _weighted(found: Items) -> list[Statement]:
-    """Tell what weights come to, and what does not use them."""
+    """Say what weights amount to, and what does not use them."""
     said = weighted_statements(found.settings, (), "items")
     if not said:
         return []
     used = "unweighted_mean" in found.uncertain.columns
-    rest = "Which items divide groups is found with all raters counted alike." if used else COUNTED_ALIKE
+    rest = "The test of which items divide groups counts all raters equally." if used else COUNTED_ALIKE
     return [Statement(f"{said[0].text} {rest}", 0.0, statistic="weights")]
 
 
@@ -68,12 +68,12 @@ def _dividing(found: Items) -> list[Statement]:
 
 
 def comparisons(settings: dict[str, Any]) -> str:
-    """Tell over how many comparisons p is corrected."""
+    """Say how many comparisons p is corrected over."""
     return f"corrected over {counted(settings['n_comparisons'], 'comparison')}"
 
 
 def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Tell how many items divide groups, and how the clearest does."""
+    """Say how many items divide groups, and how the clearest one does."""
     who = f"{named(first['axis'], first['group'])} rate it {first['direction']}, {_by_about(first)}"
     p, n = p_text(first["p_adjusted"]), certain["item"].n_unique()
     if n == 1:
@@ -82,17 +82,17 @@ def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any
 
 
 def _by_about(row: dict[str, Any]) -> str:
-    """Tell by how much, after shrinking."""
+    """Say by how much, after shrinking."""
     left = row["shrunken"] if row["direction"] == "higher" else -row["shrunken"]
-    return f"by about {left:.2g} points (shrunken)" if left > 0 else "by little once it is shrunken"
+    return f"by about {left:.2g} points (shrunken)" if left > 0 else "by little after shrinkage"
 
 
 def _no_claim(found: Items) -> Statement:
-    """Tell that no item divides groups for certain, and why."""
+    """Say that no item divides groups for certain, and why."""
     free = found.divided.filter(~pl.col("axis").is_in(entangled_axes(found.settings)))
     settings = found.settings
     if free.is_empty():
-        text = "No item is said to divide groups: who rated what depends on them."
+        text = "No item is said to divide groups: who rated what depends on the groups."
         n = settings["n_permutations"]
         return Statement(text, 1.0, statistic="items", p=1.0, n_permutations=n, standing="open")
     first = free.row(0, named=True)
@@ -105,7 +105,7 @@ def _no_claim(found: Items) -> Statement:
     if undecided(first["p_adjusted"], settings["n_permutations"]):
         text = (
             f"Whether an item divides groups is undecided: {what}, on item {first['item']} by {first['axis']}, has {p} "
-            f"from {counted(settings['n_permutations'], 'shuffle')}; more permutations would tell."
+            f"from {counted(settings['n_permutations'], 'shuffle')}; more permutations would decide."
         )
         return Statement(text, 1.5, **known)
     text = f"No item is certain to divide groups: {what} is within what shuffled raters give, {p}."
@@ -113,7 +113,7 @@ def _no_claim(found: Items) -> Statement:
 
 
 def _decided(found: Items) -> pl.Expr:
-    """Tell of each row whether more shuffles could not move it over the border."""
+    """Return for each row whether more shuffles could not move it across .05."""
     p = found.divided["p_adjusted"].fill_null(float("nan")).to_numpy()
     return pl.lit(pl.Series(~undecided(p, found.settings["n_permutations"]), dtype=pl.Boolean))
 

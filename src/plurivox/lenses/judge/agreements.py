@@ -1,4 +1,4 @@
-"""Agreement with raters and distance from them, of models, of two raters, of constants and of draws from all votes."""
+"""Agreement with raters and distance from them, for models, two raters, constants and draws from all votes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from plurivox.lenses.judge.sums import (
 from plurivox.statistics.levels import Level
 
 TESTED = {"agreement": "agreement", "half_gap": "relative", "lead": "lead"}
-"""Values that are tested against 0, corrected together over all models, and the quantity that has the p-value."""
+"""Values that are tested against 0, corrected together over all models, and the quantity that gets the p-value."""
 _SCALES = {"agreement": "fisher", "human_agreement": "complement"}
 _AT = {name: place for place, name in enumerate(RESAMPLED)}
 Cells = dict[str, dict[str, Any]]
-"""Cells of the card by the quantity."""
+"""Cells of the card by quantity."""
 
 
 class Measured(NamedTuple):
-    """Sums of all items, values without each unit, and what is made of them."""
+    """Sums over all items, values without each unit, and what follows from them."""
 
     sums: Sums
     left: LeftOut
@@ -52,9 +52,9 @@ class Measured(NamedTuple):
         return {"value": value, **ends, "note": why}
 
     def _undefined(self, v: int, name: str) -> str:
-        """Tell why a value is undefined."""
+        """Say why a value is undefined."""
         if not self.sums["far"][0, v, 1]:
-            return "no item has both a rating and an answer that can be read"
+            return "no item has both a rating and a readable answer"
         if name == "agreement":
             return "expected disagreement is 0"
         if math.isnan(self.left.observed[v, _AT["human_agreement"]]):
@@ -73,7 +73,7 @@ class Measured(NamedTuple):
 
 
 def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Running) -> list[Cells]:
-    """Return agreement, relative agreement, distance and lead of each voice; ``same`` is how often two raters are."""
+    """Return agreement, relative agreement, distance and lead of each voice; ``same`` is how often two raters agree."""
     ratings, n_points = matched.ratings, matched.top + 1
     values = np.array(ratings.scale.values, dtype=float)
     blocks = number_of_blocks(ratings.parts())
@@ -128,5 +128,5 @@ def apart(level: Level, n_points: int) -> Floats:
 
 
 def largest(values: Floats) -> float:
-    """Return the largest of some values, NaN if none is defined."""
+    """Return the largest of some values, NaN if none are defined."""
     return math.nan if np.isnan(values).all() else float(np.nanmax(values))

@@ -1,8 +1,8 @@
 """Bias: how far answers are above ratings of the same items, for all raters, each group, and each part of the items.
 
-Two questions are asked of each. Is the mean difference other than 0? And is it more than what single raters have, each
-beside the others? A judge that is like a rater drawn at random is off by as much as raters are, so only both together
-make a bias.
+Two questions are asked about each. Does the mean difference differ from 0? And is it larger than that of single
+raters, each compared with the others? A judge that is like a randomly drawn rater is off by as much as raters are, so
+only both together make a bias.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BIASES = {
     "biased": pl.Boolean, "n_raters": pl.Int64, "n_items": pl.Int64, "note": pl.String,
 }  # fmt: skip
 USUAL = (0.05, 0.95)
-"""Between which quantiles raters' own biases are shown."""
+"""The quantiles between which raters' own biases are shown."""
 NOTHING = "no item has both a rating and an answer"
 
 
@@ -55,7 +55,7 @@ class OwnLevels:
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Roughly how many seconds it takes."""
         return 1e-3
 
     @property
@@ -85,7 +85,7 @@ class OwnLevels:
 
 
 class Beside(NamedTuple):
-    """What raters have themselves: quantiles of their own bias, and p that a further rater is as far off as a value."""
+    """Raters' own biases: quantiles, and the p-value of a further rater being as far off as a value."""
 
     low: float
     high: float
@@ -94,7 +94,7 @@ class Beside(NamedTuple):
 
     @classmethod
     def of(cls, sums: Floats, values: Floats, weights: Floats) -> Beside:
-        """Compare values with raters × [Σ, ratings], as t with the spread of raters' means (a prediction interval).
+        """Compare values with raters × [Σ, ratings], by t with the spread of raters' means (a prediction interval).
 
         With weights, n of the prediction interval is the effective number of raters.
         """
@@ -118,9 +118,9 @@ class Beside(NamedTuple):
 
 
 def weighted_quantiles(values: Floats, weights: Floats, wanted: Sequence[float]) -> Floats:
-    """Return quantiles between whose places one interpolates; those of numpy where all weights are the same.
+    """Return interpolated quantiles; those of numpy where all weights are equal.
 
-    Values follow each other at the distance of the mean of their weights, the lowest at 0 and the highest at 1.
+    Neighbouring values are as far apart as the mean of their weights, with the lowest at 0 and the highest at 1.
     """
     order = np.argsort(values, kind="stable")
     steps = (weights[order][1:] + weights[order][:-1]) / 2
@@ -154,7 +154,7 @@ class Biases:
         self, codes: NDArray[np.int32] | None, own: NDArray[np.int32], n_groups: int,
         columns: Sequence[tuple[int, tuple[str, str, str], int]],
     ) -> Iterator[dict[str, Any]]:  # fmt: skip
-        """Yield the rows of some columns: the place of each, what it is about, and its part of the items."""
+        """Yield the rows of some columns: the position of each, what it is about, and its part of the items."""
         matched, ratings = self.matched, self.matched.ratings
         n_subsets = 0 if codes is not None else len(matched.subsets)
         values = np.array(ratings.scale.values, dtype=float)
@@ -185,7 +185,7 @@ class Biases:
                 }  # fmt: skip
 
     def _own(self, codes: NDArray[np.int32], n_groups: int, n_subsets: int, values: Floats) -> Floats | None:
-        """Return what each rater has beside the others, columns × raters × [Σ, ratings]; None without raters."""
+        """Return how each rater compares with the others, columns × raters × [Σ, ratings]; None without raters."""
         matched = self.matched
         if not matched.ratings.has_raters:
             return None
@@ -203,10 +203,10 @@ def _note(value: float, n_items: int) -> str:
 
 
 def corrected(rows: Sequence[dict[str, Any]], others: Sequence[float]) -> tuple[pl.DataFrame, Floats]:
-    """Correct p of all biases together with other p-values of the same family, after Holm.
+    """Correct p of all biases together with other p-values of the same family, by Holm's method.
 
-    ``p_adjusted`` is that of a mean difference, ``p_beyond`` of one that is also more than raters have. Also return the
-    others corrected.
+    ``p_adjusted`` is for a mean difference, ``p_beyond`` for one that is also larger than raters'. Also return the
+    corrected others.
     """
     plain = np.array([row["p_value"] for row in rows])
     further = np.array([row.pop("p_further") for row in rows])

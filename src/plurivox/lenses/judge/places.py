@@ -1,4 +1,4 @@
-"""Position bias: whether an option is chosen more often for where it stands, beyond what orders and answers explain."""
+"""Position bias: whether options are chosen for their position, beyond what orders and answers explain."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ PLACES = {
     "expected": pl.Float64,
 }  # fmt: skip
 DRAWS, MORE_DRAWS = 1_999, 19_999
-"""How often orders are shuffled, and how often where the p-value is too close to .05."""
-_MOST = 200_000_000  # places that are looked up at most
+"""How often orders are shuffled, and how often if the p-value is too close to .05."""
+_MOST = 200_000_000  # the most positions that are looked up
 _FEWEST = 199
 LEAST_ITEMS = 20
-"""With fewer items, nothing is said of places."""
+"""With fewer items, nothing is said about positions."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 class Places(NamedTuple):
-    """How a voice chooses places.
+    """How a voice's choices depend on position.
 
     Attributes
     ----------
     value
-        Half the sum over places of how much the share of answers differs from what is expected: the share of answers
-        that would have to move.
+        Half the sum over positions of the absolute difference between the observed and the expected share of answers:
+        the share of answers that would have to move.
     chance
         What shuffled orders give on average.
     p
-        That of χ², with orders shuffled between items.
+        The p-value of χ², with orders shuffled between items.
     n_draws, n_items, n_answers
         What it rests on.
     counts, expected
-        Answers at each place, and how many are expected given which points were chosen and which orders were shown.
+        Answers at each position, and how many are expected given the points chosen and the orders shown.
     why
-        Why nothing can be told; empty otherwise.
+        Why nothing can be said; empty otherwise.
     """
 
     value: float = math.nan
@@ -61,7 +61,7 @@ class Places(NamedTuple):
     why: str = ""
 
     def rows(self, model: str, prompt: str) -> list[tuple[object, ...]]:
-        """Return a row for each place."""
+        """Return a row for each position."""
         return [
             (model, prompt, at + 1, n, n / self.n_answers, expected / self.n_answers)
             for at, (n, expected) in enumerate(zip(self.counts, self.expected, strict=True))
@@ -69,7 +69,7 @@ class Places(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """Answers of a voice: item and number of each, the point chosen, and items × numbers the order that was shown."""
+    """Answers of a voice: item and number of each, the point chosen, and the order shown, items × numbers."""
 
     item: Ints
     number: Ints
@@ -78,11 +78,11 @@ class _Shown(NamedTuple):
     place: Ints  # orders × points
 
     def counts(self, items: Ints, n_points: int) -> Ints:
-        """Return how many answers are at each place if items had the orders of others."""
+        """Return how many answers would be at each position if items had the orders of others."""
         return np.bincount(self.place[self.order[items[self.item], self.number], self.point], minlength=n_points)
 
     def expected(self, n_points: int) -> Floats:
-        """Return the mean of that over all ways in which items may have the orders of others."""
+        """Return the mean of that over all ways to give items the orders of others."""
         found = np.zeros(n_points)
         for at in range(self.order.shape[1]):
             chosen = np.bincount(self.point[self.number == at], minlength=n_points)
@@ -92,10 +92,10 @@ class _Shown(NamedTuple):
 
 
 def position_bias(answers: Answers, v: int, seed: int) -> Places:
-    """Test whether a voice chooses options for where they stand.
+    """Test whether a voice chooses options for their position.
 
-    If it does not, its answers to an item are the same in whatever order the options are shown. So orders are shuffled
-    between items; which points it likes, and which orders there are, makes no difference.
+    If it does not, its answers to an item are the same in any order of the options. So orders are shuffled between
+    items; which points it favours, and which orders there are, makes no difference.
     """
     shown = _shown(answers, v)
     if isinstance(shown, str):
@@ -115,10 +115,10 @@ def position_bias(answers: Answers, v: int, seed: int) -> Places:
 
 
 def _shown(answers: Answers, v: int) -> _Shown | str:
-    """Return what a voice was shown and chose, or why that tells nothing of places."""
+    """Return what a voice was shown and chose, or why that says nothing about positions."""
     if answers.order is None or not answers.orders:
         return "the order of options is not known"
-    known = sorted(answers.orders)  # rows number orders as they come, and sums must not depend on that
+    known = sorted(answers.orders)  # rows number orders as they appear, and sums must not depend on that
     rank = {order: at for at, order in enumerate(known)}
     number_of = np.array([rank[order] for order in answers.orders])
     full = np.array([len(order) == len(answers.scale) for order in answers.orders])
@@ -130,7 +130,7 @@ def _shown(answers: Answers, v: int) -> _Shown | str:
         return "options were always shown in the same order"
     items, item = np.unique(answers.item[own], return_inverse=True)
     if len(items) < LEAST_ITEMS:
-        return f"orders are known for {counted(len(items), 'item')}, and {LEAST_ITEMS} are needed"
+        return f"orders are known for {counted(len(items), 'item')}, but {LEAST_ITEMS} are needed"
     first = np.searchsorted(item, np.arange(len(items)))  # answers are sorted by item
     number = np.arange(len(item)) - first[item]
     shown = number_of[answers.order[own]]
@@ -151,7 +151,7 @@ def _moved(counts: NDArray[np.int64], expected: Floats) -> Floats:
 
 
 def _p(observed: Ints, expected: Floats, draws: Ints) -> float:
-    """Return how often χ² of shuffled orders reaches that of the orders as they were."""
+    """Return how often χ² of shuffled orders reaches that of the actual orders."""
     safe = np.where(expected > 0, expected, 1.0)
     far, others = (((one - expected) ** 2 / safe).sum(axis=-1) for one in (observed, draws))
     return float((np.count_nonzero(others >= far * (1 - 1e-12)) + 1) / (len(draws) + 1))

@@ -1,6 +1,6 @@
-"""The quantities of a judge card: their names, which way is good, and how they are written.
+"""The quantities of a judge card: their names, which direction is good, and how they are written.
 
-What they are is in ``statistics/judge_records``; here is what requirements need, which are read before anything heavy.
+``statistics/judge_records`` defines them; this module has what requirements need, which are read before anything heavy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FIELDS = {
     "low": "ci_low", "high": "ci_high", "p": "p_adjusted", "humans": "humans", "constant": "constant",
     "marginal": "marginal",
 }  # fmt: skip
-"""What else a requirement may name, after a point: ends of the interval, corrected p, and what stands beside."""
+"""What else a requirement may name, after a dot: ends of the interval, corrected p, and values for comparison."""
 
 
 class Quantity(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a judge has to reach: requirements as text, and whether a row of a card meets them."""
+"""What a judge must reach: requirements as text, and whether a row of a card meets them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _WRITTEN = re.compile(
 
 
 class Requirement(NamedTuple):
-    """A quantity, or one of its fields, and the limit that it must keep.
+    """A quantity, or one of its fields, and its limit.
 
     Attributes
     ----------
     text
         As it was written.
     name, field
-        The quantity and what of it is meant: its value, or one of :data:`FIELDS`.
+        The quantity and which part of it is meant: its value, or one of :data:`FIELDS`.
     part
-        Of ``bias``, the group of raters or part of the items; empty for all.
+        For ``bias``, the group of raters or part of the items; empty for all.
     sign, limit
         ``>=``, ``>``, ``<=`` or ``<``, and a number.
     """
@@ -45,7 +45,7 @@ class Requirement(NamedTuple):
         Raises
         ------
         ValueError
-            With what to give instead.
+            Saying what to give instead.
 
         Examples
         --------
@@ -56,24 +56,28 @@ class Requirement(NamedTuple):
         """
         found = _WRITTEN.fullmatch(text)
         if found is None:
-            raise ValueError("Write a quantity, >=, >, <= or <, and a number: 'omega>=0.5'.")
+            raise ValueError("Write a quantity, then >=, >, <= or <, then a number: 'omega>=0.5'.")
         name, part, field = found["name"], (found["part"] or "").strip(), found["field"]
         if name not in NAMES:
-            raise ValueError(f"There is no quantity {name!r}; known are {', '.join(NAMES)}.")
+            raise ValueError(f"There is no quantity {name!r}; the quantities are {', '.join(NAMES)}.")
         if field and field not in FIELDS:
-            raise ValueError(f"There is no field {field!r}; known are {', '.join(FIELDS)}, as in {name}.low.")
+            raise ValueError(f"There is no field {field!r}; the fields are {', '.join(FIELDS)}, as in {name}.low.")
         if part and name != "bias":
-            raise ValueError(f"Groups and parts of the items have a bias only, not {name}.")
+            raise ValueError(f"Groups and parts of the items have only bias, not {name}.")
         return cls(text.strip(), name, part, FIELDS[field] if field else "value", found["sign"], float(found["limit"]))
 
     def checked(self, row: dict[str, Any] | None) -> tuple[float | None, bool, str]:
-        """Return the value in question, whether it holds, and why, from a row of the card; None where there is none."""
+        """Return the value in question, whether the requirement holds, and why; a card may have no such row."""
         if row is None:
-            return None, False, f"no group or part of the items {self.part!r} is shown; it may be too small, or unknown"
+            return (
+                None,
+                False,
+                f"no group or part of the items called {self.part!r} is shown; it may be too small or unknown",
+            )
         value = row[self.field]
         if value is None or math.isnan(value):
             reason = row["note"] if row["value"] is None or math.isnan(row["value"]) else "there is no such number"
-            return None, False, f"{self.said} is undefined: {reason or 'nothing tells why'}"
+            return None, False, f"{self.said} is undefined: {reason or 'no reason is known'}"
         holds = bool(_SIGNS[self.sign](value, self.limit))
         return float(value), holds, f"{self.said} is {value:.4g}"
 
@@ -87,7 +91,7 @@ def canonical(given: Any) -> tuple[str, ...]:
     """Return one requirement or several as a tuple of texts, each of which can be read."""
     texts = (given,) if isinstance(given, str) else tuple(given or ())
     if not all(isinstance(one, str) for one in texts):
-        raise TypeError("a requirement is a text")
+        raise TypeError("a requirement must be text")
     return tuple(Requirement.of(one).text for one in texts)
 
 

@@ -12,6 +12,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.judge.verdicts import Verdict, verdict_of
 from plurivox.lenses.judge.words import statements
 from plurivox.results.result import Result, Statement, Table, frame_of
+from plurivox.results.wording import counted
 
 CARD = {
     "model": pl.String, "prompt": pl.String, "quantity": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
@@ -23,9 +24,9 @@ CARD = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class JudgeCard(Result):
-    """What speaks for and against trusting models as judges.
+    """The case for and against trusting models as judges.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class JudgeCard(Result):
     def __repr__(self) -> str:
         said = ", ".join(f"{voice} {self.verdict(voice).kind}" for voice in self.voices[:3])
         more = f" and {len(self.voices) - 3} more" if len(self.voices) > 3 else ""
-        return f"<JudgeCard: {said}{more}; {self.settings['n_items']:,} items>"
+        return f"<JudgeCard: {said}{more}; {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def voices(self) -> list[Voice]:
@@ -58,27 +59,27 @@ class JudgeCard(Result):
         return pl.concat([own, frame_of(self.rows)], how="horizontal")
 
     def card(self) -> pl.DataFrame:
-        """Return every quantity of every model beside what it is compared with.
+        """Return every quantity of every model with what it is compared with.
 
         ``humans`` is what two raters reach, ``constant`` the best constant answer (``constant_answer``), ``marginal`` a
-        draw from all votes, on average over all draws; in ``position_bias`` it is what shuffled orders give.
-        ``humans_low`` and ``humans_high`` are the interval of ``humans``; of ``bias`` they hold nine of ten raters.
-        ``p_adjusted`` is corrected over models: of ``agreement`` and ``lead`` that they are 0, of ``relative`` that it
-        is one half. ``scored`` of ``of`` items count; ``note`` says why a value is undefined.
+        draw from all votes, on average over all draws; for ``position_bias`` it is what shuffled orders give.
+        ``humans_low`` and ``humans_high`` are the interval of ``humans``; for ``bias`` they span nine in ten raters.
+        ``p_adjusted`` is corrected over models: it tests ``agreement`` and ``lead`` against 0, and ``relative`` against
+        one half. ``scored`` of ``of`` items count; ``note`` says why a value is undefined.
         """
         return self._table("card")
 
     def biases(self) -> pl.DataFrame:
         """Return how far answers are above ratings of the same items, for all raters, groups, and parts of the items.
 
-        ``p_adjusted`` is that of a mean difference (``shifted``), ``p_beyond`` that of one that is also more than
-        raters have beside each other (``biased``), both corrected over all of them and position bias. Nine of ten
-        raters are between ``humans_low`` and ``humans_high``.
+        ``p_adjusted`` is for a mean difference (``shifted``), ``p_beyond`` for one that is also larger than raters'
+        among each other (``biased``), both corrected over all of them and position bias. Nine in ten raters are
+        between ``humans_low`` and ``humans_high``.
         """
         return self._table("biases")
 
     def places(self) -> pl.DataFrame:
-        """Return how often the option at each place was chosen, and what the orders and the answers make expected."""
+        """Return how often the option at each position was chosen, and what is expected from the orders and answers."""
         return self._table("places")
 
     def stand_ins(self) -> pl.DataFrame:
@@ -117,11 +118,11 @@ class JudgeCard(Result):
         return verdict_of(self, voice)
 
     def cell(self, model: str, quantity: str, *, prompt: str | None = None) -> dict[str, Any]:
-        """Return one row of the card; the prompt may be left out where the model has one only."""
+        """Return one row of the card; the prompt may be left out if the model has only one."""
         found = self.card().filter(pl.col("model") == model, pl.col("quantity") == quantity)
         found = found if prompt is None else found.filter(pl.col("prompt") == prompt)
         if found.height != 1:
-            several = "several prompts have one" if found.height else "there is none"
+            several = "several prompts have it" if found.height else "there is no such value"
             raise SelectionError(f"{quantity} of {model!r}: {several}", hint="card() lists what there is.")
         return found.row(0, named=True)
 

@@ -1,4 +1,4 @@
-"""One call of the judge card: what a team needs to know of a model before it trusts it as a judge."""
+"""One call of the judge card: what a team needs to know about a model before trusting it as a judge."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from plurivox.statistics.levels import Level
 
 @keywords(JudgeSettings, weights=True)
 def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, how: Running) -> JudgeCard:
-    """Tell what speaks for and against trusting a language model as a judge.
+    """Weigh the case for and against trusting a language model as a judge.
 
-    For every model: agreement with raters beside that of raters with each other, and beside what constant answers and
-    answers drawn from all votes reach; the alternative annotator test; bias for all raters, groups and parts of the
-    items; position bias; self-consistency; refusals; what its answers are worth in human ratings; and a verdict.
+    For every model: agreement with raters, compared with that of raters with each other, of constant answers and of
+    answers drawn from all votes; the alternative annotator test; bias for all raters, groups and parts of the items;
+    position bias; self-consistency; refusals; what its answers are worth in human ratings; and a verdict.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
         Who rated what, or counts per point (then without groups, and without the test of standing in).
     answers
         As for :func:`plurivox.alignment`: a frame with ``model``, ``item`` and ``answer``, a store of ``plurivox ask``,
-        or :class:`Answers`. Repeated ``sample`` values tell self-consistency, ``order`` tells position bias.
+        or :class:`Answers`. Repeated ``sample`` values show self-consistency, ``order`` shows position bias.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     if any("rater" in axis for axis in settings.by):
         raise SelectionError(
-            "a judge is held against groups of raters, not against each of them", hint="Leave 'rater' out of by."
+            "a judge is compared with groups of raters, not with each rater", hint="Leave 'rater' out of by."
         )
     given = _chosen(as_answers(answers, ratings), settings.models)
     matched = match(ratings, given, settings.subset)
@@ -110,7 +110,7 @@ def _chosen(answers: Answers, models: Sequence[str] | None) -> Answers:
         return answers
     for name in models:
         if name not in answers.models:
-            raise SelectionError(f"no model is called {name!r}; there are {few(answers.models)}")
+            raise SelectionError(f"no model is called {name!r}; the models are: {few(answers.models)}")
     voices = [v for v, voice in enumerate(answers.voices) if voice.model in models]
     place = np.full(len(answers.voices), -1, dtype=np.int32)
     place[voices] = np.arange(len(voices))
@@ -174,7 +174,7 @@ class Carding:
     def _alike(
         self, axes: Sequence[Compared], biases: pl.DataFrame, saving: Saving
     ) -> tuple[pl.DataFrame, list[dict[str, float]]]:
-        """Return biases with a column, and other values of each voice by their names, where all raters count alike."""
+        """Return biases with a column of unweighted values, and other unweighted values of each voice by name."""
         matched = replace(self.matched, ratings=self.matched.ratings.unweighted())
         rows = Biases(matched, self.how, "none").rows(axes)
         biases = biases.with_columns(unweighted=pl.Series([row["value"] for row in rows], dtype=pl.Float64))
@@ -190,7 +190,7 @@ class Carding:
         return biases, found
 
     def _row(self, v: int, name: str, cells: dict[str, Any]) -> dict[str, Any]:
-        """Return a row of the card; what is not given is not known."""
+        """Return a row of the card; what is not given is unknown."""
         account = self._account(v)
         usual: dict[str, Any] = {
             **dict.fromkeys(CARD),
@@ -216,9 +216,9 @@ class Carding:
         return StandIns(aligner, references, closeness, self.settings.tolerance).table()
 
     def _standing(self, frame: pl.DataFrame, v: int) -> dict[str, dict[str, Any]]:
-        """Return ω and ρ of a voice, beside those of the best constant, and the mean ρ of a draw from all votes."""
+        """Return ω and ρ of a voice with those of the best constant, and the mean ρ of a draw from all votes."""
         if frame.is_empty():
-            nothing = {"value": math.nan, "note": "nobody knows who rated what"}
+            nothing = {"value": math.nan, "note": "it is not known who rated what"}
             return {"omega": nothing, "advantage": nothing}
         model, prompt = self.matched.voices[v]
         one = frame.row(by_predicate=_is(model, prompt) & ~pl.col("reference"), named=True)
@@ -232,7 +232,7 @@ class Carding:
         }  # fmt: skip
 
     def _drawn_advantage(self, constants: pl.DataFrame, v: int) -> float | None:
-        """Return ρ of a draw from all votes: that of constants, weighted by votes; where all have the same items."""
+        """Return ρ of a draw from all votes: that of constants, weighted by votes, where all have the same items."""
         matched = self.matched
         asked = np.flatnonzero(np.diff(matched.rows))
         if constants.height <= matched.top or len(np.unique(matched.item[matched.voice == v])) < len(asked):
@@ -259,7 +259,7 @@ class Carding:
         return {**beside, "value": float(parts[:, 0].mean()), "ci_low": low, "ci_high": high}
 
     def _accounts(self, v: int) -> dict[str, dict[str, Any]]:
-        """Return the shares of items that a voice answered, refused, or answered in a way that cannot be read."""
+        """Return the shares of items that a voice answered, refused or answered unreadably."""
         account = self._account(v)
         asked = sum(account[name] for name in ("answered", "refused", "unreadable"))
         silent = ", ".join(f"{account[name]:,} {name}" for name in ("failed", "missing") if account[name])
@@ -267,7 +267,7 @@ class Carding:
         for name in ("answered", "refused", "unreadable"):
             share = account[name] / asked if asked else math.nan
             low, high = wilson(share, asked) if asked else (math.nan, math.nan)
-            note = "it was asked nothing" if not asked else f"left out: {silent}" if silent else ""
+            note = "it was asked about no item" if not asked else f"left out: {silent}" if silent else ""
             found[name] = {"value": share, "ci_low": low, "ci_high": high, "scored": account[name], "of": asked,
                            "note": note}  # fmt: skip
         return found
@@ -279,12 +279,12 @@ def _worth(saving: Saving, v: int) -> dict[str, Any]:
 
 
 def _unweighted(alike: dict[str, float], name: str) -> dict[str, Any]:
-    """Return the cell of the value where all raters count alike; nothing where such values are not told."""
+    """Return the cell of the unweighted value; nothing where such values are not shown."""
     return {"unweighted": alike.get(name)} if alike else {}
 
 
 def _card(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Return the card as a frame, with unweighted values behind if there are any."""
+    """Return the card as a frame, with a last column of unweighted values if there are any."""
     schema = CARD | ({"unweighted": pl.Float64} if any("unweighted" in row for row in rows) else {})
     card = pl.DataFrame([tuple(row[name] for name in schema) for row in rows], schema=schema, orient="row")
     numbers = [name for name, kind in schema.items() if kind == pl.Float64 and name != "value"]
@@ -319,7 +319,7 @@ def _placed(one: Places, p: float) -> dict[str, Any]:
 
 
 def _biased(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the bias for all raters and items, and the largest of all that are told."""
+    """Return the bias for all raters and items, and the largest of all that are shown."""
     own, whole = biases.filter(_is(*voice)), _whole(biases, voice)
     far = own.filter(pl.col("value").is_not_nan()).sort(pl.col("value").abs(), descending=True).head(1)
     names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "humans_low", "humans_high", "note")
@@ -332,7 +332,7 @@ def _biased(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, dict[str, A
 
 
 def _rows(card: pl.DataFrame, biases: pl.DataFrame, ratings: Ratings) -> Iterator[Row]:
-    """Yield a row for each quantity of a model, and for each bias beside the overall one."""
+    """Yield a row for each quantity of a model, and for each bias other than the overall one."""
     n_raters = ratings.n_raters if ratings.has_raters else 0
     names: tuple[str, ...] = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "note", "model", "prompt")
     names += ("unweighted",) if "unweighted" in card.columns else ()

@@ -1,4 +1,4 @@
-"""What can be asked of a judge card."""
+"""Settings for a judge card."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from plurivox.settings.values import names
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeSettings(Settings):
-    """What was asked of a judge card."""
+    """Settings for a judge card."""
 
-    by: Axes = shared.by((), doc="Rater attributes and crossings of several; bias is also told for each group.")
+    by: Axes = shared.by((), doc="Rater attributes and crossings of several; bias is also given for each group.")
     subset: str | None = setting(
-        None, "Also tell bias for each value of this item attribute.", metavar="COLUMN",
-        doc="An item attribute; bias is also told for each of its values.",
+        None, "Also give bias for each value of this item attribute.", metavar="COLUMN",
+        doc="An item attribute; bias is also given for each of its values.",
     )  # fmt: skip
     several: Frozen = shared.several()
     models: tuple[str, ...] | None = setting(
@@ -29,13 +29,13 @@ class JudgeSettings(Settings):
         (), "End with code 4 unless this holds for every model: 'omega>=0.5', 'agreement.low>0.3'. Repeatable.",
         metavar="REQUIREMENT", parse=read, repeated=True, canonical=canonical, accepts="str | Sequence[str]",
         quiet=True,
-        doc='What every model has to reach, such as ``"omega>=0.5"``, ``"agreement.low>0.3"`` or '
-        '``"bias[Woman]<=0.2"``; ``requirements()`` tells what holds.',
+        doc='What every model must reach, such as ``"omega>=0.5"``, ``"agreement.low>0.3"`` or '
+        '``"bias[Woman]<=0.2"``; ``requirements()`` shows which hold.',
     )  # fmt: skip
     level: Any = shared.level(
         "ordinal",
         doc="How agreement weighs points: nominal, ordinal, interval, or a matrix of distances. Distances are between "
-        "positions, on the nominal level the share that differs, or by the matrix.",
+        "positions; on the nominal level they are the share that differs; or they come from the matrix.",
     )
     tolerance: float = shared.tolerance()
     resample: str = shared.resample()

@@ -1,4 +1,4 @@
-"""What a part of the items adds to agreement, distance and bias of judges, with and without single items and raters."""
+"""What a part of the items adds to agreement, distance and bias of judges, with and without single items or raters."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ RESAMPLED = (
 )  # fmt: skip
 """Values with an interval, in the order of the last dimension: see :class:`AgreementFinish`."""
 LEAST_TESTED = 10
-"""With fewer items, nothing is tested: few differences may be equal by chance, and look certain."""
+"""With fewer items, nothing is tested: a few differences may be equal by chance and look certain."""
 ENOUGH = 0.5
-"""A judge that agrees with raters less than this share of their own agreement is not one."""
+"""A model whose agreement with raters is below this share of their own agreement should not judge."""
 
 
 # Answers -------------------------------------------------------------------------------------------------------------
 
 
 class Asked(NamedTuple):
-    """What a voice answered to the items of a part: the places of items with an answer, and how often each point."""
+    """What a voice answered to the items of a part: the positions of items with an answer, and counts of each point."""
 
     items: Ints
     counts: NDArray[np.int32]
@@ -67,7 +67,7 @@ class Judged:
 
     @classmethod
     def of(cls, matched: AnsweredItems) -> Judged:
-        """Return the answers that can be read."""
+        """Return the readable answers."""
         there = np.flatnonzero(matched.point >= 0)
         rows = np.searchsorted(there, matched.rows).astype(np.int64)
         return cls(rows, matched.voice[there], matched.point[there], len(matched.voices), matched.top + 1)
@@ -92,10 +92,10 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
-    """What answers and ratings of the same items add, and what is left of it without some ratings.
+    """What answers and ratings of the same items add, and what remains without some ratings.
 
-    A part has a table with a row for each item. Where ratings are left out, rows of few items change; what these add as
-    they are and as they become is all that a draw needs beside the whole.
+    A part has a table with a row for each item. Where ratings are left out, rows of few items change; what these add
+    before and after is all that a draw needs in addition to the whole.
 
     Attributes
     ----------
@@ -108,9 +108,9 @@ class Beside:
     n_blocks
         How many blocks of ratings are left out in turn.
     weights
-        How much each rater counts, empty where all count alike.
+        The weight of each rater, empty where all count equally.
     whole
-        What each part adds as it is, by its first item; empty while that is not known.
+        What each part adds as a whole, by its first item; empty until that is known.
     """
 
     judged: Judged
@@ -122,7 +122,7 @@ class Beside:
 
     @property
     def cost(self) -> float:
-        """About how many seconds a draw takes."""
+        """Roughly how many seconds a draw takes."""
         return len(self.judged.voice) * 1e-7 + self.judged.n_voices * 2e-4
 
     @property
@@ -139,7 +139,7 @@ class Beside:
         raise NotImplementedError
 
     def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
-        """Return what the answers of a voice add beside the rows of their items, without draws and voices."""
+        """Return what the answers of a voice add with the rows of their items, without draws and voices."""
         raise NotImplementedError
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
@@ -155,7 +155,7 @@ class Beside:
         return sums
 
     def _without(self, part: Part, draws: Draws, voices: Sequence[Asked], table: Floats, sums: Sums) -> None:
-        """Write what is left without a unit of raters or a block of ratings in each draw."""
+        """Write what remains without a unit of raters or a block of ratings in each draw."""
         item, whole = part.item_of_each(), self.whole[part.first]
         for name, array in whole.items():
             sums[name][:] = array
@@ -187,9 +187,9 @@ def left_out_in(part: Part, draws: Draws, n_blocks: int) -> Iterator[Ints]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreements(Beside):
-    """What agreement and distance of each voice are made of, over the items that it answered.
+    """The parts of agreement and distance of each voice, over the items that it answered.
 
-    ``apart`` is how far apart two points are. Of ``far``: Σ distance, items, then Σ distance and sameness of pairs of
+    ``apart`` is how far apart two points are. ``far`` holds Σ distance, items, then Σ distance and sameness of pairs of
     raters, items with such pairs, and Σw² of their ratings.
     """
 
@@ -204,7 +204,7 @@ class Agreements(Beside):
         )  # fmt: skip
 
     def table(self, part: Part, chosen: Ints | None = None) -> Floats:
-        """Return how many ratings each point has, items × points × 1; or, of weights, Σw, Σw² and their number."""
+        """Return how many ratings each point has, items × points × 1; or with weights, Σw, Σw² and their number."""
         n_points, some = self.judged.n_points, slice(None) if chosen is None else chosen
         cell = (part.item_of_each() * n_points + part.scores)[some]
         times: list[Any] = [part.multiplicity[some] if len(part.multiplicity) else None]
@@ -216,7 +216,7 @@ class Agreements(Beside):
 
     def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
         """Return what the answers of a voice add."""
-        there = table[..., -1] > 0.5  # ratings are counted, since sums of weights less themselves need not be 0
+        there = table[..., -1] > 0.5  # ratings are counted, since sums of weights minus themselves need not be 0
         rated = there.any(axis=1)
         own, answers = np.where(there[..., np.newaxis], table, 0.0)[rated], asked.counts[rated].astype(float)
         n, squares, ratings = np.moveaxis(np.broadcast_to(own, (*own.shape[:2], 3)), -1, 0)
@@ -240,9 +240,10 @@ class AgreementFinish:
     """From sums to :data:`RESAMPLED`: draws × voices × values.
 
     Agreement is XRR between the voice and the raters, that of humans Krippendorff's alpha on the same items;
-    ``relative`` is the one divided by the other, ``half_gap`` the one less :data:`ENOUGH` of the other. Distances are
-    means over items of how far a voice, another rater, the best constant and a draw from all votes are from a rater;
-    ``lead`` is how much nearer the voice is than the constant. ``same`` is how often two raters say the same.
+    ``relative`` is the first divided by the second, ``half_gap`` the first minus :data:`ENOUGH` times the second.
+    Distances are means over items of how far a voice, another rater, the best constant and a draw from all votes are
+    from a rater; ``lead`` is how much closer the voice is than the constant. ``same`` is how often two raters say the
+    same.
     """
 
     level: Level
@@ -283,8 +284,8 @@ def _least(values: Floats) -> Floats:
 def agreement_of_shares(sums: Sums, shares: Floats, level: Level, values: Floats) -> Floats:
     """Return XRR of answers that are drawn from the same shares for every item, from expected pairs and marginals.
 
-    A constant has all of its share on one point. ``shares`` is voices × points; no draw is made: pairs of an answer and
-    a rating, and the answers given, are what they are on average over all draws.
+    A constant has its whole share on one point. ``shares`` is voices × points; no draw is made: pairs of an answer and
+    a rating, and the answers given, are averages over all draws.
     """
     items = sums["far"][0, :, 1, np.newaxis]
     pairs = shares[..., :, np.newaxis] * sums["scaled"][0][..., np.newaxis, :]
@@ -346,7 +347,7 @@ def mean_levels(sums: Sums) -> Values:
 
 
 def weights_of(ratings: Ratings) -> Floats:
-    """Return how much each rater counts, nothing where all count alike."""
+    """Return the weight of each rater, empty where all count equally."""
     return np.zeros(0) if ratings.weights is None else ratings.weights
 
 
@@ -356,7 +357,7 @@ def left_out(
 ) -> tuple[Sums, LeftOut]:  # fmt: skip
     """Return the sums of all, and values without each item, each rater of a group, and blocks of ratings.
 
-    Without groups all raters are one stratum; a table of totals has items only.
+    Without groups, all raters are one stratum; a table of totals has only items.
     """
     ratings = matched.ratings
     parts = ratings.parts()
@@ -371,7 +372,7 @@ def left_out(
         codes, n_groups = groups or (np.zeros(ratings.n_raters, dtype=np.int32), 1)
         units = RaterUnits.of(np.where(raters_who_rated(ratings), codes, -1), n_groups)
         made = without_raters(parts, work, units._replace(alone=np.zeros_like(units.alone)), finish, how)
-        for g in np.flatnonzero(units.alone):  # what it would be with another rater cannot be told
+        for g in np.flatnonzero(units.alone):  # what it would be with another rater is unknown
             made[units.strata[g]][(..., g) if groups else ...] = np.nan
         each.extend(made)
     blocks = None

@@ -17,17 +17,17 @@ from plurivox.results.wording import intervals_over, named
 
 
 def tables(found: JudgeCard) -> list[Shown]:
-    """Return a card for each model, biases, places, and requirements."""
+    """Return a card for each model, biases, positions, and requirements."""
     return [*_cards(found), *_biases(found), *_places(found), *_requirements(found), *_weighted(found)]
 
 
 def brief(found: JudgeCard) -> list[Shown]:
-    """Return the card of one model, or what matters first of several side by side; and what was required."""
+    """Return the card of one model, or the main quantities of several side by side; and what was required."""
     return [*(_cards(found) if len(found.voices) == 1 else [_summary(found)]), *_requirements(found)]
 
 
 def number(value: float | None, quantity: str, *, sign: bool = False) -> str:
-    """Return a value as its unit wants it: shares and points with two decimals, ratings whole; a dash for none."""
+    """Return a value formatted by its unit: shares and points with two decimals, ratings whole; a dash for none."""
     if value is None or value != value:
         return "–"
     form = ",.0f" if OF[quantity].unit == "ratings" else "+.2f" if sign or OF[quantity].better == "zero" else ".2f"
@@ -43,14 +43,14 @@ def range_cell(low: float | None, high: float | None, quantity: str) -> str:
 
 
 def humans_cell(one: Mapping[str, Any]) -> str:
-    """Return what raters reach; of bias, what nine of ten of them have."""
+    """Return what raters reach; for bias, the range of nine in ten."""
     if one["quantity"] == "bias":
         return range_cell(one["humans_low"], one["humans_high"], "bias") or "–"
     return number(one["humans"], one["quantity"])
 
 
 FIRST = ("agreement", "distance", "omega", "advantage", "bias", "answered")
-"""What is shown of several models side by side."""
+"""The quantities shown for several models side by side."""
 COMPARED = {"humans": "two raters", "constant": "best constant", "marginal": "draw from votes"}
 
 
@@ -60,7 +60,7 @@ def _of(found: JudgeCard, voice: Voice) -> dict[str, dict[str, Any]]:
 
 
 def _summary(found: JudgeCard) -> Shown:
-    """Return a row for each model, and what raters and answers without judgement reach beside the first."""
+    """Return a row for each model, and what raters and answers without judgement reach on the items of the first."""
     header = ["model", "verdict", "agreement", "distance", "ω", "ρ", "bias", "answered"]
     rows = []
     for voice in found.voices:
@@ -71,7 +71,7 @@ def _summary(found: JudgeCard) -> Shown:
         rows.append(
             [name, "", *("" if first[one][column] is None else number(first[one][column], one) for one in FIRST)]
         )
-    return Shown("Models as judges, beside raters and answers that judge nothing", header, rows)
+    return Shown("Models as judges, compared with raters and answers without judgement", header, rows)
 
 
 def _cards(found: JudgeCard) -> list[Shown]:
@@ -96,7 +96,7 @@ def _biases(found: JudgeCard) -> list[Shown]:
     frame = found.biases()
     if frame.height <= len(found.voices):
         return []
-    header = ["model", "raters", "items", "bias", "95 % interval", "nine of ten raters", "p corrected", "off", "scored"]
+    header = ["model", "raters", "items", "bias", "95 % interval", "nine in ten raters", "p corrected", "off", "scored"]
     rows = [
         [
             str(Voice(one["model"], one["prompt"])), named(one["axis"], one["group"]),
@@ -107,7 +107,7 @@ def _biases(found: JudgeCard) -> list[Shown]:
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
     over = intervals_over({**found.settings, "interval": "jackknife"})
-    return [Shown(f"Answers less ratings of the same items, in points; {over}", header, rows)]
+    return [Shown(f"Answers minus ratings of the same items, in points; {over}", header, rows)]
 
 
 def _off(one: Mapping[str, Any]) -> str:

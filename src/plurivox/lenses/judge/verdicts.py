@@ -1,8 +1,8 @@
 """Verdicts: whether a model may serve as a judge, with care, or not, each reason with its number and its test.
 
-A verdict claims what the tests carry. ``good`` needs the test of standing in, which a constant answer cannot pass, and
-no problem that is certain; ``not`` needs a test that goes against the model; ``with care`` needs agreement beyond
-chance; and where nothing is certain the verdict is ``undecided``.
+A verdict claims only what the tests support. ``good`` needs the test of standing in, which a constant answer cannot
+pass, and no problem that is certain; ``not`` needs a test that goes against the model; ``with care`` needs agreement
+beyond chance; and where nothing is certain, the verdict is ``undecided``.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ MEANING = {
     GOOD: "can serve as a judge of items like these",
     CARE: "can serve as a judge with care",
     NOT: "should not serve as a judge here",
-    UNDECIDED: "can be neither recommended nor ruled out as a judge: these data do not tell",
+    UNDECIDED: "can be neither recommended nor ruled out as a judge: these data do not decide it",
 }
 SILENT = 0.05
 """A judge that certainly leaves more than this share of the items without an answer has a problem."""
 FEW = 3
-"""Biases that get a sentence each."""
+"""The most biases that get a sentence each."""
 
 
 class Reason(NamedTuple):
     """A reason: the sentence, which way it points (``"for"``, ``"against"``, ``"open"``), and what it is about.
 
-    ``short`` and ``amount`` say the same of answers in a few words.
+    ``short`` and ``amount`` say the same about answers in a few words.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Reason(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A verdict on a model: its kind, one of :data:`KINDS`, the reasons, and what could not be told."""
+    """A verdict on a model: its kind, one of :data:`KINDS`, the reasons, and what could not be tested."""
 
     kind: str
     reasons: tuple[Reason, ...]
@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """The reasons in words, those that decide first."""
+        """The reasons in words, decisive ones first."""
         return [one.text for one in self.reasons]
 
 
@@ -109,13 +109,13 @@ def _weak(cells: dict[str, dict[str, Any]]) -> Reason | None:
         return None
     text = (
         f"It agrees with a rater less than half as much as raters do with each other: {one['value']:.0%} of that"
-        f"{_ends(one, '.0%')} ({p_text(one['p_adjusted'])} that it is half)."
+        f"{_ends(one, '.0%')} ({p_text(one['p_adjusted'])} against one half)."
     )
     return Reason(text, "against", "relative", one["p_adjusted"])
 
 
 def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
-    """Say whether a model is nearer to raters than the best constant answer."""
+    """Say whether a model is closer to raters than the best constant answer."""
     one = cells["lead"]
     if _missing(one["value"]):
         return None
@@ -123,11 +123,12 @@ def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
     by = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)}"
     if not _sure(one):
         text = (
-            f"Whether it is nearer to a rater than {constant} is not certain: by {one['value']:.2f} points{_ends(one)}."
+            f"It is not certain that it is closer to a rater than {constant}: its lead is {one['value']:.2f} points"
+            f"{_ends(one)}."
         )
         return Reason(text, "open", "lead", one["p_adjusted"])
     if one["value"] > 0:
-        text = f"It is nearer to a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
+        text = f"It is closer to a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
         return Reason(text, "for", "lead", one["p_adjusted"])
     text = f"It is farther from a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
     return Reason(text, "against", "lead", one["p_adjusted"])
@@ -146,7 +147,7 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
     of = f"{one['n_rejected']} of {counted(one['n_humans'], 'rater')}"
     if one["stands_in"]:
         text = (
-            f"It may stand in for a rater: it holds its own against {of} ({told}), and comes nearer to the others than "
+            f"It may stand in for a rater: it holds its own against {of} ({told}), and is closer to the others than "
             f"the best constant answer (ρ = {one['advantage']:.2f} against {one['constant_advantage']:.2f}, "
             f"{p_text(one['p_adjusted'])})."
         )
@@ -162,7 +163,7 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
 
 
 def _biases(found: JudgeCard, voice: Voice) -> Iterator[Reason]:
-    """Say where answers are certainly above or below ratings: for all, where it is a bias, and where else in short."""
+    """Say where answers are certainly above or below ratings: overall, where it is a bias, and elsewhere in short."""
     frame = found.biases().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt, "shifted")
     rows = sorted(frame.iter_rows(named=True), key=lambda one: -abs(one["value"]))
     whole = [one for one in rows if _is_whole(one)]
@@ -171,14 +172,20 @@ def _biases(found: JudgeCard, voice: Voice) -> Iterator[Reason]:
     yield from (_bias(found, one) for one in told)
     rest = [one for one in parts if one not in told]
     if rest:
-        most = f"by at most {abs(rest[0]['value']):.2f} points ({_where(found, rest[0])}"
-        if told:
-            more = counted(len(rest), "more group of raters or part", "more groups of raters or parts")
-            text = f"It is certainly off, too, for {more} of the items, {most})."
-        else:
-            where = counted(len(rest), "group of raters or part", "groups of raters or parts")
-            text = f"It is off on average for {where} of the items, {most}, {p_text(rest[0]['p_adjusted'])})."
-        yield Reason(text, "against", "bias_elsewhere")
+        yield Reason(_elsewhere(found, rest, more=bool(told)), "against", "bias_elsewhere")
+
+
+def _elsewhere(found: JudgeCard, rest: list[dict[str, Any]], *, more: bool) -> str:
+    """Say for how many other groups of raters and parts of the items answers are off, and by how much at most."""
+    largest = rest[0]
+    points = f"{abs(largest['value']):.2f} points"
+    start = "It is also certainly off for" if more else "It is off on average for"
+    p = "" if more else f", {p_text(largest['p_adjusted'])}"
+    if len(rest) == 1:
+        of = "items" if largest["subset"] != "all" else "raters"
+        return f"{start} {of} with {_where(found, largest)}, by {points}{p}."
+    where = f"{len(rest):,}{' more' if more else ''} groups of raters or parts of the items"
+    return f"{start} {where}, by at most {points} ({_where(found, largest)}{p})."
 
 
 def _is_whole(one: dict[str, Any]) -> bool:
@@ -193,19 +200,20 @@ def _where(found: JudgeCard, one: dict[str, Any]) -> str:
 
 
 def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
-    """Say by how much answers are above or below ratings, beside what single raters are."""
+    """Say by how much answers are above or below ratings, compared with single raters."""
     poles = Poles.of(found.settings)
     whom = "raters" if one["axis"] == "all" else f"raters with {named(one['axis'], one['group'])}"
+    scores = "the raters' scores" if one["axis"] == "all" else f"the scores of {whom}"
     where = " items" if one["subset"] == "all" else f" items with {_where(found, one)}"
     way = poles.more if one["value"] > 0 else "lower" if poles.more == "higher" else f"less {poles.high}"
     amount = f"{abs(one['value']):.2f} points"
     much = f"{amount}{_ends(one, turn=one['value'] < 0)} {way} than {whom} do on average"
     key = {
         "axis": one["axis"], "group": one["group"], "subset": one["subset"], "amount": f"by {amount}",
-        "short": f"are {way} than the scores of {whom}{'' if one['subset'] == 'all' else f' on{where}'}",
+        "short": f"are {way} than {scores}{'' if one['subset'] == 'all' else f' on{where}'}",
     }  # fmt: skip
     if one["biased"]:
-        beyond = f"{p_text(one['p_beyond'])}, which is more than single raters are off{_usual(one)}"
+        beyond = f"farther off than single raters{_usual(one)}, {p_text(one['p_beyond'])}"
         return Reason(f"It is biased: it rates{where} {much}, {beyond}.", "against", "bias", one["p_beyond"], **key)
     inside = one["humans_low"] is not None and one["humans_low"] <= one["value"] <= one["humans_high"]
     beside = "; single raters are off by as much" if inside else "; single raters may be off by as much"
@@ -216,21 +224,21 @@ def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
 def _usual(one: dict[str, Any]) -> str:
     if one["humans_low"] is None:
         return ""
-    return f" (nine of ten by {one['humans_low']:+.2f} to {one['humans_high']:+.2f})"
+    return f" (nine in ten by {one['humans_low']:+.2f} to {one['humans_high']:+.2f})"
 
 
 def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
-    """Say that options are chosen for where they stand, if that is certain."""
+    """Say that options are chosen for their position, if that is certain."""
     one = cells["position_bias"]
     if not _sure(one):
         return
     frame = found.places().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
     place = frame.sort((pl.col("share") - pl.col("expected")), descending=True).row(0, named=True)
     text = (
-        f"It depends on the order of options: the one shown in place {place['place']} gets {place['share']:.0%} of its "
-        f"answers, where {place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
+        f"It depends on the order of options: the one shown in position {place['place']} gets {place['share']:.0%} of "
+        f"its answers, where {place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
     )
-    short = "depend on where options stand"
+    short = "depend on the order of options"
     yield Reason(text, "against", "position_bias", one["p_adjusted"], short=short, amount=f"{one['value']:.0%} of them")
 
 
@@ -241,8 +249,8 @@ def _wavers(cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
         return
     if one["ci_high"] < (one["humans"] if one["humans_low"] is None else one["humans_low"]):
         text = (
-            f"It contradicts itself: two of its answers to the same question agree in {one['value']:.0%}"
-            f"{_ends(one, '.0%')}, those of two raters in {one['humans']:.0%}."
+            f"It contradicts itself: two of its answers to the same question agree {one['value']:.0%}"
+            f"{_ends(one, '.0%')} of the time, those of two raters {one['humans']:.0%}."
         )
         yield Reason(text, "against", "consistency")
 
@@ -281,7 +289,7 @@ def _missing(value: float | None) -> bool:
 
 
 def _ends(one: dict[str, Any], form: str = ".2f", *, turn: bool = False) -> str:
-    """Return an interval in parentheses, with its signs turned where the amount is told without one."""
+    """Return an interval in parentheses, with its signs flipped where the amount is given without one."""
     low, high = one["ci_low"], one["ci_high"]
     if _missing(low) or _missing(high):
         return ""

@@ -1,4 +1,4 @@
-"""What a judge card says, in sentences: the verdict on each model, its reasons, and what was left out."""
+"""What a judge card found, in sentences: the verdict on each model, its reasons, and what was left out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from plurivox.lenses.judge.result import JudgeCard
 
 CLAIMS = ("bias", "position_bias")
-"""Quantities of which a certain problem is a claim; that a model stands in for a rater is claimed by alignment."""
+"""Quantities whose certain problems are claims; alignment claims that a model stands in for a rater."""
 
 NOT_WEIGHTED = (
-    "Standing in for a rater (ω and ρ) is unweighted: every rater counts alike. Position bias, self-consistency and "
+    "Standing in for a rater (ω and ρ) is unweighted: every rater counts equally. Position bias, self-consistency and "
     "refusals do not depend on who rated."
 )
 
@@ -56,7 +56,7 @@ def _worth(found: JudgeCard) -> list[Statement]:
 
 
 def _weighted(found: JudgeCard) -> list[Statement]:
-    """Say what weights come to, where they change agreement most, and what does not use them."""
+    """Say what weights amount to, where they change agreement most, and what does not use them."""
     rows = [row for row in found.rows if row.kind == "voice"]
     said = weighted_statements(found.settings, rows, "agreement", about=judge_and_raters_of)
     notes = [NOT_WEIGHTED, *not_both(found.settings, found.rows)] if said else []
@@ -68,14 +68,14 @@ def _is_claim(one: Reason) -> bool:
 
 
 def _claim(found: JudgeCard, voice: Voice, one: Reason) -> Statement:
-    """Return a bias as a claim of its own, which a report can correct once more."""
+    """Return a bias as a claim of its own, which a report can correct further."""
     n = found.biases().height + found.places().n_unique(["model", "prompt"])
     how = f"t of the jackknife over {resampled(found.settings)}"
     if one.quantity == "position_bias":
         how = "orders of options shuffled between items"
     return Statement(
         f"{voice}{one.text.removeprefix('It')}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
-        True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=f"the answers of {voice}",
+        True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=f"{voice}'s answers",
         short=one.short, amount=one.amount, subset=one.subset,
     )  # fmt: skip
 
@@ -83,5 +83,5 @@ def _claim(found: JudgeCard, voice: Voice, one: Reason) -> Statement:
 def _remarks(found: JudgeCard) -> list[Statement]:
     n = found.settings["n_unrated"]
     counts = "counts" if n == 1 else "count"
-    text = f"{counted(n, 'answered item')} without a rating {counts} only in what answers are worth."
+    text = f"{counted(n, 'answered item')} without a rating {counts} only towards what answers are worth."
     return told([text], 0.0) if n else []

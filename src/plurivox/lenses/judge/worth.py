@@ -1,4 +1,4 @@
-"""What a model's answers are worth in further human ratings: what estimate says of the mean score."""
+"""What a model's answers are worth in further human ratings, as estimate computes it for the mean score."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from plurivox.ratings import Ratings
 from plurivox.results.wording import are
 
 TIMES, MOST_ITEMS = 10, 20_000
-"""Without unrated items: how many times as many further ones are supposed, with up to how many rated ones."""
+"""Without unrated items: how many times as many further items are assumed, for up to how many rated ones."""
 LEAST_ITEMS = 10
 """With fewer items of both, nothing is said."""
 
 
 class Saved(NamedTuple):
-    """Further human ratings, with an interval over items; what it rests on, and why it is undefined or supposed."""
+    """Further human ratings, with an interval over items; what it rests on, and why it is undefined or assumed."""
 
     value: float
     low: float
@@ -31,7 +31,7 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saving:
-    """Ratings beside answers to rated and to further items, as an estimate of the mean score has them."""
+    """Ratings with answers to rated and further items, as an estimate of the mean score uses them."""
 
     found: Population
     numbers: Floats
@@ -39,7 +39,7 @@ class Saving:
 
     @classmethod
     def of(cls, ratings: Ratings, answers: Answers, resample: str) -> Saving:
-        """Bring together the items of both; what other raters add counts where intervals are over raters."""
+        """Combine the items of both; variation between raters counts where intervals are over raters."""
         numbers = np.array(ratings.scale.values, dtype=float)
         return cls(population(ratings, answers, None), numbers, ratings.has_raters and resample != "items")
 
@@ -53,14 +53,14 @@ class Saving:
         if n < LEAST_ITEMS:
             return _nothing(n, f"{LEAST_ITEMS} items with a rating and an answer are needed; there {are(n)} {n}")
         if not n_further and n > MOST_ITEMS:
-            return _nothing(n, "it answered no items that nobody rated")
+            return _nothing(n, "it answered no unrated items")
         (value, low, high), why = _supposed(measured).worth()
         if not why and not n_further:
-            why = f"if it also answered {TIMES} times as many items that nobody rated; here there are none"
+            why = f"if it also answered {TIMES} times as many unrated items (here it answered none)"
         return Saved(value, low, high, n, why)
 
     def alike(self, v: int) -> float:
-        """Return the same where all raters count alike."""
+        """Return the same with all raters counted equally."""
         return _supposed(self._measured(v, self.found.rated.alike())).worth()[0].items
 
     def _measured(self, v: int, rated: Rated) -> Measured:
@@ -75,5 +75,5 @@ def _nothing(n_items: int, why: str) -> Saved:
 
 
 def _supposed(found: Measured) -> Measured:
-    """Return what was measured; without further items as if a voice had answered many like the rated ones."""
+    """Return what was measured; without further items, as if a voice had answered many like the rated ones."""
     return found if len(found.further) else replace(found, further=np.tile(found.model, (TIMES, 1)))

@@ -31,14 +31,14 @@ from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
 N_BINS = 12
-_CODES = 5  # so few numbers may be codes of words
-_APART = 4  # so many steps from all others may be a code
+_CODES = 5  # up to this many numbers may be codes for words
+_APART = 4  # a number this many steps from all others may be a code
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How many ratings the items, or the raters, have: extremes, median and a histogram of equal bins."""
+    """How many ratings the items, or the raters, have: extremes, median and a histogram with equal bins."""
 
     low: int
     median: float
@@ -62,7 +62,7 @@ class Sizes:
     """How many raters each group of a crossing has.
 
     There is a row for each value of the first attribute, or combination of values of all but the last, and a column for
-    each value of the last; None where nobody has both and where the group is withheld, which are not told apart.
+    each value of the last; None where nobody has both or where the group is withheld, which cannot be distinguished.
     """
 
     rows: tuple[str, ...]
@@ -74,8 +74,8 @@ class Sizes:
 class AxisSummary:
     """The groups of one attribute or crossing, those withheld, and raters without a value.
 
-    Of ``n_withheld`` groups, ``n_revealing`` are large enough, but would reveal one that is too small. ``sizes`` has
-    those of a crossing as a table.
+    Of ``n_withheld`` groups, ``n_revealing`` are large enough, but would reveal one that is too small. ``sizes``
+    tabulates the groups of a crossing.
     """
 
     name: str
@@ -86,7 +86,7 @@ class AxisSummary:
     sizes: Sizes | None = None
 
     def numbered(self) -> AxisSummary:
-        """Return the axis as people see it: raters one by one have numbers in place of their ids."""
+        """Return the axis as people see it: individual raters have numbers instead of their ids."""
         if not names_raters(self.name):
             return self
         groups = (replace(group, name=rater_name(at)) for at, group in enumerate(self.groups))
@@ -127,18 +127,18 @@ class Description:
     panel: PanelSummary | None = None
 
     def __repr__(self) -> str:
-        return f"<Description: {self.n_ratings:,} ratings of {self.n_items:,} items>"
+        return f"<Description: {counted(self.n_ratings, 'rating')} of {counted(self.n_items, 'item')}>"
 
     def _repr_html_(self) -> str:
         """Show sizes and groups in a notebook; ids of raters are not shown."""
         return description_html(self)
 
     def statements(self) -> list[Statement]:
-        """Return what to know of the table itself."""
+        """Return what to know about the table itself."""
         return told(self.notes, 0.0)
 
     def findings(self) -> list[str]:
-        """Return what to know of the table itself, one sentence each."""
+        """Return what to know about the table itself, one sentence each."""
         return list(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class Description:
 
 
 def description_html(found: Description, *more: Grid, kind: str = "Description") -> str:
-    """Return what a notebook shows of a description, and further tables."""
+    """Return what a notebook shows of a description and further tables."""
     design = "fully crossed" if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
     who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated is not known"]
     parts = [counted(found.n_ratings, "rating"), counted(found.n_items, "item"), *who]
@@ -247,7 +247,7 @@ def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
 
 
 def _axes(ratings: Ratings, by: Sequence[By], settings: DescriptionSettings) -> list[Compared]:
-    """Return the groups of each axis; of many crossings, each is withheld beside its own attributes."""
+    """Return the groups of each axis; of many crossings, each is withheld together with its own attributes alone."""
     least, several = settings.min_group_size, settings.several
     if settings.by is not None:
         return compared(ratings, by, several, least, sums=True)
@@ -295,15 +295,15 @@ def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -
     notes = []
     if ratings.intake.scale_inferred:
         notes.append(
-            "The scale was inferred from the scores: end points that nobody used are invisible. "
-            "Give it with --scale to be sure."
+            "The scale was inferred from the scores: end points that nobody used are missing from it. "
+            "Give the scale with --scale to be sure."
         )
         notes += _standing_alone(ratings)
     if ratings.intake.numbers:
         notes.append(f"How scores were written: {ratings.intake.numbers}.")
     if ratings.intake.recoded:
         n = ratings.intake.recoded_missing
-        left = f"; {counted(n, 'rating is', 'ratings are')} left out by that" if n else ""
+        left = f"; this leaves out {counted(n, 'rating')}" if n else ""
         notes.append(f"The scale was recoded: {ratings.intake.recoded}{left}.")
     notes += [f"{line}." for line in (*conflict_notes(ratings.intake), *unknown_notes(ratings.intake))]
     notes += ratings.intake.left_out_and_remarks()
@@ -316,21 +316,21 @@ def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -
 
 
 def _standing_alone(ratings: Ratings) -> Iterator[str]:
-    """Say which end of an inferred scale stands far from all other scores, which are close, as the code 99 does."""
+    """Say which end of an inferred scale lies far from all other scores, which are close together, as code 99 does."""
     labels, used = ratings.scale.labels, ratings.used()
     given = [int(label) for label, n in zip(labels, used, strict=True) if n]
     for end, near, rest in ((given[-1], given[-2], given[:-1]), (given[0], given[1], given[1:])):
         span = rest[-1] - rest[0]
         if abs(end - near) >= max(span, _APART) and span == len(rest) - 1 > 1:
             between = f"{min(near, end)} and {max(near, end)}"
-            yield f"No score lies between {between}. If {end} means that there is no rating, say --missing={end}."
+            yield f"No score lies between {between}. If {end} means that there is no rating, add --missing={end}."
 
 
 def _many(axis: Axis) -> str:
-    """Say how an attribute becomes one of few groups, if it has many values, or numbers that nobody shares."""
+    """Say how to make a few groups of an attribute that has many values, or numbers that nobody shares."""
     many = len(axis) > MAX_GROUPS_TO_CROSS
     if (many or (len(axis) > _CODES and axis.withheld.all())) and all(map(_NUMBER.fullmatch, axis.groups)):
-        how = f"Sort them into groups with --bin '{axis.name}=18,30,45', which says where each begins."
+        how = f"Sort them into groups with --bin '{axis.name}=18,30,45', which lists where each group begins."
         return f"{axis.name} has {len(axis):,} different values, all of them numbers. {how}"
     return f"{axis.name} has {len(axis):,} different values." if many else ""
 
@@ -342,26 +342,26 @@ def conflict_notes(intake: Intake) -> list[str]:
 
 
 def unknown_notes(intake: Intake) -> list[str]:
-    """Say of how many raters an attribute is unknown for what they said, without full stops."""
+    """Say for how many raters an attribute is unknown because of what they said, without full stops."""
     words = few(intake.unknown_said) or "Prefer not to say and the like"
     said = [
-        f"{counted(n, 'rater does', 'raters do')} not tell '{name}' ({words}): it is unknown"
+        f"{counted(n, 'rater')} did not state '{name}' ({words}): it is unknown"
         for name, n in intake.unknown_words.items()
     ]
     return said + [
-        f"{counted(n, 'rater has', 'raters have')} a value of '{name}' that belongs to no bin: it is unknown"
+        f"{counted(n, 'rater has', 'raters have')} a value of '{name}' outside all bins: it is unknown"
         for name, n in intake.unbinned.items()
     ]
 
 
 def _occasions(ratings: Ratings) -> list[str]:
-    """Say what is known of ratings given again, and of times."""
+    """Say what is known about repeated ratings and about times."""
     notes, intake, again = [], ratings.intake, ratings.again
     if again is not None:
         pairs = np.unique(again.item_codes.astype(np.int64) * ratings.n_raters + again.rater_codes)
         notes.append(
             f"{counted(len(pairs), 'item–rater pair was', 'item–rater pairs were')} rated more than once: the first "
-            f"rating counts, and {counted(len(again), 'later one is', 'later ones are')} kept beside it."
+            f"rating counts, and {counted(len(again), 'later one is', 'later ones are')} kept separately."
         )
     if ratings.times is not None:
         unit = ", counted in days" if intake.time_unit == "days" else f": the numbers in {intake.columns['time']}"

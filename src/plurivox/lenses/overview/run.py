@@ -17,13 +17,13 @@ from plurivox.lenses.overview.description import Description, describe, descript
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Statement
-from plurivox.results.wording import named
+from plurivox.results.wording import counted, named
 from plurivox.settings import keywords
 
 CELLS = 48
-"""Rows and columns of the picture of the design, at most."""
+"""The most rows and columns in the picture of the design."""
 SHOWN_POINTS = 10
-"""Points whose use a notebook shows."""
+"""The most points whose use a notebook shows."""
 QUANTILES = {"low": 0.1, "median": 0.5, "high": 0.9}
 
 
@@ -43,7 +43,7 @@ class Overview:
     styles
         How raters of each group answer: the share of their ratings at the two ends of the scale (``ends_low``,
         ``ends_median``, ``ends_high``: its 10 %, 50 % and 90 % quantile over raters), the median share in the middle,
-        and the share of raters who gave one score only.
+        and the share of raters who only ever gave one score.
     """
 
     description: Description
@@ -52,11 +52,11 @@ class Overview:
     styles: pl.DataFrame
 
     def statements(self) -> list[Statement]:
-        """Return what to know of the table itself."""
+        """Return what to know about the table itself."""
         return self.description.statements()
 
     def findings(self) -> list[str]:
-        """Return what to know of the table itself, one sentence each."""
+        """Return what to know about the table itself, one sentence each."""
         return self.description.findings()
 
     def _repr_html_(self) -> str:
@@ -71,7 +71,8 @@ class Overview:
         return description_html(self.description, use, kind="Overview")
 
     def __repr__(self) -> str:
-        return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
+        about = self.description
+        return f"<Overview: {counted(about.n_ratings, 'rating')} of {counted(about.n_items, 'item')}>"
 
 
 @keywords(OverviewSettings, weights=True)
@@ -132,7 +133,7 @@ def _style(axis: str, group: str, profile: NDArray[np.int64]) -> dict[str, Any]:
     share = profile / profile.sum(axis=1, keepdims=True)
     ends = share[:, [0, -1]].sum(axis=1)
     middle = share[:, (n_points - 1) // 2 : n_points // 2 + 1].sum(axis=1)
-    defined = n_points > 2 and len(profile) > 0  # two points are nothing but ends
+    defined = n_points > 2 and len(profile) > 0  # two points are both ends
     return {
         "axis": axis, "group": group, "n_raters": len(profile),
         **{f"ends_{name}": float(np.quantile(ends, q)) if defined else None for name, q in QUANTILES.items()},

@@ -1,4 +1,4 @@
-"""What can be asked of a study as a whole."""
+"""Settings for a study as a whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plurivox.settings import Axes, Frozen, Settings, shared
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OverviewSettings(Settings):
-    """What was asked of the overview."""
+    """Settings for the overview."""
 
     by: Axes = shared.by(())
     several: Frozen = shared.several()
@@ -18,7 +18,7 @@ class OverviewSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DescriptionSettings(Settings):
-    """What was asked of the description."""
+    """Settings for the description."""
 
     by: Axes | None = shared.by(
         None,
@@ -27,6 +27,6 @@ class DescriptionSettings(Settings):
     )
     several: Frozen = shared.several(
         doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater '
-        "is then in the group of each, and the attribute is not crossed with others."
+        "then belongs to the group of each value, and the attribute is not crossed with others."
     )
     min_group_size: int = shared.min_group_size()

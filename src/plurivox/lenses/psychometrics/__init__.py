@@ -1,4 +1,4 @@
-"""Psychometrics: do raters, or groups, measure one and the same severity, and how sharply does each of them."""
+"""Psychometrics: whether raters, or groups, measure the same severity, and how sharply each of them does."""
 
 from plurivox.lenses.psychometrics.settings import PsychometricsSettings, PsychometricsShown
 from plurivox.lenses.record import Lens
@@ -7,11 +7,11 @@ LENS = Lens(
     name="psychometrics",
     command="scale",
     order=30,
-    question="Tell whether raters order items alike, and how sharply each does.",
-    about="Mokken's H_j asks whether a rater orders items as the others do, the discrimination a of a graded response "
-    "model how\nsharply scores rise with the severity that all have in common; the model gives every item its "
-    "severity. --by rater,\nthe default without a by in plurivox.toml, takes each rater on their own; other attributes "
-    "take groups.",
+    question="Check whether raters order items alike, and how sharply each does.",
+    about="Mokken's H_j asks whether a rater orders items as the others do; the discrimination a of a graded response "
+    "model asks\nhow sharply scores rise with the severity that all raters share. The model also estimates each item's "
+    "severity.\n--by rater, the default without a by in plurivox.toml, treats each rater individually; other "
+    "attributes compare groups.",
     settings=PsychometricsSettings,
     showing=PsychometricsShown,
     threads=False,

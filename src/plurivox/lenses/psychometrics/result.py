@@ -21,15 +21,15 @@ CURVE = tuple(np.linspace(-3, 3, 61).tolist())
 class Psychometrics(GroupResult):
     """Whether raters measure one severity, and how sharply each of them does.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
     rows
-        H_j (``mokken_h``) and discrimination (``grm_a``) of every rater or group; H of a whole axis is that of the
-        group "all together".
+        H_j (``mokken_h``) and discrimination (``grm_a``) of every rater or group; the group "all together" has the H
+        of a whole axis.
     draws
-        None: intervals are the delta method's and those of the observed information.
+        None: intervals come from the delta method and the observed information.
     tables
         The finer tables, which the methods return.
     """
@@ -44,40 +44,40 @@ class Psychometrics(GroupResult):
         return f"<Psychometrics: {self._on_axes('group', 'rater', many='raters or groups')}>"
 
     def severity(self) -> pl.DataFrame:
-        """Return the severity that the model gives each item, in standard deviations from the mean, with its error.
+        """Return the model's severity of each item, in standard deviations from the mean, with its error.
 
-        An item that no fitted rater scored has NaN. Severities of items of different ``part``, which no raters link,
+        An item that no fitted rater scored has NaN. Severities of items with different ``part``, which no raters link,
         cannot be compared.
         """
         return self._table("severity")
 
     def thresholds(self) -> pl.DataFrame:
-        """Return from which severity on each rater or group more likely than not gives a point or a higher one.
+        """Return the severity above which each rater or group is more likely than not to give a point or a higher one.
 
-        Where the discrimination is negative it is up to which severity.
+        Where the discrimination is negative, it is the severity below which they are.
         """
         return self._table("thresholds")
 
     def pairs(self) -> pl.DataFrame:
-        """Return H_ij of every two raters or groups, and over how many items; empty above 200 of them."""
+        """Return H_ij of every two raters or groups, and over how many items; empty for more than 200 of them."""
         return self._table("pairs")
 
     def checks(self) -> pl.DataFrame:
-        """Return Mokken's checks: which scale each rater or group is put into, and where its scores fall.
+        """Return Mokken's checks: the scale that each rater or group is put into, and where its scores fall.
 
         ``scale`` is 1 for the first scale, 0 for none. ``n_violations`` counts pairs of rest-score groups
-        of which the lower reaches a point more often; ``crit`` of 80 and more is serious.
+        of which the lower reaches a point more often; a ``crit`` of 80 or more is serious.
         """
         return self._table("checks")
 
     def fits(self) -> pl.DataFrame:
-        """Return how the model of each axis was fitted: log-likelihood, iterations, convergence, and what to beware."""
+        """Return how the model of each axis was fitted: log-likelihood, iterations, convergence, and warnings."""
         return self._table("fits")
 
     def curves(self, axis: str | None = None, subset: str = "all") -> pl.DataFrame:
         """Return the score that each rater or group is expected to give at severities from −3 to 3."""
         if axis is not None and axis not in self.axes:
-            raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(self.axes)}")
+            raise SelectionError(f"there is no axis {axis!r}; the axes are: {', '.join(self.axes)}")
         values = np.array(self.settings["values"])
         slopes = {
             (row.axis, row.group): row.value
@@ -97,7 +97,7 @@ class Psychometrics(GroupResult):
         return pl.concat(frames)
 
     def statements(self) -> list[Statement]:
-        """Return how well raters or groups go together, who stands apart, and what to beware of."""
+        """Return how well raters or groups scale together, who stands apart, and what to be careful about."""
         return statements(self)
 
     def _table(self, name: str) -> pl.DataFrame:

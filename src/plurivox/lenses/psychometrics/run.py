@@ -15,9 +15,9 @@ from plurivox.settings import keywords
 
 @keywords(PsychometricsSettings)
 def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Running) -> Psychometrics:
-    """Tell whether raters order items alike (Mokken's H), and how sharply each one's scores follow severity (GRM).
+    """Check whether raters order items alike (Mokken's H), and how sharply each one's scores follow severity (GRM).
 
-    Nobody is held against a reference: what raters have in common is taken for the severity of an item.
+    No reference is used: what raters have in common is taken as the severity of an item.
 
     Returns
     -------

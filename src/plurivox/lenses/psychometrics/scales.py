@@ -1,10 +1,10 @@
-"""Raters, or groups, as the parts of one measuring scale: Mokken's coefficients and the graded response model of each.
+"""Raters, or groups, as the parts of one measuring scale: Mokken's coefficients and the graded response model.
 
-Neither is a sum over items with a finish: the first looks at pairs of raters, the second at all items again and again
-until a likelihood stops rising. So the engine's parts and draws do not apply here, and the unit of work is the fit of
-one scale, whole: the raters or groups of one axis on one set of items.
+Neither is a sum over items with a finish: the first looks at pairs of raters, the second at all items repeatedly until
+a likelihood stops rising. So the engine's parts and draws do not apply here, and the unit of work is the fit of one
+whole scale: the raters or groups of one axis on one set of items.
 
-A group's score of an item is what it is in responsiveness; where points tie, the lowest, since a model wants one score.
+A group's score of an item is defined as in responsiveness; of tied points it is the lowest, since a model needs one.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from plurivox.statistics.mokken_checks import monotonicity_of, scales_of
 from plurivox.statistics.registry import names_of
 
 MANY = 200
-"""With more raters or groups, a lens leaves the scale out unless it is asked for always; pairs are not kept."""
-LEFT_OUT = f"left out above {MANY} or where there are very many items, unless psychometrics is {ALWAYS!r}"
-OVERLAP = "groups that share raters go together for that alone"
+"""With more raters or groups, a lens leaves the scale out unless the setting is "always"; pairs are not kept."""
+LEFT_OUT = f"left out above {MANY} or with very many items, unless psychometrics is {ALWAYS!r}"
+OVERLAP = "groups that share raters scale together for that reason alone"
 TOGETHER = "all together"
 """The group of the row that holds H of the whole scale."""
 AT_END = f"the interval ends at the bound of {BOUND:g}"
@@ -67,9 +67,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Scaling(NamedTuple):
-    """How scales are made: who gets a tied score, and how many raters or groups there may be.
+    """How scales are made: which tied score a group gets, and how many raters or groups there may be.
 
-    Above ``limit`` of them, or with very many items, a scale is left out; None to leave none out.
+    Above ``limit`` of them, or with very many items, a scale is left out; None leaves none out.
     """
 
     ties: str
@@ -79,7 +79,7 @@ class Scaling(NamedTuple):
     limit: int | None = None
 
     def scale(self, ratings: Ratings, compared: Compared, subset: str = "all") -> list[Scale]:
-        """Return the scale of an axis, of overlapping groups that of the first of each; none if all are withheld."""
+        """Return the scale of an axis, for overlapping groups that of the first of each; none if all are withheld."""
         voters = [_Voters.of(ratings, axis, self, overlapping=compared.overlapping) for axis in compared.each]
         groups = [voter.axis.groups[g] for voter in voters for g in voter.shown.tolist()]
         if not groups:
@@ -92,8 +92,8 @@ class Scaling(NamedTuple):
         too_large = len(groups) * ratings.n_items > MAX_CELLS
         if too_large and self.limit is None:
             raise InputError(
-                f"{len(groups):,} raters or groups × {ratings.n_items:,} items are more than a scale can be made of",
-                hint="Take groups of raters, or fewer items.",
+                f"{len(groups):,} raters or groups × {ratings.n_items:,} items are too many for one scale",
+                hint="Use groups of raters, or fewer items.",
             )
         scale = Scale(
             members, ratings.parts(), tuple(voters), ratings.items["item"].cast(pl.String),
@@ -115,7 +115,7 @@ class Scaled(NamedTuple):
 
 
 def fitted(scales: Sequence[Scale], how: Running) -> Scaled:
-    """Fit scales, each as one unit of work, and put their rows and tables together."""
+    """Fit scales, each as one unit of work, and combine their rows and tables."""
     here = how.executor is None or isinstance(how.executor, ThreadPoolExecutor)
     telling = _Telling(how) if here else None
     quiet = how._replace(progress=None) if here else how.doing("fitting scales")
@@ -132,7 +132,7 @@ def fitted(scales: Sequence[Scale], how: Running) -> Scaled:
 
 
 class _Telling:
-    """Tells from threads of workers how far fits are, and ends those that nobody waits for any more."""
+    """Reports the progress of fits from worker threads, and ends those that are no longer needed."""
 
     def __init__(self, how: Running) -> None:
         self.how, self.lock, self.stopped = how, Lock(), False
@@ -146,7 +146,7 @@ class _Telling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fits:
-    """Some of the scales; in other processes without telling anybody how far each is."""
+    """Some of the scales; in other processes, without reporting progress."""
 
     scales: tuple[Scale, ...]
     telling: _Telling | None
@@ -166,7 +166,7 @@ class Scale:
     items, points, labels
         The ids of the items, and the values and names of the points.
     left_out
-        Whether they are too many, so that only this is noted.
+        Whether they are too many, so that only a note says so.
     """
 
     members: _Members
@@ -179,7 +179,7 @@ class Scale:
     left_out: bool
 
     def fitted(self, telling: _Telling | None) -> Scaled:
-        """Fit both models and write down what they give."""
+        """Fit both models and record what they give."""
         members, groups = self.members, self.members.groups
         if self.left_out:
             each = range(len(groups))
@@ -231,9 +231,9 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Voters:
-    """The groups of an axis that belong to a scale: those shown, or of an overlapping one the first.
+    """The groups of an axis that belong to a scale: those shown, or only the first where groups overlap.
 
-    ``votes`` is how ratings become a group's score; raters on their own have theirs.
+    ``votes`` is how ratings become a group's score; individual raters have their own scores.
     """
 
     axis: Axis
@@ -242,7 +242,7 @@ class _Voters:
 
     @classmethod
     def of(cls, ratings: Ratings, axis: Axis, how: Scaling, *, overlapping: bool) -> _Voters:
-        """Find who is shown."""
+        """Find the groups that are shown."""
         shown = np.flatnonzero(~axis.withheld)
         shown = shown[shown == 0] if overlapping else shown
         if axis.attributes == ("rater",):
@@ -289,7 +289,7 @@ class _Members(NamedTuple):
         )  # fmt: skip
 
     def worded(self, note: str) -> str:
-        """Return a note on raters as one on groups, if that is what they are; their scores are made of many."""
+        """Return a note on raters as one on groups, if they are groups, whose scores combine several raters."""
         if self.kind == "rater":
             return note
         for of_raters, of_groups in _OF_GROUPS:

@@ -1,4 +1,4 @@
-"""What can be asked of psychometrics."""
+"""Settings for psychometrics."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from plurivox.errors import InputError
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 LOWER_BOUND = 0.3
-"""The H_j from which Mokken let a rater belong to a scale."""
+"""The lowest H_j at which Mokken let a rater belong to a scale."""
 
 
 def _from_0_to_1(value: float) -> None:
     if not 0 <= value < 1:
-        raise ValueError("Give a number from 0 to 1, such as 0.3.")
+        raise ValueError("Give a number from 0 to below 1, such as 0.3.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PsychometricsSettings(Settings):
-    """What was asked of psychometrics."""
+    """Settings for psychometrics."""
 
     by: Axes = shared.by(
         "rater",
-        doc='``"rater"`` for each rater on their own, or rater attributes and crossings of them, whose groups are then '
+        doc='``"rater"`` for each rater individually, or rater attributes and crossings of them, whose groups are then '
         "the raters of the scale.",
     )
     items_by: str | None = shared.items_by()
@@ -31,21 +31,21 @@ class PsychometricsSettings(Settings):
         "lowest",
         choices=tuple(one for one in shared.TIES if one != "share"),
         help="Which of tied points is a group's score: lowest or random.",
-        doc='Of points that tie the ``"lowest"`` is the group\'s score, or one at ``"random"`` by seed.',
+        doc='Which of tied points is the group\'s score: the ``"lowest"``, or one at ``"random"`` by seed.',
     )
     lower_bound: float = setting(
-        LOWER_BOUND, "The H_j that raters of one Mokken scale must reach.", metavar="H", check=_from_0_to_1,
+        LOWER_BOUND, "The H_j that raters must reach to join a Mokken scale.", metavar="H", check=_from_0_to_1,
         doc="The H_j that raters must reach to be put into one scale by Mokken's selection procedure.",
     )  # fmt: skip
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
-    seed: int = shared.seed(doc="For ties at random.")
+    seed: int = shared.seed(doc="Seed for breaking ties at random.")
 
     def check(self) -> None:
-        """Raise if nobody is asked about."""
+        """Raise if no axis is named."""
         if not self.by:
-            raise InputError("by names no axis", hint="Give 'rater', or attributes of raters.")
+            raise InputError("by names no axis", hint="Give 'rater', or rater attributes.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,7 +29,7 @@ def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
 
 
 def brief(found: Psychometrics, top: int = 0) -> list[Shown | Compact]:
-    """Return groups of all axes in one table, how values spread over raters, and items if they are asked for."""
+    """Return groups of all axes in one table, how values spread over raters, and items if requested."""
     alone = list(filter(names_raters, found.axes))
     title = "Do groups order items as others do (H), and how sharply (a)"
     view = compact(found, MOST_LINES, without=alone, title=title, over="95 % intervals")
@@ -41,7 +41,7 @@ def brief(found: Psychometrics, top: int = 0) -> list[Shown | Compact]:
 
 
 def notes(found: Psychometrics) -> list[str]:
-    """Return the notes on groups, without what findings say of the fit as a whole."""
+    """Return the notes on groups, without what findings say about the fit as a whole."""
     fits = {(axis, subset): note for axis, subset, note in found.fits().select("axis", "subset", "note").iter_rows()}
     rows = []
     for row in found.rows:
@@ -90,7 +90,7 @@ def _raters(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
         lines.append([LABELS[name], *quantile_cells(values)])
     crit = _of(found.checks(), axis, subset)["crit"].to_numpy()
     lines.append(["crit of monotonicity", *quantile_cells(crit)])
-    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+    return Shown(f"{title}, individually (--csv names them)", spread_header(), lines)
 
 
 def _fits(found: Psychometrics) -> Shown:
@@ -104,7 +104,7 @@ def _fits(found: Psychometrics) -> Shown:
             model = [f"{fit['log_likelihood']:,.2f}", f"{fit['iterations']:,}", "yes" if fit["converged"] else "no"]
         pairs = [f"{fit['smallest_pair']:,}", f"{fit['n_undefined_pairs']:,}"]
         lines.append([where, value_cell(h, intervals=True), *pairs, str(fit["n_fitted"]), *model])
-    header = ["", "H [95 %]", "fewest common items", "pairs without", "in the model", "log-likelihood", "iterations",
+    header = ["", "H [95 %]", "fewest common items", "undefined pairs", "in the model", "log-likelihood", "iterations",
               "converged"]  # fmt: skip
     return Shown("All together", header, lines)
 
@@ -128,7 +128,7 @@ def _items(found: Psychometrics, top: int) -> list[Shown]:
         poles = Poles.of(found.settings)
         ends = ((n_top, poles.high), (n_low, poles.low))
         tied = ", ".join(f"{n:,} tie at the {end} end" for n, end in ends if n > top)
-        title = f"How {poles.how} items are by {axis}, the {poles.high} and the {poles.low} end of {known.height:,}"
+        title = f"How {poles.how} items are by {axis}: the {poles.high} and the {poles.low} end of {known.height:,}"
         title += f"; {tied}" if tied else ""
         shown.append(Shown(title, ["item", "severity", "95 % interval", "scores"], lines))
     return shown

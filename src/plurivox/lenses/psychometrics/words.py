@@ -1,4 +1,4 @@
-"""What psychometrics says, in sentences."""
+"""What psychometrics found, in sentences."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from plurivox.lenses.psychometrics.result import Psychometrics
 
 SERIOUS = 80
-"""The crit from which on violations of monotonicity are called serious."""
+"""The crit at and above which violations of monotonicity are called serious."""
 WEAK = STRENGTHS[-1][0]
-REMINDER = "A low value is a reason to look, at instructions and scale, never one to drop a group."
+REMINDER = "A low value is a reason to look at the instructions and the scale, never a reason to drop a group."
 NAMED = 3
-"""Groups that a sentence names; others are counted."""
+"""The most groups that a sentence names; others are counted."""
 
 
 def statements(result: Psychometrics) -> list[Statement]:
-    """Return how well raters or groups go together, who stands apart, and what to beware of."""
+    """Return how well raters or groups scale together, who stands apart, and what to be careful about."""
     found: list[Statement] = []
     for axis in result.axes:
         rows = [row for row in result.rows if (row.axis, row.subset) == (axis, "all")]
         if axis in result.settings["several"]:
-            continue  # groups that share raters go together for that alone
+            continue  # groups that share raters scale together for that reason alone
         found += _scale(axis, rows) + _apart(result, axis, rows) + _sharpness(axis, rows, Poles.of(result.settings))
         found += _checked(result, axis) + _left_out(axis, rows)
     found += _flagged(result) + result.withheld_statement()
@@ -60,7 +60,7 @@ def _scale(axis: str, rows: Sequence[Row]) -> list[Statement]:
 
 
 def _apart(result: Psychometrics, axis: str, rows: Sequence[Row]) -> list[Statement]:
-    """Return who goes little with the others, and whose scores fall where those of others rise."""
+    """Return who scales poorly with the others, and whose scores fall where those of others rise."""
     bound = result.settings["lower_bound"]
     scaled = [row for row in rows if row.kind != "scale" and row.statistic == "mokken_h"]
     sharp = [row for row in rows if row.statistic == "grm_a"]
@@ -69,8 +69,8 @@ def _apart(result: Psychometrics, axis: str, rows: Sequence[Row]) -> list[Statem
     sentences = []
     if low:
         text = (
-            f"{_named(low)} lie below an H_j of {bound:g} for these raters, whatever the items (95 % for all of them "
-            "together): another order of items, or more noise."
+            f"H_j lies below {bound:g} for {_named(low)}, allowing for the choice of items but not of raters (95 % for "
+            "all of them together): a different order of items, or more noise."
         )
         sentences.append(Statement(text, 1.25, axis, "mokken_h"))
     if falling and not _doubtful(result, axis):
@@ -86,14 +86,14 @@ def _doubtful(result: Psychometrics, axis: str) -> bool:
 
 
 def _sharpness(axis: str, rows: Sequence[Row], poles: Poles) -> list[Statement]:
-    """Return how sharply scores rise, without naming extremes, of which there is no test."""
+    """Return how sharply scores rise, without naming extremes, which are not tested."""
     own = [row for row in rows if row.statistic == "grm_a" and row.kind == "group" and not np.isnan(row.value)]
     if len(own) < 2 or names_raters(axis):
         return []
     low, high = min(row.value for row in own), max(row.value for row in own)
     text = (
-        f"How sharply the scores of the {len(own)} groups of {axis} rise as items get {poles.more} goes from a "
-        f"{low:.2f} to {high:.2f}; which of them differ is not tested, and larger groups are less noisy."
+        f"How sharply scores rise as items get {poles.more} (a) ranges from {low:.2f} to {high:.2f} over the "
+        f"{len(own)} groups of {axis}; which of them differ is not tested, and larger groups are less noisy."
     )
     return [Statement(text, 1.2, axis, "grm_a")]
 
@@ -110,9 +110,9 @@ def _checked(result: Psychometrics, axis: str) -> list[Statement]:
     outside = scales.count(0)
     if outside < len(scales) and (outside or max(scales) > 1):
         word = "scale" if max(scales) == 1 else "scales"
-        inside = f"{len(scales) - outside} of the {_members(axis, len(scales))} go into {max(scales)} {word}"
+        inside = f"{len(scales) - outside} of the {_members(axis, len(scales))} into {max(scales)} {word}"
         bound = result.settings["lower_bound"]
-        text = f"By Mokken's selection, {inside} with H_j of {bound:g} or more; close to that, chance decides."
+        text = f"Mokken's selection puts {inside} with H_j of {bound:g} or more; close to that, chance decides."
         found.append(Statement(text, 1.1, axis, "mokken_h"))
     return found
 
@@ -120,13 +120,13 @@ def _checked(result: Psychometrics, axis: str) -> list[Statement]:
 def _left_out(axis: str, rows: Sequence[Row]) -> list[Statement]:
     if not any(row.note == LEFT_OUT for row in rows):
         return []
-    many = f"above {MANY} of them, or with very many items"
-    text = f"Mokken's H_j and the discrimination of {axis} are left out {many}; plurivox scale has them."
+    many = f"above {MANY} raters or groups, or with very many items"
+    text = f"Mokken's H_j and the discrimination by {axis} are left out {many}; plurivox scale shows them."
     return [Statement(text, 0.0, axis, "mokken_h")]
 
 
 def _flagged(result: Psychometrics) -> list[Statement]:
-    """Return what is to be said of the fits themselves."""
+    """Return remarks on the fits themselves."""
     where: dict[tuple[str, str], list[str]] = {}
     for axis, subset, note in result.fits().select("axis", "subset", "note").iter_rows():
         if note:
@@ -141,7 +141,7 @@ def _flagged(result: Psychometrics) -> list[Statement]:
 
 
 def _below(row: Row, bound: float, among: int) -> bool:
-    """Tell whether a value lies below a bound, its interval widened for how many are looked at (Bonferroni)."""
+    """Return whether a value lies below a bound, its interval widened for the number examined (Bonferroni)."""
     from scipy.special import ndtri
 
     if row.ci_high is None:
@@ -151,7 +151,7 @@ def _below(row: Row, bound: float, among: int) -> bool:
 
 
 def _named(rows: Sequence[Row], symbol: str = "H_j") -> str:
-    """Name groups with their values; raters are counted only."""
+    """Name groups with their values; raters are only counted."""
     if names_raters(rows[0].axis):
         return _members(rows[0].axis, len(rows))
     names = (

@@ -1,8 +1,8 @@
-"""Habits of scoring: what the use of the scale and the precision at each score show, held against chance.
+"""Habits of scoring: what the use of the scale and the precision at each score show, compared with chance.
 
-A mark is a number about how somebody scores: the share of a score, of both ends together, or how much precision rises
-over a range of scores. It becomes a habit where it lies beyond what raters of the same items have: of a group, beyond
-what shuffled raters give it; of a rater, beyond what the other raters of these items do.
+A mark is a number that describes how somebody scores: the share of a score, of both ends together, or how much
+precision rises over a range of scores. It becomes a habit where it lies beyond what raters of the same items have: for
+a group, beyond what shuffled raters give; for a rater, beyond what the other raters of these items do.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from plurivox.statistics.responsiveness_records import MEASURES
 Floats = NDArray[np.float64]
 
 MANY_POINTS = 20
-"""On longer scales only neighbouring scores are compared."""
+"""On longer scales, only neighbouring scores are compared."""
 AT_ONCE = 500
-"""Shuffles whose use of the scale is counted at a time."""
+"""How many shuffles are counted at a time for the use of the scale."""
 HARDLY = 0.01
 """Where both ends are preferred, all scores between them are used less; only those below this share are named."""
 EDGE = 0.02
-"""MPA and WRA are compared as logits, so far within their ends."""
+"""MPA and WRA are compared as logits, kept this far from their ends."""
 NORMAL = 1e6
 """Degrees of freedom of values without long tails."""
 TWICE = 2.0
-"""A share within so many of its sampling errors from what is usual shows nothing, however alike the others are."""
+"""A share within this many sampling errors of what is usual shows nothing, however similar the others are."""
 
 
 class Rules(NamedTuple):
-    """From where on something is called a habit, beyond chance."""
+    """The thresholds for calling something a habit, beyond chance."""
 
     part: float = 0.5
-    """A score is hardly used, and precision stands still, below this part of what is usual."""
+    """Below this fraction of what is usual, a score is hardly used, or precision stands still."""
     most: float = 0.5
-    """One score is given to most items above this share."""
+    """Above this share, one score is given to most items."""
 
 
 class Mark(NamedTuple):
-    """A number about how somebody scores, and the scores that it is about."""
+    """A number that describes how somebody scores, and the scores that it is about."""
 
     kind: str
     scores: tuple[int, ...]
 
 
 class Habit(NamedTuple):
-    """Something seen: which scores it concerns, its value, what is usual, and how unlikely that is by chance."""
+    """A habit: which scores it concerns, its value, what is usual, and how unlikely that is by chance."""
 
     name: str
     scores: tuple[int, ...]
@@ -70,7 +70,7 @@ class Habit(NamedTuple):
 
 
 def marks(n_points: int) -> list[Mark]:
-    """Return what is looked at on a scale: each score, both ends, and ranges of scores.
+    """Return what is examined on a scale: each score, both ends, and ranges of scores.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def marks(n_points: int) -> list[Mark]:
 def precision(tables: Floats) -> Floats:
     """Return the mean of the reference, from 0 to 1, at each score: … × scores of … × scores × reference points.
 
-    Against a reference of two points it is precision; else the mean of the precisions at all boundaries.
+    Against a reference with two points it is precision; otherwise the mean of the precisions at all boundaries.
     """
     steps = np.arange(tables.shape[-1]) / max(tables.shape[-1] - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,7 +97,7 @@ def precision(tables: Floats) -> Floats:
 def measured(usage: Floats, curve: Floats) -> Floats:
     """Return all marks, in the order of :func:`marks`, from the use of each score and the precision at it.
 
-    A rise is that of the precision over the range; NaN where one of its ends has none.
+    A rise is the increase in precision over the range; NaN where one of its ends has none.
     """
     n_points = usage.shape[-1]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -125,14 +125,14 @@ class Curves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """The marks of some groups, beside those of shuffled raters.
+    """The marks of some groups, with those of shuffled raters.
 
     Attributes
     ----------
     observed, null
         Groups × marks, and shuffles × groups × marks.
     alone
-        Which groups have nobody to be exchanged with.
+        Which groups have no raters to be exchanged with.
     """
 
     observed: Floats
@@ -152,7 +152,7 @@ class Looked:
         cls, ratings: Ratings, responses: Responses, places: Sequence[int], shuffles: Draws, how: Running,
         min_support: float,
     ) -> Looked:  # fmt: skip
-        """Look at some groups of an axis; scores given to fewer items than ``min_support`` have no precision."""
+        """Examine some groups of an axis; scores given to fewer items than ``min_support`` have no precision."""
         grouping, own = responses.scored.grouping, list(places)
         tables, _ = responses.observed()
         curve = precision(tables)
@@ -191,7 +191,7 @@ def _shuffled_use(use: Floats, grouping: Grouping, shuffles: Draws) -> Floats:
 
 
 def adjusted(looked: Sequence[Looked]) -> list[Floats]:
-    """Return the p-values of all marks, corrected over all of them by the largest deviation of every shuffle."""
+    """Return the p-values of all marks, corrected over all of them by the largest deviation in each shuffle."""
     kept = [np.broadcast_to(~one.alone[:, np.newaxis], one.observed.shape) for one in looked]
     if not looked or not any(one.any() for one in kept):
         return [np.full(one.observed.shape, np.nan) for one in looked]
@@ -214,10 +214,11 @@ AREAS = (Mark("mpa", ()), Mark("wra", ()))
 
 
 class Beside(NamedTuple):
-    """The marks of every rater, and MPA and WRA, beside those of other raters of the same items.
+    """The marks of every rater, and MPA and WRA, compared with those of other raters of the same items.
 
-    Raters × marks and two more: the values, what is usual, and p-values, of shares on both sides, of all else below.
-    They are corrected after Holm over those of the rater, marks and the two areas apart, each for half the errors.
+    Raters × marks and two more: the values, what is usual, and p-values, two-sided for shares, one-sided (below) for
+    all else. They are corrected by Holm's method over those of the rater, separately for marks and the two areas, each
+    allowed half the errors.
     """
 
     values: Floats
@@ -226,10 +227,10 @@ class Beside(NamedTuple):
 
 
 def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float) -> Beside:
-    """Hold every rater's marks against what raters of the same items do.
+    """Compare every rater's marks with what raters of the same items do.
 
-    Shares are compared as arcsines of their roots, whose error depends on the number of ratings alone; where raters do
-    not form blocks, less the share that the others of the rater's items gave. MPA and WRA are compared as logits.
+    Shares are compared as arcsines of their roots, whose error depends only on the number of ratings; where raters do
+    not form blocks, minus the share that the others gave on the rater's items. MPA and WRA are compared as logits.
     """
     tables, values = responses.observed()
     curve = precision(tables)
@@ -254,7 +255,7 @@ def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, m
 
 
 def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchange: Exchange) -> tuple[Floats, Floats]:
-    """Return the usual share for each rater, and how unlikely theirs is, on both sides; arcsines are about normal."""
+    """Return the usual share for each rater, and how unlikely theirs is, two-sided; arcsines are roughly normal."""
     error = 0.5 / np.sqrt(np.maximum(n, 1))
     start = _arcsine(others)
     beside = against_peers(_arcsine(share) - start, ratings, exchange, error, freedom=NORMAL)
@@ -264,7 +265,7 @@ def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchan
 
 
 def _logit(area: Floats) -> Floats:
-    """Return MPA or WRA on a scale without ends, on which raters scatter about evenly."""
+    """Return MPA or WRA on an unbounded scale, on which raters scatter roughly evenly."""
     return np.asarray(np.log((area + EDGE) / (1 - area + EDGE)))
 
 
@@ -288,7 +289,7 @@ def _use_of_others(ratings: Ratings) -> Floats:
 
 
 def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int, rules: Rules) -> list[Habit]:
-    """Return what marks show: those whose p is at most ``most``, said once each.
+    """Return what marks show: those whose p is at most ``most``, each once.
 
     Parameters
     ----------
@@ -299,12 +300,12 @@ def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int,
         mark: Habit(mark.kind, mark.scores, *numbers)
         for mark, *numbers in zip(marks(n_points), values.tolist(), usual.tolist(), p.tolist(), strict=True)
     }
-    sure = {mark: one for mark, one in found.items() if one.p <= most and one.value == one.value}  # NaN is neither
+    sure = {mark: one for mark, one in found.items() if one.p <= most and one.value == one.value}  # NaN fails both
     return [*_in_use(found, sure, n_points, rules), *_in_curve(found, sure, n_points, rules)]
 
 
 def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
-    """Yield what the use of the scale shows: both ends preferred or avoided, scores hardly used, one for most items."""
+    """Yield what the use of the scale shows: ends preferred or avoided, scores hardly used, one given to most items."""
     share = [found[Mark("share", (c,))] for c in range(n_points)]
     rare = [one for mark, one in sure.items() if mark.kind == "share" and one.value < rules.part * one.usual]
     ends = sure.get(Mark("ends", (0, n_points - 1)))
@@ -325,7 +326,7 @@ def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, ru
 
 
 def _in_curve(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
-    """Yield where precision falls, and the longest ranges over which it stands still; over all of it, only that."""
+    """Yield where precision falls, and the longest ranges over which it stands still; if over the whole, only that."""
     whole = found[Mark("rise", (0, n_points - 1))]
     ranges = [one for mark, one in sure.items() if mark.kind == "rise" and one.value < rules.part * one.usual]
     ranges.sort(key=lambda one: (one.scores[0] - one.scores[1], one.scores))

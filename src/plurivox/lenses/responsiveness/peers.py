@@ -1,17 +1,18 @@
-"""Raters held against what raters of the same items do.
+"""Raters compared with what raters of the same items do.
 
-A value such as WRA depends on the items as much as on the rater: who got a harder batch has a lower one. So a rater is
-compared with what would be expected of another rater of these items, the rater left out. In blocks of raters who saw
-the same items that is the median of the others of the block. Else values are a mean of effects of the rater's items,
-drawn from one normal distribution, beside what is the rater's own, and what is expected follows from the values of
-those who share items with the rater (best linear prediction, the rater left out).
+A value such as WRA depends on the items as much as on the rater: a rater with a harder batch has a lower one. So a
+rater is compared with what would be expected of another rater of these items, with the rater left out. In blocks of
+raters who saw the same items, that is the median of the others in the block. Otherwise a value is the mean of effects
+of the rater's items, drawn from one normal distribution, plus the rater's own effect, and what is expected follows from
+the values of those who share items with the rater (best linear prediction, with the rater left out).
 
-Who is more lenient than others uses fewer points of the scale and has lower values for it, which makes the lower tail
-of ordinary raters long. So the value expected bends with leniency, as far out as leniency is ordinary.
+A rater who is more lenient than others uses fewer points of the scale and has lower values for that reason, which makes
+the lower tail of ordinary raters long. So the expected value bends with leniency, within the range of ordinary
+leniency.
 
-What is left over is held against the spread of what is left over of the others. The spread is Rousseeuw and Croux's Q_n
-(1993), which a fifth of careless raters hardly moves, so that they do not hide one another. The tail probabilities are
-those of a t-distribution for raters drawn from one population; ``tests/test_rater_peers.py`` measures them.
+Each residual is compared with the spread of the others' residuals. The spread is Rousseeuw and Croux's Q_n (1993),
+which one fifth of careless raters hardly moves, so that they do not hide one another. The tail probabilities are those
+of a t-distribution for raters drawn from one population; ``tests/test_rater_peers.py`` measures them.
 """
 
 from __future__ import annotations
@@ -30,42 +31,42 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 LEAST_PEERS = 5
-"""With fewer others to compare with, nothing is said of a rater."""
+"""With fewer others to compare with, nothing is said about a rater."""
 MOST_LEFT_OUT = 200
-"""Up to so many raters each is left out of the spread in turn; in larger sets one rater hardly moves it."""
+"""Up to this many raters, each is left out of the spread in turn; in larger sets one rater hardly moves it."""
 MOST_PAIRED = 1000
-"""Of so many values the spread is computed, at most: evenly spaced ones of those sorted."""
+"""The most values used to compute the spread: evenly spaced ones of those sorted."""
 MOST_TOGETHER = 1500
-"""So many raters are predicted from one another, at most; more are dealt into parts."""
+"""The most raters predicted from one another; more are dealt into parts."""
 EFFICIENCY = 0.82
-"""Of Q_n beside the standard deviation, for normal values: so many degrees of freedom are left of one."""
+"""The efficiency of Q_n relative to the standard deviation for normal values, which reduces degrees of freedom."""
 TAILS = 5.0
 """Degrees of freedom of ordinary raters, whose values have longer tails than normal ones."""
 FAR = 3.0
-"""Values further out, in spreads, are drawn in before anything is expected of others from them."""
+"""Values further out, in spreads, are pulled in before others are predicted from them."""
 ORDINARY = 2.5
-"""Leniency further out, in spreads, explains no more than leniency there."""
+"""Leniency further out, in spreads, explains no more than leniency at this point."""
 LEAST_SLOPES = 15
-"""So many raters it takes to tell how values bend with leniency."""
+"""The fewest raters needed to estimate how values bend with leniency."""
 _RATIOS = np.concatenate(([0.0], np.geomspace(1e-2, 1e3, 31)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Peers:
-    """What is expected of raters, and how far each is from it; NaN where it cannot be told.
+    """What is expected of raters, and how far each is from it; NaN where that is unknown.
 
     Attributes
     ----------
     expected
-        The value to expect of another rater of the same items who is as lenient.
+        The value to expect of another rater of the same items who is equally lenient.
     residual
-        The value less that.
+        The value minus that.
     z
-        The residual in spreads of the others'.
+        The residual in units of the others' spread.
     below, above
-        How likely a rater of the same population is so far below, or above.
+        How likely a rater of the same population is to be this far below, or above.
     n_peers
-        With how many others each is compared.
+        How many others each is compared with.
     adjusted
         Whether there are no blocks, so that values were adjusted for the items.
     """
@@ -80,7 +81,7 @@ class Peers:
 
     @property
     def either(self) -> Floats:
-        """How likely a rater of the same population is so far on either side."""
+        """How likely a rater of the same population is to be this far on either side."""
         return np.asarray(np.minimum(1.0, 2 * np.fmin(self.below, self.above)))
 
 
@@ -88,25 +89,25 @@ def against_peers(
     values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *,
     leniency: bool = True, numbers: bool = True, alike: bool = False, freedom: float = TAILS,
 ) -> Peers:  # fmt: skip
-    """Hold each rater's value against those of raters of the same items.
+    """Compare each rater's value with those of raters of the same items.
 
     Parameters
     ----------
     values
-        One for each rater; NaN where undefined, and such raters are nobody's peers.
+        One for each rater; NaN where undefined, and such raters are not compared with anyone.
     ratings
-        Whose raters they are.
+        The ratings that the raters gave.
     exchange
-        Blocks of raters who saw the same items, or given strata; else values are adjusted for items.
+        Blocks of raters who saw the same items, or given strata; otherwise values are adjusted for items.
     errors
-        Standard errors of the values, where raters have unlike numbers of ratings. Only how they fall with the number
-        of ratings is used: a rater's own error depends on the rater's own value.
+        Standard errors of the values, where raters have different numbers of ratings. Only how they fall with the
+        number of ratings is used: a rater's own error depends on the rater's own value.
     leniency
         Whether what is expected bends with the rater's leniency.
     numbers
-        Whether it depends on the number of ratings, where there are no blocks and raters have unlike numbers.
+        Whether it depends on the number of ratings, where there are no blocks and raters have different numbers.
     alike
-        Whether values scatter alike in all blocks, so that small ones can borrow from the others.
+        Whether values scatter equally in all blocks, so that small ones can borrow from the others.
     freedom
         Degrees of freedom of the values of ordinary raters: the fewer, the longer their tails.
     """
@@ -133,7 +134,7 @@ def against_peers(
 def leniencies(ratings: Ratings, numbers: Floats | None = None) -> Floats:
     """Return how far each rater's scores lie above those of the other raters of the same items, on average.
 
-    In positions on the scale, or by a number for each rating; items that nobody else rated tell nothing. NaN for raters
+    In positions on the scale, or by a number for each rating; items that nobody else rated do not count. NaN for raters
     who share no item.
     """
     items, raters = ratings.item_codes, ratings.codes_of_raters
@@ -163,7 +164,7 @@ def _together(ratings: Ratings, known: NDArray[np.bool_], exchange: Exchange) ->
 
 
 def linked(ratings: Ratings) -> NDArray[np.int32]:
-    """Return a number for each rater, the same for raters who share an item, or are linked by others who do."""
+    """Return a number for each rater, the same for raters who share an item or are linked by others who do."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -174,7 +175,7 @@ def linked(ratings: Ratings) -> NDArray[np.int32]:
 
 
 def _by_number(errors: Floats, ratings: Ratings) -> Floats:
-    """Return errors that depend on the number of ratings alone, falling with its root."""
+    """Return errors that depend only on the number of ratings, falling with its root."""
     n = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters)
     known = np.isfinite(errors) & (n > 0)
     if not known.any():
@@ -182,13 +183,13 @@ def _by_number(errors: Floats, ratings: Ratings) -> Floats:
     return float(np.median(errors[known] * np.sqrt(n[known]))) / np.sqrt(np.maximum(n, 1))
 
 
-# What values are expected to differ by, besides the items -----------------------------------------------------------
+# What values are expected to differ by, apart from the items --------------------------------------------------------
 
 
 def _explained(values: Floats, ratings: Ratings, groups: list[Places], *, unlike: bool, leniency: bool) -> Floats:
     """Return what leniency, and having few ratings, explain of the values: slopes common to all groups of raters.
 
-    MPA of few ratings is lower, which matters where raters have unlike numbers of them.
+    MPA from few ratings is lower, which matters where raters have different numbers of them.
     """
     found = np.zeros(len(values))
     columns = []
@@ -213,7 +214,7 @@ def _explained(values: Floats, ratings: Ratings, groups: list[Places], *, unlike
 
 
 def _robust_slopes(x: Floats, y: Floats) -> Floats:
-    """Return slopes by Huber's weights, from which values far out are left out."""
+    """Return slopes by Huber's weights, with values far out left out."""
     x = np.column_stack([x, np.ones(len(y))])
     slopes: Floats = np.zeros(x.shape[1])
     for _ in range(30):
@@ -230,9 +231,9 @@ def _robust_slopes(x: Floats, y: Floats) -> Floats:
 
 
 def _block(values: Floats, errors: Floats | None) -> Floats:
-    """Return what is expected of raters of one block, and how far off each is, scattering alike but for a factor."""
+    """Return what is expected of raters of one block, and how far off each is, scattering equally up to a factor."""
     middle = _without_each(values, lambda others: float(np.median(others)))
-    loose = math.sqrt(1 + math.pi / 2 / (len(values) - 1))  # a median scatters, too
+    loose = math.sqrt(1 + math.pi / 2 / (len(values) - 1))  # a median also scatters
     return np.stack([middle, (values - middle) / _sizes(values, errors) / loose])
 
 
@@ -241,7 +242,7 @@ def _tails(x: Floats, freedom: float) -> Floats:
     from scipy.stats import t
 
     scale = _without_each(x, spread)
-    # Where most are alike Q_n is 0, and whoever differs would be infinitely far; with all in it, z has a bound of √n.
+    # Where most are alike, Q_n is 0 and anyone who differs would be infinitely far; with all in it, z is at most √n.
     scale = np.where(scale > 0, scale, x.std(ddof=1))
     z = np.divide(x, scale, out=np.zeros(len(x)), where=scale > 0)
     left = 1 / (1 / freedom + 1 / (EFFICIENCY * (len(x) - 2)))
@@ -257,7 +258,7 @@ def _sizes(values: Floats, errors: Floats | None) -> Floats:
 
 
 def _without_each(values: Floats, of: Callable[[Floats], float]) -> Floats:
-    """Return a function of the others for each value; in large sets of all."""
+    """Return a function of the others for each value; in large sets, of all."""
     if len(values) > MOST_LEFT_OUT:
         return np.full(len(values), of(values))
     return np.array([of(np.delete(values, at)) for at in range(len(values))])
@@ -266,7 +267,7 @@ def _without_each(values: Floats, of: Callable[[Floats], float]) -> Floats:
 def spread(values: Floats) -> float:
     """Return Rousseeuw and Croux's Q_n: about the lower quartile of all distances between two values.
 
-    Scaled to estimate the standard deviation of normal values without bias, also of few.
+    Scaled to estimate the standard deviation of normal values without bias, even of few.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def _few(n: int) -> float:
 
 
 def _predicted(values: Floats, errors: Floats | None, ratings: Ratings, raters: Places) -> Floats:
-    """Return what is expected of raters who share some items with some, and how far off each is, all scattering alike.
+    """Return what is expected of raters who share some items with others, and how far off each is, all scaled alike.
 
     With K the covariance of means over the raters' items of item effects of variance 1, and D what is each rater's own,
     the covariance C of the values is φ·(λK + D). λ is that of the largest restricted likelihood. What is expected of

@@ -1,7 +1,7 @@
-"""Raters one by one, who have no votes to count: the tables of their scores, sorted by rater.
+"""Individual raters, who have no votes to count: the tables of their scores, sorted by rater.
 
-These are sums over items like those of groups, but of each rater's few items, so draws run over raters instead of parts
-of the items.
+These are sums over items like those of groups, but over each rater's few items, so draws run over raters instead of
+parts of the items.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from plurivox.lenses.responsiveness.sums import Metrics, Support, refuse_tables
 from plurivox.ratings import Ratings
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 
-_KEPT = 4_000_000  # bootstrap draws of raters kept in a result, at most
+_KEPT = 4_000_000  # the most bootstrap draws of raters kept in a result
 _COST = 1e-6  # seconds for one draw of one rater, roughly
 _MAKING = Lock()
 
@@ -39,9 +39,9 @@ class RaterResponses:
     bounds
         The ratings of rater ``r`` are entries ``bounds[r]`` to ``bounds[r + 1]``.
     items, scores
-        Of each rating.
+        The item and the score of each rating.
     references
-        Ratings × reference points: how many reference ratings it meets, or their weight, the rater's own left out.
+        Ratings × reference points: how many reference ratings it meets, or their weight, without the rater's own.
     """
 
     n_points: int
@@ -164,20 +164,20 @@ class _Resampled:
             at += len(weights)
         by_draw = np.moveaxis(values, 2, 0)
         low, high, n_undefined = percentile_interval(by_draw)
-        nothing = np.zeros((0, *low.shape))  # no view, which would keep all
+        nothing = np.zeros((0, *low.shape))  # not a view, which would keep everything
         return low, high, n_undefined, by_draw if self.kept else nothing
 
 
 @lru_cache(maxsize=1)
 def _weights(n_items: int, draws: int, seed: int, threads: int | None) -> list[NDArray[np.uint8]]:
-    """Return how often each item is drawn, some draws after the others; each process makes them once."""
+    """Return how often each item is drawn, in batches of draws; each process makes them once."""
     work = _Weights(n_items, seed)
     return batched(work, draws, Running(threads), cost=1e-8 * max(n_items, 1), width=max(n_items, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """Weights of some draws, in a byte each: no item is drawn more than 255 times unless there are 10^500 of them."""
+    """Weights of some draws, one byte each: no item is drawn more than 255 times unless there are 10^500 weights."""
 
     n_items: int
     seed: int
@@ -187,7 +187,7 @@ class _Weights:
 
 
 def _sorted_places(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each wanted key is among the known ones, which are sorted and differ; -1 if it is not there."""
+    """Return the position of each wanted key among the known ones, which are sorted and unique; -1 if it is missing."""
     places = np.searchsorted(known, wanted)
     there = places < len(known)
     there[there] = known[places[there]] == wanted[there]

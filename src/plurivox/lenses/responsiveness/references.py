@@ -17,12 +17,13 @@ from plurivox.engine.part import Part
 from plurivox.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.intake.attributes import places_of
 from plurivox.ratings import Ratings, chosen_rows
+from plurivox.results.wording import are
 from plurivox.scale import Label, Scale
 
 CROWD = "crowd"
 EACH = "each"
 
-_WORDS = '"crowd", Ratings (Ratings.from_frame makes them of a frame), or a group as {"gender": "Woman"}'
+_WORDS = '"crowd", Ratings (Ratings.from_frame makes them from a frame), or a group such as {"gender": "Woman"}'
 ReferenceLike = Annotated[str | Ratings | Mapping[str, Any], Kind(_WORDS)]
 
 
@@ -33,20 +34,20 @@ class Reference:
     Attributes
     ----------
     kind, name
-        ``"crowd"``, ``"ratings"`` or ``"group"``, and how to call it in a sentence.
+        ``"crowd"``, ``"ratings"`` or ``"group"``, and what to call it in a sentence.
     offsets, raters, scores
-        Those of item ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``: who gave it, as a code among the judged
+        Those of item ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``: who gave each, as a code among the judged
         raters or -1, and its position among the reference's points.
     boundaries
-        For each boundary the lowest point that counts as unsafe; one point more than boundaries.
+        For each boundary, the lowest point that counts as unsafe; there is one more point than boundaries.
     n_raters
         How many raters it has, as far as that is known.
     n_shared
-        How many of them are among the judged raters, in a reference of its own.
+        How many of them are among the judged raters, for a separate reference.
     n_unused
-        How many of its items nobody judged has rated.
+        How many of its items no judged rater rated.
     weights
-        The weight of the rater of each; empty if all count alike.
+        The weight of the rater of each; empty if all count equally.
     """
 
     kind: str
@@ -62,7 +63,7 @@ class Reference:
 
     @property
     def n_points(self) -> int:
-        """How many points it tells apart."""
+        """How many points it distinguishes."""
         return len(self.boundaries) + 1
 
     @property
@@ -72,7 +73,7 @@ class Reference:
 
     @property
     def part(self) -> Part:
-        """Its ratings as one part of all items, which can travel."""
+        """Its ratings as one part with all items, which can be sent elsewhere."""
         return Part(0, self.offsets, self.raters, self.scores, np.zeros(0, np.int64))
 
     def totals(self) -> NDArray[np.int64]:
@@ -83,7 +84,7 @@ class Reference:
         return counts.astype(np.int64, copy=False)
 
     def weighted_totals(self) -> NDArray[Any]:
-        """Return how much weight each item's ratings of each point have, or how often it got them if all count 1."""
+        """Return the weight of each item's ratings of each point, or their number if all count 1."""
         if not len(self.weights):
             return self.totals()
         n_items = len(self.offsets) - 1
@@ -91,7 +92,7 @@ class Reference:
         return np.bincount(cells, self.weights, n_items * self.n_points).reshape(n_items, self.n_points)
 
     def counting_alike(self) -> Reference:
-        """Return the same reference with raters that count alike."""
+        """Return the same reference with all raters counted equally."""
         return replace(self, weights=np.zeros(0))
 
     def within(self, ratings: Ratings, part: Ratings) -> Reference:
@@ -100,7 +101,7 @@ class Reference:
         return _sorted(self, np.repeat(items, np.diff(self.offsets)), part.n_items)
 
     def on_axis(self, codes: NDArray[np.int32]) -> Reference:
-        """Return the reference for groups: the rest of a crowd are those with a known value on the axis."""
+        """Return the reference for groups: the rest of a crowd consists of raters with a known value on the axis."""
         if self.kind != CROWD or (codes >= 0).all():
             return self
         inside = codes[self.raters] >= 0
@@ -120,7 +121,7 @@ def resolve(
         with ``{"rater": "gpt-4o"}`` for a single one.
     threshold
         The lowest point of the reference that counts as unsafe, or ``"each"`` for every boundary in turn. A binary
-        scale needs none; the crowd and groups take each boundary by default.
+        scale needs none; the crowd and groups use each boundary by default.
     min_group_size
         A smaller group cannot be the reference, unless raters are named by their id.
     """
@@ -142,7 +143,7 @@ def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
     if not sign:
         raise InputError(
             f"reference is {reference!r}",
-            hint='Give "crowd", other ratings, or a group of raters as {"gender": "Woman"}.',
+            hint='Give "crowd", other ratings, or a group of raters such as {"gender": "Woman"}.',
         )
     return {attribute.strip(): value.strip()}
 
@@ -154,7 +155,7 @@ def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_gr
     if n_members < min_group_size and "rater" not in condition:
         raise SelectionError(
             f"the reference {name} has fewer than {min_group_size} raters, too few to show",
-            hint="Take a larger group, or lower min_group_size if these raters may be identified.",
+            hint="Use a larger group, or lower min_group_size if these raters may be identified.",
         )
     boundaries, scores = split(ratings.scale, ratings.scores, threshold)
     raters = ratings.codes_of_raters
@@ -165,26 +166,26 @@ def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_gr
 def by_others(
     judged_items: pl.Series, judged_raters: pl.Series, reference: Ratings, threshold: Label | None
 ) -> Reference:
-    """Match other ratings by the value of item and rater ids."""
+    """Match other ratings by item and rater ids."""
     if threshold is None and len(reference.scale) > 2:
         raise InputError(
-            f"the reference has the scale {reference.scale}, and which of its points mean unsafe is open",
-            hint="Give the lowest of them as threshold, or threshold='each' to take every boundary in turn.",
+            f"the reference has the scale {reference.scale}, and it is not clear which of its points mean unsafe",
+            hint="Give the lowest of them as threshold, or threshold='each' to use every boundary in turn.",
         )
     boundaries, scores = split(reference.scale, reference.scores, EACH if threshold is None else threshold)
     items = places_of(reference.items["item"], judged_items)
     if (items < 0).all():
         a, b = (_example(ids) for ids in (reference.items["item"], judged_items))
         raise InputError(
-            f"no item of the reference is among the ratings: it has items like {a}, they have {b}",
+            f"no item of the reference is among the ratings: the reference has items such as {a}, the ratings {b}",
             hint="Both tables need the same item ids.",
         )
     shared = places_of(reference.raters["rater"], judged_raters) if reference.has_raters else np.zeros(0, int)
     n_shared = int(np.count_nonzero(shared >= 0))
     if n_shared:
         warnings.warn(
-            f"{n_shared} of the {reference.n_raters} raters of the reference are also among the raters that it judges; "
-            "where such a rater's group is judged, their reference ratings are left out",
+            f"{n_shared} of the {reference.n_raters} raters of the reference {are(n_shared)} also among the judged "
+            "raters; where such a rater's group is judged, their reference ratings are left out",
             SharedRatersWarning,
             stacklevel=5,
         )
@@ -206,13 +207,13 @@ def _sorted(reference: Reference, item: NDArray[Any], n_items: int) -> Reference
     offsets = np.searchsorted(item[order], np.arange(n_items + 1)).astype(np.int64)
     raters, scores = reference.raters[order], reference.scores[order]
     weights = reference.weights[order] if len(reference.weights) else reference.weights
-    for array in (offsets, raters):  # as those of ratings are, so that kernels are compiled once for all references
+    for array in (offsets, raters):  # like those of ratings, so that kernels are compiled once for all references
         array.flags.writeable = False
     return replace(reference, offsets=offsets, raters=raters, scores=scores, weights=weights)
 
 
 def _weights(ratings: Ratings) -> NDArray[np.float64]:
-    """Return the weight of the rater of each rating; none if all count alike."""
+    """Return the weight of the rater of each rating; empty if all count equally."""
     return np.zeros(0) if ratings.weights is None else ratings.weights[ratings.codes_of_raters]
 
 
@@ -225,7 +226,7 @@ def split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[s
         raise InputError(f"threshold is {threshold!r}, which means no rating", hint=f"Give a point of {scale}.")
     if place == 0:
         raise InputError(
-            f"threshold is {threshold!r}, the lowest point, so that everything would be unsafe",
+            f"threshold is {threshold!r}, the lowest point, so everything would be unsafe",
             hint=f"Give a higher point of {scale}.",
         )
     return (str(scale.labels[place]),), (scores >= place).astype(np.int64)

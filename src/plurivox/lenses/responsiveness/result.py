@@ -29,7 +29,7 @@ class Scored:
     tables
         Groups × scores × reference points: how many reference ratings of a point met a score of the group.
     votes
-        Groups × scores: of how many items with a reference it was the group's score.
+        Groups × scores: for how many items with a reference it was the group's score.
     usage
         Groups × scores: how often the group's raters gave it.
     """
@@ -42,7 +42,7 @@ class Scored:
     subset: str = "all"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as lists and texts; the shape tells what empty lists do not."""
+        """Return everything as lists and texts; the shape keeps what empty lists lose."""
         return {**as_lists(self), "shape": list(self.tables.shape)}
 
     @classmethod
@@ -57,20 +57,20 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Responsiveness(GroupResult):
-    """Who conveys severity by their scores.
+    """Whose scores convey severity.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
     pair_rows
-        The difference of every two groups, if asked for.
+        The difference between every two groups, if requested.
     held_rows
-        What is claimed of a group, tested again within each other attribute of the call, which is ``other``.
+        Each claim about a group, tested again within each other attribute of the call; ``other`` names it.
     scored
         For each axis, the scores against the reference; :meth:`scores` and :meth:`boundaries` show them as tables.
     tables
-        The finer tables of the scales that raters or groups form, if asked for; see :meth:`psychometrics`.
+        The finer tables of the scales that raters or groups form, if requested; see :meth:`psychometrics`.
     """
 
     pair_rows: tuple[Row, ...] = ()
@@ -89,17 +89,17 @@ class Responsiveness(GroupResult):
     }
 
     def __post_init__(self) -> None:
-        # Compiled code walks over these tables and trusts their sizes, also where they come from JSON.
+        # Compiled code walks over these tables and trusts their sizes, even where they come from JSON.
         for found in self.scored:
             points, boundaries = self.settings["points"], self.settings["reference"]["boundaries"]
             if found.tables.shape != (len(found.groups), len(points), len(boundaries) + 1):
-                raise ValueError(f"the scores on {found.axis} are of the shape {found.tables.shape}")
+                raise ValueError(f"the scores on {found.axis} have the wrong shape {found.tables.shape}")
 
     def __repr__(self) -> str:
         return f"<Responsiveness: {self._on_axes('group', 'rater')} against {self.settings['reference']['name']}>"
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per axis, group, subset and statistic, with how many boundaries its value is the mean of."""
+        """Return one row per axis, group, subset and statistic, with the number of boundaries its value averages."""
         counts = [
             (found.axis, group, found.subset, _two_classes(table))
             for found in self.scored
@@ -117,7 +117,7 @@ class Responsiveness(GroupResult):
     def psychometrics(self) -> Psychometrics:
         """Return what was found by comparing raters or groups with each other: Mokken's H_j and the discrimination."""
         if not self.tables:
-            raise SelectionError("psychometrics were not asked for", hint="Set psychometrics=True.")
+            raise SelectionError("psychometrics were not requested", hint="Set psychometrics=True.")
         rows = tuple(row for row in self.rows if row.statistic in names_of("scaled"))
         ties = "lowest" if self.settings["ties"] == "share" else self.settings["ties"]
         settings = {**self.settings, "ties": ties}
@@ -134,7 +134,7 @@ class Responsiveness(GroupResult):
             share = found.usage / np.maximum(found.usage.sum(axis=1, keepdims=True), 1)
             for b, boundary in enumerate(boundaries, start=1):
                 zeros, ones = found.tables[:, :, :b].sum(axis=2), found.tables[:, :, b:].sum(axis=2)
-                with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a score is unused or nothing unsafe
+                with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a score is unused or nothing is unsafe
                     precision, recall = ones / (ones + zeros), ones / ones.sum(axis=1, keepdims=True)
                 n_groups = len(found.groups)
                 columns = {
@@ -152,10 +152,10 @@ class Responsiveness(GroupResult):
         return pl.concat(frames)
 
     def verdicts(self) -> pl.DataFrame:
-        """Return how each group stands to the reference, in one word, and why it is not known where it is not.
+        """Return how each group relates to the reference, in one word, or why that is unknown.
 
-        In line: nothing is claimed of it. Granular: its MPA is low. Broad: its WRA is low. Different: both, or its
-        scores run against the reference. Advice, curation and the report go by this.
+        In line: nothing is claimed about it. Granular: its MPA is low. Broad: its WRA is low. Different: both, or its
+        scores run against the reference. Advice, curation and the report use this.
         """
         found = verdicts(self.rows, self.settings).values()
         rows = [(one.axis, one.group, one.name, one.low_mpa, one.low_wra, one.against, one.why) for one in found]
@@ -164,7 +164,7 @@ class Responsiveness(GroupResult):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def boundaries(self) -> pl.DataFrame:
-        """Return the values at each boundary, of which the rows hold the means."""
+        """Return the values at each boundary; the rows hold their means."""
         from plurivox.kernels.metrics import boundary_values
 
         names, capped = self.settings["reference"]["boundaries"], self.settings["convention"] != "published"
@@ -185,7 +185,7 @@ class Responsiveness(GroupResult):
     def correlations(self) -> pl.DataFrame:
         """Return Pearson's r over the groups of each axis between MPA or WRA and each other metric.
 
-        The 95 % interval is Fisher's, which takes groups for independent; with few of them it is wide.
+        The 95 % interval is Fisher's, which treats groups as independent; with few groups it is wide.
         """
         rows = []
         scaled = names_of("scaled")
@@ -206,7 +206,7 @@ class Responsiveness(GroupResult):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def statements(self) -> list[Statement]:
-        """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
+        """Return the values of all raters, which groups and families stand out, and what was left out or withheld."""
         return statements(self)
 
 
@@ -214,7 +214,7 @@ _SCORE_TEXTS = {"axis": pl.String, "group": pl.String, "subset": pl.String, "bou
 
 
 def _two_classes(table: NDArray[np.float64]) -> int:
-    """Return at how many boundaries there are reference ratings on both sides."""
+    """Return the number of boundaries with reference ratings on both sides."""
     rated = np.flatnonzero(table.sum(axis=0) > 0)
     return int(rated[-1] - rated[0]) if len(rated) else 0
 

@@ -1,4 +1,4 @@
-"""The rows of a responsiveness result: all raters, the groups of an axis, raters one by one, contrasts and families."""
+"""The rows of a responsiveness result: all raters, the groups of an axis, individual raters, contrasts and families."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from plurivox.statistics.registry import with_trait
 from plurivox.statistics.responsiveness_records import MEASURED, MEASURES
 
 COLUMNS = tuple(enumerate(MEASURES))
-"""All statistics, and where each stands among the values."""
+"""All statistics, and the position of each among the values."""
 MIN_SUPPORT = 5
-"""A score given to fewer items than this is noted beside what weighs every score alike."""
+"""A score given to fewer items than this is noted for statistics that weigh every score equally."""
 
 
 class Contrast(NamedTuple):
@@ -87,7 +87,7 @@ class Analysis:
         return self.inference.subset
 
     def overall(self) -> Found:
-        """Return the rows of all raters together; against the crowd there is nobody left to compare them with."""
+        """Return the rows of all raters together; against the crowd, nobody is left to compare them with."""
         responses = self._responses(np.zeros(self.ratings.n_raters, np.int32), 1)
         spread = Spread() if self.reference.kind == CROWD else self.inference.spread(responses, "all")
         usage = self.ratings.used()[np.newaxis]
@@ -97,7 +97,7 @@ class Analysis:
         return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, None, plain)
 
     def prepare(self, one: Compared) -> list[Prepared]:
-        """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
+        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
         return [self._prepared(axis, places, one) for axis, places in one.shown]
 
     def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
@@ -142,14 +142,14 @@ class Analysis:
         return Found([row for one in each for row in one.rows], draws, scored)
 
     def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
-        """Test what is claimed of groups again, within each other attribute of the call."""
+        """Test claims about groups again, within each other attribute of the call."""
         return held(
             self.inference, self.ratings, self.settings.by, rows, prepared,
             lambda one, strata: self._responses(one.axis.codes, len(one.axis), strata=strata),
         )  # fmt: skip
 
     def contrast(self, axis: Axis, groups: tuple[str, str]) -> Contrast:
-        """Prepare the difference of two groups; only their raters are shuffled, and only among each other."""
+        """Prepare the difference of two groups; only their raters are shuffled, and only with each other."""
         pair = Pair.of(axis, groups)
         responses = self._responses(axis.codes, len(axis), among=pair.among)
         _, values = responses.observed()
@@ -175,10 +175,10 @@ class Analysis:
         )
 
     def family(self, axis: Axis, condition: Mapping[str, Any], found: Found) -> list[Row]:
-        """Return how the groups that share a value lie against all others: mean difference, all lowest, all highest.
+        """Return how the groups that share a value compare with all others: mean difference, all lowest, all highest.
 
-        "All lowest" is the gap from the highest of them up to the lowest other group: positive if every one of them
-        lies below every other.
+        "All lowest" is the gap from the highest of them up to the lowest other group: positive if each of them lies
+        below every other group.
         """
         members = np.unique(axis.codes[chosen_rows(self.ratings.raters, condition, "rater")])
         inside = np.isin([axis.groups.index(group) for group in axis.shown], members)
@@ -208,7 +208,7 @@ class Analysis:
         """Return the rows of raters with where they lie among the others of their stratum."""
         strata = self.inference.exchange.strata
         test = among_peers(values, None if strata is None else strata[order])
-        test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # of raters, not of draws
+        test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # these are raters, not draws
         return with_tests(rows, test)
 
     def raters(self, axis: Axis) -> Found:
@@ -220,7 +220,7 @@ class Analysis:
             alike = RaterResponses.of(self.ratings, self.reference.counting_alike(), capped=self._capped)
             plain = alike.observed()[1]
         usage = _usage(self.ratings, axis)
-        order = np.argsort(axis.codes, kind="stable")  # raters by their names' order
+        order = np.argsort(axis.codes, kind="stable")  # raters in the order of their names
         order = order[~axis.withheld[axis.codes[order]]]
         support = responses.votes().of(order)
         interval, kept = None, np.zeros((0, len(axis.codes), len(MEASURES)))
@@ -295,7 +295,7 @@ class Analysis:
         alone: str = undefined.NO_REFERENCE,
         unweighted: Values | None = None,
     ) -> list[Row]:
-        """Put rows together, with notes on why values are undefined or what to beware of."""
+        """Combine rows, with notes on why values are undefined or what to be careful about."""
         sizes: list[Sizes] = list(
             zip(n_raters.tolist(), support.n_items.tolist(), support.n_ratings.tolist(), strict=True)
         )
@@ -303,7 +303,7 @@ class Analysis:
         return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, tested, unweighted)
 
     def _unweighted(self, codes: NDArray[np.int32], n_groups: int) -> Values | None:
-        """Return the values where all raters count alike, None if they do."""
+        """Return the values with all raters counted equally, None without weights."""
         if self.ratings.weights is None and not len(self.reference.weights):
             return None
         wanted = self.settings
@@ -342,7 +342,7 @@ def notes_of(
     min_support: float = MIN_SUPPORT,
     alone: str = undefined.NO_REFERENCE,
 ) -> list[dict[str, str]]:
-    """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
+    """Say for each group why values are undefined, or what to be careful about; ``alone`` if it meets no reference."""
     by_point = tables.sum(axis=1)
     below = np.cumsum(by_point, axis=1)[:, :-1]
     total = by_point.sum(axis=1)
@@ -363,7 +363,9 @@ def notes_of(
             continue
         note = dict.fromkeys(MEASURES, "")
         if n_defined[g] < n_boundaries:
-            left_out = f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class, left out"
+            left_out = (
+                f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class and are left out"
+            )
             note = dict.fromkeys(MEASURES, left_out)
         if one_score[g]:
             note |= dict.fromkeys(with_trait("two scores"), undefined.ONE_SCORE)
@@ -388,7 +390,7 @@ def _single_class(by_point: Values, n_boundaries: int) -> str:
 def _scored(
     name: str, groups: tuple[str, ...], counts: tuple[NDArray[Any], ...], subset: str, told: NDArray[np.bool_] | None
 ) -> Scored:
-    """Return the scores of groups but for those that would reveal a small one."""
+    """Return the scores of groups, except those that would reveal a small one."""
     kept = np.arange(len(groups)) if told is None else np.flatnonzero(told)
     tables, votes, usage = (one[kept] for one in counts)
     return Scored(name, tuple(groups[g] for g in kept), tables, votes, usage, subset)
@@ -417,7 +419,7 @@ def _highest(values: Values, inside: NDArray[np.bool_]) -> Values:
 
 
 def _over(reduce: Any, values: Values) -> Values:
-    """Reduce over the defined groups; NaN where there is none."""
+    """Reduce over the defined groups; NaN if there are none."""
     empty: NDArray[np.bool_] = np.asarray(np.isnan(values).all(axis=1))
     filled = np.where(empty[:, np.newaxis], 0.0, values)
     return np.where(empty, np.nan, reduce(filled, axis=1))

@@ -1,4 +1,4 @@
-"""One call of responsiveness: on every set of items all raters, the groups of every axis, contrasts and families."""
+"""One call of responsiveness: for every set of items, all raters, the groups of every axis, contrasts and families."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from plurivox.settings import keywords
 def responsiveness(
     ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: ResponsivenessSettings, how: Running
 ) -> Responsiveness:
-    """Tell whose higher scores mean more severe, and who tells unsafe from safe.
+    """Find out whose higher scores mean more severe, and who tells unsafe from safe.
 
     Parameters
     ----------
     ratings
         Who rated what. Higher points mean more severe.
     reference
-        What the scores are held against: ``"crowd"``, all raters outside the judged group; other Ratings of the same
+        What the scores are compared with: ``"crowd"``, all raters outside the judged group; other Ratings of the same
         items, such as those of trained raters on safe < unsafe, or a language model's; or a group of the same raters,
-        ``{"gender": "Woman"}``, with ``{"rater": "gpt-4o"}`` for one of them. Nobody is ever held against themselves.
+        ``{"gender": "Woman"}``, with ``{"rater": "gpt-4o"}`` for one of them. Nobody is ever compared with themselves.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def responsiveness(
     limit = None if settings.psychometrics == ALWAYS else MANY
     scaling = Scaling(settings.ties, settings.group_score, LOWER_BOUND, settings.seed, limit)
     exchange = Exchange.of(ratings, settings.within)
-    # Families are tested with the shuffles of their groups, whose own tests may be clear long before.
+    # Families are tested with the shuffles of their groups, whose own tests may be clear much earlier.
     asked = replace(settings, stop_early=settings.stop_early and not settings.family)
     whole = Inference(asked, how, exchange)
     rows: list[Row] = []
@@ -124,7 +124,7 @@ def responsiveness(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The groups of one axis on one set of items, ready to be tested, and what else was asked of them."""
+    """The groups of one axis on one set of items, ready to be tested, and what else was requested."""
 
     work: Analysis
     one: Compared
@@ -134,13 +134,15 @@ class _Part:
 
     @classmethod
     def of(cls, work: Analysis, one: Compared) -> _Part:
-        """Measure the groups; raters one by one are not shuffled."""
+        """Measure the groups; individual raters are not shuffled."""
         axis, asked = one.axis, work.settings
         if axis.attributes == ("rater",):
             return cls(work, one, [], [], [])
         contrasts, pairs = [], []
         if not one.overlapping:
-            groups = axis.groups if work.subset == "all" else axis.shown  # too small in a part of the items is no error
+            groups = (
+                axis.groups if work.subset == "all" else axis.shown
+            )  # too small in a part of the items is not an error
             if asked.contrast is not None and set(asked.contrast) <= set(groups):
                 contrasts.append(work.contrast(axis, asked.contrast))
             if asked.pairs:
@@ -158,7 +160,7 @@ class _Part:
         return [row for contrast in contrasts for row in self.work.compared(contrast, found, kind)]
 
     def family(self, condition: Mapping[str, Any], found: Found) -> list[Row]:
-        """Return how the groups that share a value lie against all others, if they are groups of this axis."""
+        """Return how the groups that share a value compare with all others, if they are groups of this axis."""
         axis = self.one.axis
         if self.one.overlapping or not self.prepared or not set(condition) <= set(axis.attributes):
             return []
@@ -166,7 +168,7 @@ class _Part:
 
 
 def _check(settings: ResponsivenessSettings, axes: list[Compared], rows: list[Row]) -> None:
-    """Raise if a contrast or family that was asked for concerns no axis."""
+    """Raise if no axis has a requested contrast or family."""
     shown = ", ".join(group for one in axes for group in one.axis.shown[:20]) or "none"
     if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
         a, b = settings.contrast
@@ -174,14 +176,14 @@ def _check(settings: ResponsivenessSettings, axes: list[Compared], rows: list[Ro
     for one in settings.family:
         if not any(row.kind == "family" and row.group.startswith(f"{family_name(one)} (") for row in rows):
             raise SelectionError(
-                f"no axis has groups with {one} beside groups without", hint=f"The groups shown are: {shown}."
+                f"no axis has both groups with {one} and groups without", hint=f"The groups shown are: {shown}."
             )
 
 
 def _remembered(
     settings: ResponsivenessSettings, ratings: Ratings, reference: Reference, overlapping: dict[str, str]
 ) -> dict[str, Any]:
-    """Return what was asked for, and what is known of scale and reference."""
+    """Return what was requested, and what is known about scale and reference."""
     return {
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "points": [str(label) for label in ratings.scale.labels],

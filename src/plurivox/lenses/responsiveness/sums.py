@@ -1,7 +1,7 @@
 """What a part of the items adds to the tables of score × reference point of all groups, under any draws.
 
-All metrics at all boundaries are a finish of these tables. A vote does not change when items alone are drawn, so those
-draws weigh votes that are written down once. :mod:`plurivox.lenses.responsiveness.raters` has raters one by one.
+All metrics at all boundaries are a finish of these tables. A vote does not change when only items are drawn, so those
+draws weigh votes that are recorded once. :mod:`plurivox.lenses.responsiveness.raters` has individual raters.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from plurivox.engine.running import Running
 from plurivox.errors import ScaleError
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.ratings import Ratings
+from plurivox.results.wording import counted
 from plurivox.settings.shared import GROUP_SCORES
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
 
 MAX_CELLS = 1 << 27
-"""Numbers in the tables of all groups at once: a gigabyte of them."""
+"""The most numbers in the tables of all groups at once: a gigabyte."""
 
 
 def refuse_tables(n_groups: int, n_points: int, n_reference: int) -> None:
-    """Raise if the tables of all groups, or raters, would fill the memory."""
+    """Raise if the tables of all groups or raters would fill memory."""
     if n_groups * n_points * n_reference > MAX_CELLS:
         raise ScaleError(
-            f"{n_groups:,} tables of {n_points:,} points × {n_reference:,} of the reference are too many to hold",
-            hint="Split the reference with a threshold, compare fewer groups, or give scores with fewer points.",
+            f"{counted(n_groups, 'table')} of {n_points:,} points × {n_reference:,} of the reference would fill memory",
+            hint="Split the reference with a threshold, compare fewer groups, or use a scale with fewer points.",
         )
 
 
 class Support(NamedTuple):
     """What the scores of groups or raters rest on, as far as there is a reference.
 
-    ``votes``, groups × points, tells for how many items the group's score was each point.
+    ``votes``, groups × points, counts the items for which the group's score was each point.
     """
 
     votes: Values
@@ -56,7 +57,7 @@ class Support(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Each item's votes: where they start, their group and score, their shares, the reference that they meet."""
+    """Each item's votes: where they start, their group and score, their shares, and the reference that they meet."""
 
     offsets: NDArray[np.int64]
     places: NDArray[np.int32]
@@ -92,7 +93,7 @@ class Scores:
         How a group's ratings become its vote, the values of the points, and how ties are decided: items × points, empty
         if tied points share a vote.
     cost
-        About how many seconds a draw takes.
+        Roughly how many seconds a draw takes.
     weights
         The weight of each reference rating, where raters have weights.
     """
@@ -169,7 +170,7 @@ class Scores:
         return self.weights[first:last]
 
     def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Scores:
-        """Return the same with a reference that lacks the judged ratings that a rule drops."""
+        """Return the same with a reference without the judged ratings that a rule drops."""
         if not self.shared:
             return self
         left = keep(self.reference)
@@ -204,7 +205,7 @@ class Scores:
         return Entries(offsets, *entries)
 
     def _given(self, part: Part) -> tuple[Any, ...]:
-        """Return what kernels want to know of a part."""
+        """Return what kernels need to know about a part."""
         from plurivox.kernels.responsiveness import Against, Given, Voting
 
         reference = self.reference.some(part.items)
@@ -219,7 +220,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenVotes:
-    """The same contribution where items alone are drawn: weights times votes, nothing counted anew."""
+    """The same contribution where only items are drawn: weights times votes, without counting again."""
 
     entries: Entries
     shape: tuple[int, int, int]
@@ -341,7 +342,7 @@ class Responses:
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the values when items, raters (within their groups) or both are drawn with replacement.
 
-        The reference's own raters, if they are not among the judged, are not drawn.
+        The reference's raters are not drawn unless they are among the judged.
         """
         work: Contribution = self._written() if resample == "items" and draws else self.scored
         return self._run(work, Draws.resampled(draws, seed, resample), how)
@@ -349,7 +350,7 @@ class Responses:
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return the values without each item, each judged rater, or both; nothing is drawn.
 
-        A left-out rater of the crowd leaves the reference, too. Those of a reference of its own stay.
+        A left-out rater of the crowd also leaves the reference. The raters of a separate reference stay.
         """
         parts, scored, each = self.ratings.parts(), self.scored, []
         whole = total(parts, scored)
@@ -374,7 +375,7 @@ class Responses:
 
 
 def _each_weight(ratings: Ratings, reference: Reference) -> Values:
-    """Return the weight of each reference rating, 1 where only judged raters have weights; none if nobody has any."""
+    """Return the weight of each reference rating, 1 where only judged raters have weights; empty if nobody has any."""
     if ratings.weights is None and not len(reference.weights):
         return np.zeros(0)
     return reference.weights if len(reference.weights) else np.ones(len(reference.scores))

@@ -20,7 +20,7 @@ from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))
 MAX_COLUMNS = 12
-NOT_WEIGHTED = "How the scale is used, and psychometrics, count all raters alike."
+NOT_WEIGHTED = "Use of the scale and psychometrics count all raters equally."
 
 
 def tables(found: Responsiveness) -> list[Shown]:
@@ -39,7 +39,7 @@ def tables(found: Responsiveness) -> list[Shown]:
 
 
 def brief(found: Responsiveness) -> list[Shown | Compact]:
-    """Return the groups of all axes in one table, how values spread over raters, and what was asked for besides."""
+    """Return the groups of all axes in one table, how values spread over raters, and whatever else was requested."""
     alone = list(filter(names_raters, found.axes))
     title = f"Whose scores convey severity, against {found.settings['reference']['name']}"
     view = compact(found, MOST_LINES, without=alone, title=title, over=intervals_over(found.settings))
@@ -51,7 +51,7 @@ def brief(found: Responsiveness) -> list[Shown | Compact]:
 
 
 def notes(found: Responsiveness) -> list[str]:
-    """Return why values are undefined, and what to beware of; all raters against the crowd have no value at all."""
+    """Return why values are undefined, and what to be careful about; all raters have no value against the crowd."""
     against = found.settings["reference"]["kind"] == "crowd"
     kinds = ("group", "contrast") if against else ("overall", "group", "contrast")
     main = [row for row in found.rows if row.kind in kinds and row.statistic not in with_trait("one class")]
@@ -94,7 +94,7 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     for name in (*MAIN, *TRADITIONAL, *(SCALED if found.tables else ())):
         values = np.array([row.value for row in own if row.statistic == name and row.kind in ("rater", "group")])
         lines.append([LABELS[name], *quantile_cells(values)])
-    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+    return Shown(f"{title}, individually (--csv names them)", spread_header(), lines)
 
 
 def _intervals(found: Responsiveness) -> list[Shown]:
@@ -111,7 +111,7 @@ def _intervals(found: Responsiveness) -> list[Shown]:
                     cells = [_interval(own[one]) if one in own else "" for one in columns]
                     lines.append([f"{name}{where}", *cells])
     title = f"95 % intervals {interval_method(found.settings)}"
-    title += "; of H by the delta method, of a by the information" if found.tables else ""
+    title += "; for H by the delta method, for a by the information" if found.tables else ""
     return [Shown(title, ["group", *(LABELS[name] for name in columns)], lines)] if lines else []
 
 
@@ -167,11 +167,11 @@ def _precision(found: Responsiveness) -> list[Shown]:
 
 
 def _correlations(found: Responsiveness) -> list[Shown]:
-    """Return how MPA and WRA go with other metrics; those that need no reference have a table of their own."""
-    title = "How MPA and WRA go with other metrics: Pearson's r over groups"
+    """Return how MPA and WRA correlate with other metrics; those that need no reference have their own table."""
+    title = "How MPA and WRA correlate with other metrics: Pearson's r over groups"
     shown = [_correlated(found, title, TRADITIONAL)]
     if found.tables:
-        shown.append(_correlated(found, "How they go with Mokken's H_j and the discrimination", SCALED))
+        shown.append(_correlated(found, "How they correlate with Mokken's H_j and the discrimination", SCALED))
     return [table for table in shown if table.rows]
 
 

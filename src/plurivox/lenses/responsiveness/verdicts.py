@@ -1,4 +1,4 @@
-"""How a group stands to the reference, in one word: the one rule behind every command that says so.
+"""How a group relates to the reference, in one word: the one rule behind every command that says so.
 
 A verdict adds nothing to the claims of :func:`plurivox.responsiveness`: MPA or WRA is low where the lens claims that it
 lies below what chance gives. Advice, curation and the report read verdicts from a result of the lens, so that they
@@ -19,13 +19,13 @@ from plurivox.results.result import Row
 
 IN_LINE, GRANULAR, BROAD, DIFFERENT, UNKNOWN = "in line", "granular", "broad", "different", "unknown"
 CHANCE = 0.5
-"""The AUROC of scores that have nothing to do with the reference."""
+"""The AUROC of scores that are unrelated to the reference."""
 
 
 class Verdict(NamedTuple):
-    """How one group stands to the reference.
+    """How one group relates to the reference.
 
-    ``name`` is *in line* if nothing is claimed of it, *granular* if its MPA alone is low, *broad* if its WRA alone is,
+    ``name`` is *in line* if nothing is claimed about it, *granular* if only its MPA is low, *broad* if only its WRA is,
     *different* if both are or if its scores run ``against`` the reference, and *unknown*, with the reason ``why``,
     where nothing could be claimed.
     """
@@ -63,7 +63,7 @@ def verdicts(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[tuple[str
     rows
         Those of a result of responsiveness, on all items.
     settings
-        What it remembers, the check of its design included.
+        The settings of that result, including the check of its design.
     """
     own: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
@@ -92,19 +92,19 @@ def _low(row: Row) -> bool:
 
 
 def _unknown(mpa: Row, wra: Row, *, entangled: bool) -> str:
-    """Return why nothing could be claimed of a group, if so."""
+    """Return why nothing could be claimed about a group, if so."""
     for row in (mpa, wra):
         if math.isnan(row.value):
             return f"its {row.statistic.upper()} is undefined: {row.note}" if row.note else "a value is undefined"
     if entangled:
         return "who rated what depends on the group"
     if mpa.p_value is None:
-        return "no raters were shuffled, so that nothing is known of chance"
-    return mpa.note or "there is nobody to exchange it with" if math.isnan(mpa.p_value) else ""
+        return "no raters were shuffled, so what chance gives is unknown"
+    return mpa.note or "its raters cannot be exchanged with others" if math.isnan(mpa.p_value) else ""
 
 
 def against_chance(auroc: Row, n_groups: int) -> float:
-    """Return the two-sided p of an AUROC below ½ by its interval, corrected over the groups; 1 where it is not."""
+    """Return the two-sided p of an AUROC below ½ from its interval, corrected over the groups; 1 if it is not below."""
     if auroc.ci_high is None or math.isnan(auroc.ci_high) or not auroc.value < CHANCE:
         return 1.0
     error = (auroc.ci_high - auroc.value) / NORMAL_95

@@ -1,4 +1,4 @@
-"""What responsiveness says, in sentences."""
+"""What responsiveness found, in sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plurivox.results.claims import (
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, p_text, weight_of
 from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import NO_GROUPS, named
+from plurivox.results.wording import NO_GROUPS, are, counted, named
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _RANDOM = "a random group of that size would"
 
 
 def statements(result: Responsiveness) -> list[Statement]:
-    """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
+    """Return the values of all raters, which groups and families stand out, and what was left out or withheld."""
 
     def claimed(rows: Sequence[Row]) -> Claimed:
         where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
@@ -54,12 +54,12 @@ def statements(result: Responsiveness) -> list[Statement]:
 
 
 def _without_groups(result: Responsiveness) -> list[Statement]:
-    """Say so where there are no groups, and what else can be asked if the crowd itself was to be the reference."""
+    """Say so where there are no groups, and what else to try if the crowd itself was to be the reference."""
     if result.axes:
         return []
     alone = (
-        "All raters together are the crowd, so nobody is left to hold them against. Hold each rater against the others "
-        'with --by rater (by="rater"), or all of them against trained raters with --reference FILE.'
+        "All raters together are the crowd, so nobody is left to compare them with. Compare each rater with the others "
+        'by --by rater (by="rater"), or all of them with trained raters by --reference FILE.'
     )
     crowd = result.settings["reference"]["kind"] == "crowd"
     return [Statement(text, 0.0) for text in (NO_GROUPS, *([alone] if crowd else ()))]
@@ -92,7 +92,7 @@ def _overall(result: Responsiveness) -> list[Statement]:
 
 
 def _families(result: Responsiveness) -> list[Statement]:
-    """Return the families of which all groups lie below, or above, all others, more than chance would put them."""
+    """Return the families whose groups all lie below, or above, all others, beyond what chance gives."""
     rows = [row for row in result.rows if row.kind == "family" and row.statistic in names_of("main") and row.tested]
     return [
         Statement(
@@ -121,7 +121,7 @@ def _each_rater(result: Responsiveness) -> list[Statement]:
             low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
             parts.append(f"{LABELS[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
     n_raters = len({row.group for row in own})
-    text = f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."
+    text = f"{counted(n_raters, 'individual rater')}: {'; '.join(parts) or 'no value is defined'}."
     return [Statement(text, 2.1, "rater", "mpa")]
 
 
@@ -130,11 +130,11 @@ def _left_out(result: Responsiveness) -> list[Statement]:
     reference, sentences = result.settings["reference"], []
     missing, unsorted = reference["n_items_without"], result.settings["n_items_in_no_subset"]
     if missing:
-        items = "1 item has" if missing == 1 else f"{missing:,} items have"
-        sentences.append(f"{items} no reference and count for nothing, of {reference['n_items'] + missing:,}.")
+        have, total = "has" if missing == 1 else "have", counted(reference["n_items"] + missing, "item")
+        sentences.append(f"{missing:,} of {total} {have} no reference and {are(missing)} left out.")
     if unsorted:
         items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
-        sentences.append(f"{items} no value of {result.settings['items_by']}, in no part but in the whole.")
+        sentences.append(f"{items} no value for {result.settings['items_by']}: in no part, but included in the whole.")
     return [Statement(text, 0.0) for text in sentences]
 
 
@@ -144,5 +144,5 @@ def _habit(result: Responsiveness, row: Row) -> str:
         return f"{poles.fill('grade from {low} to {high}')} {'more' if above else 'less'} finely than {_RANDOM}"
     if row.statistic == "wra":
         return f"{poles.fill('tell {high} from {low}')} {'better' if above else 'worse'} than {_RANDOM}"
-    what = poles.fill("grade from {low} to {high} and tell them apart, both together,")
+    what = poles.fill("grade from {low} to {high} and tell them apart, taken together,")
     return f"{what} {'better' if above else 'worse'} than {_RANDOM}"

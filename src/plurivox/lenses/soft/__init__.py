@@ -1,7 +1,7 @@
-"""Soft scores: how good a predicted rating distribution is, when an item has two ratings or two hundred.
+"""Soft scores: how good a predicted rating distribution is, whether an item has two ratings or two hundred.
 
 Scores, posteriors and bins follow Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample
-Sizes, with E[EMD] in closed form; predictions that know nothing of an item always stand beside the models.
+Sizes, with E[EMD] in closed form; predictions that know nothing about an item are always shown for comparison.
 """
 
 from plurivox.lenses.inputs import PREDICTIONS, TRAIN
@@ -17,7 +17,7 @@ LENS = Lens(
     name="soft_scores",
     command="score",
     order=40,
-    question="Score predicted rating distributions, also where an item has few ratings.",
+    question="Score predicted rating distributions, even where an item has few ratings.",
     about="Cross-entropy (CE), Kullback–Leibler (KL) and Jensen–Shannon (JS) divergence, earth mover's distance (EMD) "
     "and\nranked probability score (RPS), against the shares of ratings and, E[…], expected given a prior and the "
     "ratings.\nLower is better. With --by, models are also scored against each group's ratings, with --items-by on "
@@ -27,12 +27,12 @@ LENS = Lens(
     shortcuts=(
         Shortcut(
             name="fast",
-            help="Without E[JS] and without the curve over priors.",
+            help="Skip E[JS] and the curve over priors.",
             sets={"metrics": tuple(name for name in METRICS if name != "expected_js"), "curve": False},
         ),
         Shortcut(
             name="lewidi",
-            help="The scores of LeWiDi 2025 beside RPS: Manhattan, Wasserstein, error rate, absolute distance.",
+            help="Also compute the scores of LeWiDi 2025: Manhattan, Wasserstein, error rate, absolute distance.",
             sets={"metrics": ("rps", *SHARED_TASK), "curve": False},
         ),
     ),
@@ -40,7 +40,7 @@ LENS = Lens(
     result="plurivox.lenses.soft.result:SoftScores",
     brief="plurivox.lenses.soft.tables:brief",
     notes="plurivox.lenses.soft.tables:notes",
-    legend="Lower is better; in parentheses the rank among models. Models are put in order by RPS, which scores the "
-    "ratings\nthemselves and needs no prior. Uniform, marginal and posterior mean are to compare with.",
+    legend="Lower is better; the rank among models is in parentheses. Models are ranked by RPS, which scores the "
+    "ratings\nthemselves and needs no prior. Uniform, marginal and posterior mean are for comparison.",
     section="plurivox.report.sections.soft:section",
 )

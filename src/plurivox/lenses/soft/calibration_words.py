@@ -27,7 +27,7 @@ def calibrated(calibration: pl.DataFrame) -> list[Statement]:
         if habits:
             found.append(Statement(f"{row['model']} {listed(habits)}.", 2.3, statistic="pit"))
     if rows and not found:
-        text = "No model is clearly miscalibrated, by its PITs and by how observed shares rise with predicted ones."
+        text = "No model is clearly miscalibrated, judging by PITs and by how observed shares rise with predicted ones."
         found.append(Statement(text, 1.1, statistic="pit"))
     return found
 
@@ -37,16 +37,16 @@ def _habits(row: dict[str, Any], *, by_pit: bool) -> list[str]:
     ratio, leans = 12 * row["pit_variance"], abs(row["pit_mean"] - HALF) > LEANING
     habits = []
     if by_pit and ratio > TOO_SURE:
-        variance = f"PIT variance {ratio:.1f} times what is right, {p_text(row['p_value'])}"
+        variance = f"PIT variance {ratio:.1f} times the ideal, {p_text(row['p_value'])}"
         habits.append(f"is too sure: ratings fall outside its narrow predictions ({variance})")
-    elif by_pit and ratio < TOO_VAGUE and not leans:  # PITs that are all at one end vary little, too
-        habits.append(f"is too vague (PIT variance {ratio:.1f} times what is right, {p_text(row['p_value'])})")
+    elif by_pit and ratio < TOO_VAGUE and not leans:  # PITs that are all at one end also vary little
+        habits.append(f"is too vague (PIT variance {ratio:.1f} times the ideal, {p_text(row['p_value'])})")
     elif row["slope_high"] < SLOPE_LOW or row["slope_low"] > SLOPE_HIGH:
         what = "sure" if row["slope"] < 1 else "vague"
         interval = f"{row['slope_low']:.2f} to {row['slope_high']:.2f}"
-        habits.append(f"is too {what}: for 10 % more that it predicts, {10 * row['slope']:.1f} % more ratings follow "
-                      f"(slope {interval}, right is 1)")  # fmt: skip
+        habits.append(f"is too {what}: for every 10 % more it predicts, {10 * row['slope']:.1f} % more ratings follow "
+                      f"(slope {interval}, ideally 1)")  # fmt: skip
     if by_pit and leans:
         side = "low" if row["pit_mean"] > HALF else "high"
-        habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, right is .50, {p_text(row['p_value'])})")
+        habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, ideally .50, {p_text(row['p_value'])})")
     return habits

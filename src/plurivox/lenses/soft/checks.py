@@ -1,4 +1,4 @@
-"""What stands behind a ranking of predictions: how it moves with the prior, and whether predictions are calibrated."""
+"""What lies behind a ranking of predictions: how it changes with the prior, and whether predictions are calibrated."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from plurivox.statistics.calibration import calibration_slope, pit, pit_histogra
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 
 STRENGTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-"""Mean weights of a point in the prior, over which scores are shown."""
+"""The mean weights of a point in the prior for which scores are shown."""
 MOST_ITEMS = 5000
-"""Items that the curve over prior strengths is made of; of more, a sample is taken."""
+"""The most items used for the curve over prior strengths; of more, a sample is used."""
 BARS = 10
 
 SENSITIVITY = {
@@ -46,7 +46,7 @@ CALIBRATION = {
 def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl.DataFrame:
     """Return expected scores and the ranking of models for priors of the same shape and other strengths.
 
-    The posterior mean moves with the prior; all other predictions stay.
+    The posterior mean changes with the prior; all other predictions stay the same.
     """
     chosen = _sample(len(target.counts), seed)
     counts = target.held[chosen]
@@ -140,9 +140,9 @@ def _one_rating(counts: Counts, seed: int) -> np.ndarray[tuple[int], np.dtype[np
 
 
 def kolmogorov(u: Floats) -> tuple[float, float]:
-    """Return the largest distance of numbers to the uniform distribution on 0 to 1, and its p-value.
+    """Return the largest distance of numbers from the uniform distribution on 0 to 1, and its p-value.
 
-    The p-value is that of the limit for many numbers.
+    The p-value is asymptotic.
     """
     from scipy.special import kolmogorov as survival
 

@@ -1,4 +1,4 @@
-"""Models beside each other: which is better, by how much, how sure that is, and in which order they are."""
+"""Models compared: which is better, by how much, how sure that is, and their ranking."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from plurivox.lenses.soft.testing import Block, Family, InBins, PairSums, decide
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 LEADING = ("rps", "cross_entropy", "expected_rps", "expected_cross_entropy", "expected_emd")
-"""Which metric sentences, tables and charts lead with: the first that was asked for."""
+"""The metric that sentences, tables and charts lead with: the first of these that was requested."""
 ROUNDING = 1e-11
-"""Scores that differ by less, as a part of themselves, are equal."""
+"""Scores with a smaller relative difference are equal."""
 
 COMPARISONS = {
     "bin": pl.String, "statistic": pl.String, "model": pl.String, "other": pl.String, "difference": pl.Float64,
@@ -36,8 +36,8 @@ COMPARISONS = {
 def leading(metrics: Sequence[str]) -> str:
     """Return the metric that sentences, tables and charts lead with.
 
-    RPS is a proper score of the ratings themselves: it needs no prior, and however few the ratings are, it is lowest on
-    average for the true distribution. It knows the order of points and is never infinite, unlike CE, which comes next.
+    RPS is a proper score of the ratings themselves: it needs no prior, and however few ratings there are, it is lowest
+    on average for the true distribution. It uses the order of points and is never infinite, unlike CE, the next choice.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def leading(metrics: Sequence[str]) -> str:
 class Comparing:
     """Every two models, and each with uniform and marginal, per bin and metric.
 
-    ``values`` and ``draws`` are the scores of all raters, and those of items drawn anew.
+    ``values`` and ``draws`` are the scores of all raters, and those of resampled items.
     """
 
     scored: Scored
@@ -69,8 +69,8 @@ class Comparing:
     def frames(self, interactions: Sequence[Tests] = ()) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return all comparisons, and the interactions.
 
-        What may be claimed is one family: all pairs by the leading metric on all items, and the interactions. Every
-        other metric is a family of its own on all items, and each metric is another one over its bins.
+        All that may be claimed is one family: all pairs by the leading metric on all items, and the interactions.
+        Every other metric is a family of its own on all items, and each metric is another one over its bins.
         """
         main = leading(self.scored.metrics)
         names, n_bins = list(self.scored.target.predictions), len(self.scored.target.bins)
@@ -117,7 +117,7 @@ class Comparing:
 
 
 def _interactions(tests: Sequence[Tests], found: Family, metric: str, start: int) -> pl.DataFrame:
-    """Return the interactions, whose tests stand behind those of pairs."""
+    """Return the interactions, whose tests follow those of pairs."""
     rows = []
     for at, one in enumerate((row for part in tests for row in part.rows), start):
         p, adjusted = float(found.p_value[at]), float(found.p_adjusted[at])
@@ -131,7 +131,7 @@ def _interactions(tests: Sequence[Tests], found: Family, metric: str, start: int
 
 
 def _difference(values: Floats, draws: Floats, one: int, other: int, n_items: int) -> tuple[float | None, ...]:
-    """Return the difference, its interval over items drawn anew, and how often the first is better then."""
+    """Return the difference, its interval over resampled items, and how often the first is better in them."""
     difference = float(_less(values[one], values[other]))
     drawn = _less(draws[:, one], draws[:, other])
     drawn = drawn[~np.isnan(drawn)]
@@ -144,19 +144,19 @@ def _difference(values: Floats, draws: Floats, one: int, other: int, n_items: in
 
 
 def _less(one: Any, other: Any) -> Any:
-    """Return a difference, 0 where it is only rounding, NaN where both are infinite."""
+    """Return a difference, 0 where it is only rounding error, NaN where both are infinite."""
     with np.errstate(invalid="ignore"):
         difference = one - other
         return np.where(np.isfinite(other) & (np.abs(difference) <= ROUNDING * np.abs(other)), 0.0, difference)
 
 
 def ranked(values: Mapping[str, float]) -> list[str]:
-    """Return names from the lowest value, which is best, to the highest; undefined ones last, equal ones by name."""
+    """Return names from the lowest value, which is the best, to the highest; undefined ones last, ties by name."""
     return sorted(values, key=lambda name: (math.isnan(values[name]), shortened(values[name]), name))
 
 
 def ranks(values: Mapping[str, float]) -> dict[str, int | None]:
-    """Return the rank of each name, 1 for the lowest value; equal ones share it, undefined ones have none."""
+    """Return the rank of each name, 1 for the lowest value; ties share a rank, undefined ones have none."""
     known = [shortened(value) for value in values.values() if not math.isnan(value)]
     return {
         name: None if math.isnan(value) else 1 + sum(other < shortened(value) for other in known)
@@ -165,5 +165,5 @@ def ranks(values: Mapping[str, float]) -> dict[str, int | None]:
 
 
 def shortened(value: float) -> float:
-    """Return a score without the digits that are only rounding."""
+    """Return a score without the digits that are only rounding error."""
     return float(f"{value:.11g}")

@@ -1,18 +1,19 @@
-"""Tests of whether how two models compare depends on how many ratings an item has, on which items, or on whose ratings.
+"""Tests of whether the comparison of two models depends on the number of ratings, the items, or whose ratings count.
 
-**Bins.** For two models and a bin, the difference of their scores in the bin is held against that in all other bins, in
-standard errors of its own (Welch's t). Items are put into other bins at random; with its own standard errors the test
-also holds where items of some bins vary more (Chung & Romano 2013, Annals of Statistics 41, 484–507). Parts of the
+**Bins.** For two models and a bin, the difference of their scores in the bin is compared with that in all other bins,
+in its own standard errors (Welch's t). Items are assigned to bins at random; with its own standard errors, the test is
+also valid where items of some bins vary more (Chung & Romano 2013, Annals of Statistics 41, 484–507). Parts of the
 items by an attribute are tested in the same way.
 
-**Groups.** Only scores that are means over an item's ratings, CE and RPS, can be held against groups of different size.
+**Groups.** Only scores that are means over an item's ratings, CE and RPS, can be compared between groups of different
+size.
 With δ = score of one model − score of the other for a single rating, and δ̄_i its mean over all ratings of item i by
 raters of the axis, a group's sum of δ − δ̄_i over its ratings is::
 
     Σ_i n_gi n_ri / (n_gi + n_ri) · (mean δ of the group − mean δ of the rest)
 
 so items are compared with themselves. Raters, each with the sum over their own ratings, are shuffled between groups:
-raters have habits, so that flipping the signs of items would take a few raters' leniency for a view of their group.
+raters have habits, so flipping the signs of items would mistake a few raters' leniency for a view of their group.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from plurivox.ratings import Ratings
 from plurivox.statistics.soft_blocks import Scoring
 
 FEWEST = 5
-"""Items that a bin and all others must have to be compared."""
+"""The fewest items that a bin and all others must have to be compared."""
 MOST_MODELS = 10
-"""Of more models only the first so many are looked at two by two; who is first does not depend on bins or groups."""
+"""Of more models, only this many are compared in pairs, best first; that order does not depend on bins or groups."""
 BY_RATING = {"rps": "rps", "cross_entropy": "cross_entropy", "kl": "cross_entropy"}
-"""Metrics whose differences are means over single ratings, and by which these are scored."""
+"""Metrics whose differences are means over single ratings, and what these are scored by."""
 BINS, GROUPS, PARTS = "ratings of an item", "group", "items"
 
 INTERACTIONS = {
@@ -51,7 +52,7 @@ INTERACTIONS = {
 
 
 class Interaction(NamedTuple):
-    """Two models, by their names, in a bin or for a group: their difference there and elsewhere, on how many items."""
+    """Two models, by name, in a bin or for a group: their difference there and elsewhere, and the number of items."""
 
     kind: str
     axis: str
@@ -74,7 +75,7 @@ Two = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def two_by_two(models: Sequence[str], order: Sequence[str]) -> Two:
-    """Return the places of every two of the first models, in the order in which they are listed."""
+    """Return the positions of every two of the first models, in the order in which they are listed."""
     chosen = [at for at, name in enumerate(models) if name in order[:MOST_MODELS]]
     one, other = np.triu_indices(len(chosen), 1)
     return np.array(chosen, dtype=np.intp)[one], np.array(chosen, dtype=np.intp)[other]
@@ -122,7 +123,7 @@ def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Float
 def over_bins(
     scores: MetricSums, target: Target, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
 ) -> Tests | None:
-    """Prepare the tests of how pairs of models compare in each bin, of ratings or of another attribute of items.
+    """Prepare the tests of how pairs of models compare in each bin, by ratings or by another attribute of items.
 
     None if there are not two bins to compare.
     """
@@ -158,7 +159,7 @@ def over_bins(
 
 
 def _centred(differences: Floats) -> Floats:
-    """Return differences around their mean, 0 where they are only rounding."""
+    """Return differences around their mean, 0 where they are only rounding error."""
     found = differences - differences.mean(axis=0)
     return np.where(np.abs(found) <= 1e-14, 0.0, found)
 
@@ -222,7 +223,7 @@ def over_groups(
             able = grouping.exchangeable
             listed = [g for g in shown if able[g]]
             if len(axis) == 2 and not one.overlapping:
-                listed = listed[:1]  # what the first says of the second, the second says of the first
+                listed = listed[:1]  # the second only mirrors the first
             if listed:
                 yield _of_axis(votes, models, own, grouping, listed, axis.groups, one.axis.name, seed)
 
@@ -262,5 +263,5 @@ def _of_axis(
 
 
 def _summed(place: NDArray[np.int64], values: Floats, n: int) -> Floats:
-    """Return the sum of values for each place, places × columns."""
+    """Return the sum of values for each position, positions × columns."""
     return np.stack([np.bincount(place, column, n) for column in values.T], axis=1).astype(np.float64)

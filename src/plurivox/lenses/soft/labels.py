@@ -1,7 +1,7 @@
-"""Ratings as soft labels: which share of its raters gave an item each point, of all raters and of groups.
+"""Ratings as soft labels: the share of an item's raters who gave each point, for all raters and for groups.
 
 They are written as a table, as ``…_soft.tsv`` of LeWiDi 2025 (an item, a tab, a list of shares), or as the JSON of that
-task: an object of items with their text, annotations, soft and hard label.
+task: an object of items with their text, annotations, and soft and hard labels.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from plurivox.settings import keywords
 
 ENDINGS = (".json", ".csv", ".parquet", ".jsonl", f"{SOFT}.tsv")
 _KEYS = ("item", "axis", "group", "n_ratings")
-_READ_BACK = ("lang", "split")  # besides the text, what the task says of an item itself
+_READ_BACK = ("lang", "split")  # what the task says about an item itself, apart from the text
 
 Ints = NDArray[np.int64]
 
 
 class Labels(NamedTuple):
-    """Soft labels, and how many of an item and a group are withheld."""
+    """Soft labels, and how many labels of an item and a group are withheld."""
 
     frame: pl.DataFrame
     n_withheld: int
@@ -48,8 +48,8 @@ class Labels(NamedTuple):
         unrated = ratings.n_items - n
         said = f"{counted(n, 'item')} on {ratings.scale}"
         said += f"; {counted(unrated, 'item')} without a rating left out" if unrated else ""
-        few = f"of fewer than {least:,} raters of an item, or revealing such"
-        return f"{said}; withheld {counted(self.n_withheld, 'label')} of groups, {few}" if self.n_withheld else said
+        few = f"with fewer than {least:,} raters of an item, or that would reveal one"
+        return f"{said}; withheld {counted(self.n_withheld, 'label')} of groups {few}" if self.n_withheld else said
 
 
 @keywords(SoftLabelsSettings)
@@ -58,7 +58,7 @@ def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -
     names = [str(label) for label in ratings.scale.labels]
     taken = [name for name in names if name in _KEYS]
     if taken:
-        raise InputError(f"a point of the scale is called {taken[0]!r}, as a column is", hint="Recode it first.")
+        raise InputError(f"a point of the scale has the name of a column, {taken[0]!r}", hint="Recode the scale first.")
     groups = list(_groups(ratings, settings)) if settings.by else []
     parts = [("all", "all", ratings.counts()), *((one.axis, one.group, one.counts) for one in groups)]
     frame = pl.concat([_labels(ratings, names, *part) for part in parts])
@@ -69,11 +69,11 @@ def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -
 
 @keywords(SoftLabelsSettings)
 def soft_labels(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -> pl.DataFrame:
-    """Return which share of its raters gave an item each point.
+    """Return the share of each item's raters who gave each point.
 
-    One row per item that was rated, with ``n_ratings`` and a column for each point, named like it. With groups, rows
-    of all raters have axis and group ``"all"``. Of an item, groups with fewer than ``min_group_size`` raters are left
-    out, and so are those by which a small one could be worked out.
+    One row per rated item, with ``n_ratings`` and a column for each point, named after it. With groups, rows of all
+    raters have axis and group ``"all"``. Groups with fewer than ``min_group_size`` raters of an item are left out, and
+    so are those from which a small one could be worked out.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _labels(ratings: Ratings, names: Sequence[str], axis: str, group: str, count
 
 
 class _Group(NamedTuple):
-    """The counts of a group, 0 for items on which it may not be told, and how many of these it rated."""
+    """The counts of a group, 0 for items on which it may not be shown, and how many of these it rated."""
 
     axis: str
     group: str
@@ -122,7 +122,7 @@ def _counts(ratings: Ratings, members: NDArray[np.bool_]) -> Ints:
 
 
 def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> list[NDArray[np.bool_]]:
-    """Tell for each axis which of its groups may be shown on which item, by the raters of that item alone."""
+    """Return for each axis which of its groups may be shown on which item, judging by the raters of that item alone."""
     each = [axis for own in axes for axis in own.each]
     shown = [np.zeros((ratings.n_items, len(axis.groups)), dtype=bool) for axis in each]
     decided: dict[bytes, list[NDArray[np.bool_]]] = {}
@@ -133,7 +133,7 @@ def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> l
             continue
         codes = np.stack([axis.codes[raters] for axis in each])
         codes = codes[:, np.lexsort(codes)]
-        alike = codes.tobytes()  # who is in which groups decides, and many items have the same raters, or such
+        alike = codes.tobytes()  # only the raters' groups matter, and many items have the same raters or similar ones
         if alike not in decided:
             sides = [Side(own, axis.withheld) for own, axis in zip(codes, each, strict=True)]
             hidden = withheld_together(sides, least)
@@ -146,10 +146,12 @@ def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> l
 def check_file(path: Path, by: Sequence[Any]) -> None:
     """Raise if soft labels cannot be written under a name, or not with groups."""
     if not path.name.lower().endswith(ENDINGS):
-        raise InputError(f"{path.name} has no known ending", hint=f"End it in {', '.join(ENDINGS)}.")
+        raise InputError(
+            f"cannot write soft labels to {path.name}", hint=f"Use a name that ends in {', '.join(ENDINGS)}."
+        )
     if by and path.suffix.lower() == ".tsv":
         raise InputError(
-            "a submission to LeWiDi has no groups",
+            "a LeWiDi submission cannot hold groups",
             source=path.name,
             hint="Write .json or .csv, or select one group: --where gender=Woman.",
         )
@@ -168,7 +170,7 @@ def write_soft_labels(
         for the JSON of that task, which :func:`plurivox.read_ratings` reads as the same ratings; or .csv, .parquet,
         .jsonl for the table of :func:`plurivox.soft_labels`. A .tsv has no groups.
     ids
-        Whether JSON calls raters by their ids, instead of numbering them.
+        Whether JSON names raters by their ids instead of numbering them.
 
     Returns
     -------
@@ -181,7 +183,7 @@ def write_soft_labels(
 
 
 def write_labels(ratings: Ratings, found: pl.DataFrame, target: Path, *, ids: bool) -> Path:
-    """Write soft labels that were made of ratings, in the form that a name tells."""
+    """Write soft labels made from ratings, in the format given by the file name."""
     kind = target.suffix.lower()
     if kind == ".tsv":
         labels = Predictions.from_frame(found, ratings.scale, source=ratings.intake.source)
@@ -193,7 +195,7 @@ def write_labels(ratings: Ratings, found: pl.DataFrame, target: Path, *, ids: bo
 
 
 def _items(ratings: Ratings, labels: pl.DataFrame, *, ids: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each rated item as the task has it; groups have their soft labels under ``soft_label_by``."""
+    """Yield each rated item in the task's form; groups have their soft labels under ``soft_label_by``."""
     names = [str(label) for label in ratings.scale.labels]
     groups: dict[str, dict[str, dict[str, Any]]] = {}
     if "axis" in labels.columns:
@@ -215,7 +217,7 @@ def _items(ratings: Ratings, labels: pl.DataFrame, *, ids: bool) -> Iterator[tup
 
 
 def _described(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what describes an item: its text and what the task itself names; other attributes are other_info."""
+    """Return what describes an item: its text and the fields that the task names; other attributes are other_info."""
     own = {name: value for name, value in row.items() if name != "item" and value is not None}
     first = {name: own.pop(name) for name in ("text", *_READ_BACK) if name in own}
     return {**first, **({"other_info": {name: str(value) for name, value in own.items()}} if own else {})}
@@ -228,7 +230,7 @@ def _called(ratings: Ratings, *, ids: bool) -> list[str]:
 
 
 def _given(ratings: Ratings, at: int, called: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    """Return who gave an item which point, nothing if that is not known."""
+    """Return who gave an item which point, nothing if that is unknown."""
     if not ratings.has_raters:
         return {}
     own = ratings.of_items(at, at + 1)

@@ -16,16 +16,17 @@ from plurivox.errors import InputError
 from plurivox.intake.attributes import places_of
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
+from plurivox.results.wording import are, counted
 from plurivox.scale import Scale, text_of
 from plurivox.statistics.checks import prior_of
 from plurivox.statistics.priors import PriorFit, fit_prior
 
 EMPIRICAL_BAYES, AUTO = "empirical-bayes", "auto"
 ENOUGH = 50
-"""Items with two ratings or more from which on a prior is fitted (benchmarks/priors.py): with fewer, one rating's worth
-on every point is often nearer to the truth."""
+"""The fewest items with two ratings or more to fit a prior to (benchmarks/priors.py): with fewer, one rating's worth on
+every point is often closer to the truth."""
 UNIFORM, MARGINAL, POSTERIOR_MEAN = REFERENCES = ("uniform", "marginal", "posterior mean")
-"""Predictions that always stand beside the models."""
+"""Predictions that are always shown for comparison."""
 FOLDS = 10
 MOST_BINS = 5
 NO_PREDICTION, NO_RATING = "no prediction", "no rating"
@@ -44,16 +45,16 @@ class PredictedItems:
     Attributes
     ----------
     items
-        Their codes in the ratings, rising.
+        Their codes in the ratings, in ascending order.
     shares
         Models × items × points.
     missing
         One row per ``model``, ``item`` and ``problem``: a rated item that the model does not predict, or one it
         predicts that has no row in the ratings.
     n_few
-        How many predicted items have fewer ratings than were asked for.
+        How many predicted items have fewer ratings than required.
     by_rater
-        What models that predict raters one by one say, beside what those raters said.
+        What models that predict individual raters say, with what those raters said.
     """
 
     items: NDArray[np.int64]
@@ -65,7 +66,7 @@ class PredictedItems:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaterSteps:
-    """The ratings of raters whose points a model predicts one by one: their item and rater, and the steps between."""
+    """The ratings of raters whom a model predicts individually: their item and rater, and the steps between."""
 
     item: NDArray[np.int64]
     rater: NDArray[np.int64]
@@ -76,10 +77,10 @@ class RaterSteps:
 
     @classmethod
     def of(cls, ratings: Ratings, predicted: pl.DataFrame, source: str) -> RaterSteps:
-        """Put predictions of single raters beside their ratings."""
+        """Match predictions of single raters with their ratings."""
         if ratings.rater_codes is None:
             raise InputError(
-                "it predicts single raters, and the ratings are totals: who gave them is not known",
+                "it predicts single raters, but the ratings are totals: who gave them is not known",
                 source=source,
                 hint="Give a table with one row per rating, or predicted distributions.",
             )
@@ -102,7 +103,7 @@ class RaterSteps:
         return cls(both["item"].to_numpy(), both["rater"].to_numpy(), steps.to_numpy(), ratings.n_items, whole)
 
     def told(self, items: NDArray[np.int64], raters: NDArray[np.int32] | None) -> Floats:
-        """Return for each item the share of counted raters predicted wrongly, and the mean number of steps between."""
+        """Return for each item the share of counted raters predicted wrongly, and the mean number of steps off."""
         own = np.ones(len(self.item), dtype=bool) if raters is None else raters[self.rater] >= 0
         item, steps = self.item[own], self.steps[own]
         n = np.bincount(item, minlength=self.n_items)
@@ -122,7 +123,7 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     for name in predictions.models:
         if name in REFERENCES:
             raise InputError(
-                f"a model is called {name!r}, which is the name of a prediction that all are compared with",
+                f"a model is called {name!r}, the name of a prediction that all are compared with",
                 source=predictions.source,
                 hint="Give the model another name.",
             )
@@ -152,7 +153,7 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
 
 
 def same_points(one: Scale, other: Scale) -> bool:
-    """Tell whether two scales have the same points; 1 and "1" are the same."""
+    """Return whether two scales have the same points; 1 and "1" are the same."""
     return [text_of(label) for label in one.labels] == [text_of(label) for label in other.labels]
 
 
@@ -165,8 +166,8 @@ def _refuse_missing(missing: pl.DataFrame, source: str) -> None:
     first = missing.row(0, named=True)
     where = "is rated but not predicted" if first["problem"] == NO_PREDICTION else "is predicted but not rated"
     raise InputError(
-        f"{missing.height:,} predictions or ratings are missing; the first: by {first['model']}, item "
-        f"{first['item']!r} {where}",
+        f"{counted(missing.height, 'prediction or rating is', 'predictions or ratings are')} missing; the first is "
+        f"from {first['model']}: item {first['item']!r} {where}",
         source=source,
         hint="Complete them, or leave out --strict (strict=False) to score the items that both sides have.",
     )
@@ -181,7 +182,9 @@ def _refuse_nothing(ratings: Ratings, predictions: Predictions, n: int, least: i
         problem = "no item of the ratings is predicted by every model"
     else:
         there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], predictions.items))
-        problem = f"no predicted item is among the ratings: predictions have items like {here}, ratings {there}"
+        problem = (
+            f"no predicted item is among the ratings: predictions have items such as {here}, ratings such as {there}"
+        )
     raise InputError(problem, source=predictions.source, hint="Both tables need the same item ids.")
 
 
@@ -201,7 +204,7 @@ class Prior(NamedTuple):
         return float(self.weights.sum())
 
     def share(self, n: ArrayLike) -> Floats:
-        """Return which share of the weight it has beside n ratings."""
+        """Return its share of the weight against n ratings."""
         return np.asarray(self.total / (self.total + np.asarray(n, dtype=np.float64)))
 
 
@@ -209,7 +212,7 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
     """Read a number, a vector, or how to find the prior.
 
     ``"empirical-bayes"`` fits it to the training items, or else to these. ``"auto"`` does so if at least 50 items have
-    two ratings or more, and else gives every point the weight 1.
+    two ratings or more, and otherwise gives every point the weight 1.
     """
     if not isinstance(prior, str):
         return Prior(prior_of(prior, counts.shape[1]), "given", None)
@@ -221,7 +224,7 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
     known = counts if train is None else train.counts()
     n = int(np.count_nonzero(known.sum(axis=1) >= 2))
     if prior == AUTO and n < ENOUGH:
-        few = f"flat, since of {ENOUGH} items with two ratings or more, as it takes to fit one, there are {n:,}"
+        few = f"flat, since fitting one takes {ENOUGH} items with two ratings or more, and there {are(n)} {n:,}"
         return Prior(np.ones(counts.shape[1]), few, None)
     fit = fit_prior(known)
     where = "fitted to these same items" if train is None else "fitted to training items"
@@ -229,7 +232,7 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
 
 
 def prior_words(prior: Prior, n: Counts) -> str:
-    """Tell which prior was used, what it is worth, and which share of the weight it has beside an item's ratings."""
+    """Say which prior was used, what it is worth, and its share of the weight against an item's ratings."""
     weights = ", ".join(map(_short, prior.weights[:12])) + (" …" if len(prior.weights) > 12 else "")
     flat = prior.weights.max() == prior.weights.min()
     points = f"{_short(prior.weights[0])} on every point" if flat else f"{weights} on the points"
@@ -239,7 +242,7 @@ def prior_words(prior: Prior, n: Counts) -> str:
     share = float(np.median(prior.share(n))) if len(n) else 1.0
     worth = f"{_short(prior.total)} rating{'' if prior.total == 1 else 's'}"
     own = f"{np.median(n) if len(n) else 0:g}"
-    beside = f"beside the {own} rating{'' if own == '1' else 's'} of the median item it has {share:.0%} of the weight"
+    beside = f"against the median item's {own} rating{'' if own == '1' else 's'} it has {share:.0%} of the weight"
     text = f"The prior ({how}: {points}) is worth {worth}: {beside}."
     return f"{text} {prior.fit.note}".strip() if prior.fit is not None else text
 
@@ -267,7 +270,7 @@ def reference_predictions(
     """Return the uniform prediction, the marginal one, and the posterior mean, each items × points.
 
     The marginal prediction of an item is the share of each point among all ratings of other items: training items if
-    there are any (``pool`` then holds them), else the items of other folds. One rating's worth is spread over all
+    there are any (``pool`` then holds them), otherwise the items of other folds. One rating's worth is spread over all
     points, so that none is impossible.
     """
     n_points = counts.shape[1]
@@ -288,7 +291,7 @@ def reference_predictions(
 
 
 def folds_of(n_items: int, seed: int) -> NDArray[np.int64]:
-    """Return the fold of each item, all folds about equally large."""
+    """Return the fold of each item; all folds have about the same size."""
     order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1004,))).permutation(n_items)
     folds = np.empty(n_items, dtype=np.int64)
     folds[order] = np.arange(n_items) % FOLDS
@@ -306,7 +309,7 @@ class Bin(NamedTuple):
     high: int | None
 
     def holds(self, n: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which numbers of ratings are in it."""
+        """Return which numbers of ratings are in it."""
         return np.asarray((n >= self.low) & (n <= (np.inf if self.high is None else self.high)))
 
 
@@ -336,11 +339,11 @@ def bin_codes(n: Counts, bins: Sequence[Bin]) -> NDArray[np.int64]:
 def _bin(text: str) -> Bin:
     found = re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+)|(\+))?", text)
     if not found:
-        raise InputError(f"{text!r} is no bin of rating counts", hint="Write 2-3, 4 or 10+, with commas between.")
+        raise InputError(f"{text!r} is not a bin of rating counts", hint="Write 2-3, 4 or 10+, with commas between.")
     low = int(found[1])
     high = low if found[2] is None else int(found[2])
     if high < low:
-        raise InputError(f"the bin {text!r} holds nothing", hint="Write the lower number first.")
+        raise InputError(f"the bin {text!r} is empty", hint="Write the lower number first.")
     return Bin(text, low, None if found[3] else high)
 
 

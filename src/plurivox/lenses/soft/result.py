@@ -12,6 +12,7 @@ from plurivox.lenses.soft.comparisons import leading, ranked, shortened
 from plurivox.lenses.soft.sums import ALL
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.results.wording import counted
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 
@@ -19,7 +20,7 @@ from plurivox.statistics.soft_blocks import EMPIRICAL
 class SoftScores(Result):
     """How good predicted rating distributions are.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class SoftScores(Result):
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
-        return f"<SoftScores: {len(self.models)} models on {self.settings['n_items']:,} items>"
+        return f"<SoftScores: {counted(len(self.models), 'model')} on {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def models(self) -> list[str]:
@@ -55,14 +56,14 @@ class SoftScores(Result):
 
     @property
     def main(self) -> str:
-        """The metric of which sentences speak and by which tables and charts sort: RPS, or the next best asked for."""
+        """The metric that sentences are about and tables and charts sort by: RPS, or the next best one requested."""
         return leading(self.metrics)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per model, bin and statistic, for each group and each part of the items that was asked for.
+        """Return one row per model, bin and statistic, for each group and each part of the items requested.
 
         ``subset`` is the part of the items, ``all`` for all of them.
-        Models have a ``rank``, 1 the best; ``reference`` tells which rows are predictions to compare with. Expected
+        Models have a ``rank``, 1 for the best; ``reference`` marks predictions for comparison. Expected
         scores have the prior's share of the weight, the mean over items of α₀/(α₀ + n).
         """
         frame = frame_of(self.rows).rename({"subset": "bin"})
@@ -85,7 +86,7 @@ class SoftScores(Result):
         return whole.select(*first, pl.exclude(*first, *last), *last)
 
     def parts(self) -> pl.DataFrame:
-        """Return the rows of :meth:`to_frame` that are of a part of the items (``items_by``)."""
+        """Return the rows of :meth:`to_frame` about a part of the items (``items_by``)."""
         return self.to_frame().filter(pl.col("subset") != ALL)
 
     def row(self, model: str, statistic: str, bin: str = ALL, axis: str = ALL, group: str = ALL) -> Row:  # noqa: A002
@@ -108,15 +109,15 @@ class SoftScores(Result):
     def comparisons(self) -> pl.DataFrame:
         """Return the difference of every two models, and of each with uniform and marginal, per bin and metric.
 
-        Negative: the first is better. ``ci_low``, ``ci_high`` and ``p_better``, how often the first is better, are of
-        items drawn anew. ``p_value`` is of sign-flips of the items' differences; ``p_adjusted`` is corrected over all
-        pairs (in bins: all pairs and bins), by the leading metric also over :meth:`interactions`. ``note`` tells why a
-        pair is not tested.
+        Negative: the first is better. ``ci_low``, ``ci_high`` and ``p_better``, how often the first is better, come
+        from resampled items. ``p_value`` comes from sign-flips of the items' differences; ``p_adjusted`` is corrected
+        over all pairs (in bins: all pairs and bins), for the leading metric also over :meth:`interactions`. ``note``
+        says why a pair is not tested.
         """
         return self._table("comparisons")
 
     def interactions(self) -> pl.DataFrame:
-        """Return whether how two models compare, by the leading metric, depends on bins of ratings or on groups.
+        """Return whether the comparison of two models by the leading metric depends on bins of ratings or on groups.
 
         ``difference`` is that of the two in the bin or group, ``elsewhere`` in all other bins, or by the other raters
         of the axis on the same items.
@@ -124,7 +125,7 @@ class SoftScores(Result):
         return self._table("interactions")
 
     def prior_weight(self) -> pl.DataFrame:
-        """Return which share of the weight the prior holds in each bin."""
+        """Return the prior's share of the weight in each bin."""
         whole = self._table("prior weight").filter(pl.col("axis") == ALL)
         return whole.drop("axis", "group")
 
@@ -135,9 +136,9 @@ class SoftScores(Result):
     def calibration(self) -> pl.DataFrame:
         """Return for each model the mean and variance of PITs, the calibration error and slope, and a test of PITs.
 
-        PITs should have the mean ½ and the variance 1/12. The error is how far observed shares are from predicted ones
-        on average, the slope how they rise with them, 1 if all is right. The test, Kolmogorov's and Smirnov's, is of
-        one randomised PIT per item.
+        PITs should have mean ½ and variance 1/12. The error is how far observed shares are from predicted ones on
+        average; the slope is how they rise with them, ideally 1. The Kolmogorov–Smirnov test uses one randomised PIT
+        per item.
         """
         return self._table("calibration")
 
@@ -146,11 +147,11 @@ class SoftScores(Result):
         return self._table("pit")
 
     def reliability(self) -> pl.DataFrame:
-        """Return how often ratings reach each point where that was predicted with some probability."""
+        """Return how often ratings reach each point, by the predicted probability of that."""
         return self._table("reliability")
 
     def missing(self) -> pl.DataFrame:
-        """Return which items a model lacks, and which of its items have no ratings."""
+        """Return which rated items a model lacks, and which of its items have no ratings."""
         return self._table("missing")
 
     def statements(self) -> list[Statement]:

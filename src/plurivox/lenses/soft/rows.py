@@ -36,7 +36,7 @@ from plurivox.statistics.undefined import NO_RATING
 
 
 class Found(NamedTuple):
-    """What was found of a target: its sums, the values, and those of resampled items."""
+    """What was found about a target: its sums, the values, and those of resampled items."""
 
     scored: Scored
     values: Floats
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 class GroupFound(NamedTuple):
-    """The rows of a group, and what predictions were held against; None if it rated nothing."""
+    """The rows of a group, and what predictions were compared with; None if it rated nothing."""
 
     rows: list[Row]
     target: Target | None
@@ -75,7 +75,7 @@ class Analysis:
         return self._target(pool, None, slice(None), codes, names, int(np.count_nonzero(self.rated())))
 
     def parts(self) -> Target | None:
-        """Return the ratings of all raters, in parts of the items by the attribute asked for; None without one."""
+        """Return the ratings of all raters, in parts of the items by the requested attribute; None without one."""
         if self.settings.items_by is None:
             return None
         masks = items_of_values(self.ratings, self.settings.items_by)
@@ -86,7 +86,7 @@ class Analysis:
         return self._target(self.ratings.counts(), None, slice(None), codes, tuple(masks), n_raters)
 
     def rated(self) -> NDArray[np.bool_]:
-        """Tell which raters rated any scored item; nobody is known for totals."""
+        """Return which raters rated any scored item; empty for totals."""
         ratings = self.ratings
         if not ratings.has_raters:
             return np.zeros(0, dtype=bool)
@@ -113,14 +113,14 @@ class Analysis:
         return GroupFound(self.score(target, f"{axis.name}: {name}").rows(), target)
 
     def score(self, target: Target, what: str) -> Found:
-        """Score all items of a target, as they are and drawn anew."""
+        """Score all items of a target, as they are and resampled."""
         seed = self.settings.seed
         scored = Scored.of(target, self.scoring, seed, self.how.doing(what))
         draws = scored.draws(self.settings.bootstrap, seed, self.how.doing(f"{what}, resampling"))
         return Found(scored, scored.values(), draws, self._unweighted(target))
 
     def _unweighted(self, target: Target) -> Floats | None:
-        """Return the values where all raters count alike, None if they do, or if that would tell too much."""
+        """Return the values with all raters counted equally; None without weights, or if that would reveal too much."""
         if target.weights is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
             return None
         alike = replace(self, ratings=self.ratings.unweighted())
@@ -143,7 +143,7 @@ class Analysis:
         axis: str = ALL,
         group: str = ALL,
     ) -> Target:
-        """Return what predictions are held against: the counts of ``pool`` for those scored items that are kept."""
+        """Return what predictions are compared with: the counts of ``pool`` for the scored items that are kept."""
         items = self.matched.items[kept]
         counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
         train, weighed = self.train is not None, self._weighed(raters)
@@ -158,7 +158,7 @@ class Analysis:
         )  # fmt: skip
 
     def _weighed(self, raters: NDArray[np.int32] | None) -> Floats | None:
-        """Return the weights of some raters, or of all, on each point of every item; None where all count alike."""
+        """Return the weights of some raters, or of all, on each point of every item; None where all count equally."""
         ratings = self.ratings
         if ratings.weights is None:
             return None
@@ -207,9 +207,9 @@ def _note(metric: str, value: float, n_infinite: int, counted: int, n_items: int
     if n_infinite:
         one = n_infinite == 1
         given = "was given" if one else "were given"
-        what = f"{given} a point" if metric in EMPIRICAL else "may be given a point, by the prior,"
+        what = f"{given} a point" if metric in EMPIRICAL else "may, by the prior, be given a point"
         items = "1 item" if one else f"{n_infinite:,} items"
-        notes.append(f"{items} {what} that has the predicted probability 0; a floor makes this finite")
+        notes.append(f"{items} {what} with predicted probability 0; --floor (floor=) makes this finite")
     if counted < n_items:
         left_out = n_items - counted
         notes.append(f"{left_out:,} items without a rating are left out" if left_out > 1 else

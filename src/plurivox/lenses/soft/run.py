@@ -52,7 +52,7 @@ from plurivox.results.weighting import weights_in
 from plurivox.settings import keywords
 from plurivox.statistics.soft_blocks import Scoring, step_lengths
 
-MOST_KEPT = 4_000_000  # numbers of bootstrap draws that a result keeps
+MOST_KEPT = 4_000_000  # the most numbers of bootstrap draws that a result keeps
 
 
 @keywords(SoftSettings, positional=("prior",), weights=True)
@@ -64,15 +64,15 @@ def soft_scores(
     settings: SoftSettings,
     how: Running,
 ) -> SoftScores:
-    """Tell how good predicted rating distributions are, and how sure that is.
+    """Score predicted rating distributions, and say how sure the ranking is.
 
-    Lower is better. *Empirical* scores take the shares of an item's ratings for the truth. *Expected* scores know that
-    two ratings say little: they average over the distributions that are likely given a prior and the ratings. To tell
-    which model is better, sentences, tables and charts lead with RPS against the ratings: it needs no prior and,
-    however few the ratings are, does not reward flat predictions.
+    Lower is better. *Empirical* scores treat the shares of an item's ratings as the truth. *Expected* scores allow for
+    how little two ratings say: they average over the distributions that are likely given a prior and the ratings. To
+    decide which model is better, sentences, tables and charts lead with RPS against the ratings: it needs no prior and,
+    however few ratings there are, does not reward flat predictions.
 
     Two models are compared on the same items by flipping the signs of their differences; a model is called the best, or
-    said to depend on how many ratings there are or on whose, only if a test of just that stands after correction.
+    said to depend on the number of ratings or on whose they are, only if a test of exactly that survives correction.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def soft_scores(
     Warns
     -----
     SoftScoresWarning
-        If a model is worse than the uniform prediction for certain, or the prior outweighs the ratings of a bin.
+        If a model is certainly worse than the uniform prediction, or the prior outweighs the ratings of a bin.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def soft_scores(
     work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
-    axes = counting(whole_axes, work.rated())  # groups are as large as those who rated a scored item
+    axes = counting(whole_axes, work.rated())  # only raters who rated a scored item count towards group sizes
     exchange = Exchange.of(ratings, settings.within if axes else None)
     design = _design(work, axes, exchange)
     apart = work.parts()
@@ -147,14 +147,14 @@ def soft_scores(
 def _tables(
     work: Analysis, found: Found, interactions: list[Tests], design: dict[str, dict[str, Any]]
 ) -> tuple[Table, ...]:
-    """Return what stands behind the ranking of all raters."""
+    """Return what lies behind the ranking for all raters."""
     target, asked = found.scored.target, work.settings
     curve = pl.DataFrame(schema=SENSITIVITY)
     if asked.curve:
         curve = sensitivity(target, work.scoring, asked.seed, work.how.doing("strengths of the prior"))
     labels = [str(label) for label in work.ratings.scale.labels]
     pairs, moved = Comparing(*found[:3], asked, work.how.doing("sign-flips")).frames(interactions)
-    entangled = [name for name, one in design.items() if one["entangled"]]  # nothing is claimed of their groups
+    entangled = [name for name, one in design.items() if one["entangled"]]  # nothing is claimed about their groups
     whose = (pl.col("kind") == GROUPS) & pl.col("axis").is_in(entangled)
     moved = moved.with_columns(claim=pl.col("claim") & ~whose)
     return (
@@ -181,7 +181,7 @@ def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: 
 
 
 def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[Tests]:
-    """Yield the test of whether how models compare depends on which part of the items it is."""
+    """Yield the test of whether the comparison of models depends on the part of the items."""
     pairs = _pairs(work, found)
     if parts is None or pairs is None:
         return
@@ -192,7 +192,7 @@ def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[T
 
 
 def _pairs(work: Analysis, found: Found) -> Two | None:
-    """Return every two models that are looked at in parts, or None if nothing is tested."""
+    """Return every two models that are compared in parts, or None if nothing is tested."""
     at = found.scored.metrics.index(leading(found.scored.metrics))
     values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
     pairs = two_by_two(work.models, ranked(values))
@@ -212,7 +212,7 @@ def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
 
 
 def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[str, dict[str, Any]]:
-    """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
+    """Return for each axis how far the assignment depends on its groups, unless blocks take care of it."""
     found: dict[str, Entanglement | None] = {}
     asked, how = work.settings, work.how.doing("design")
     for one in axes if len(work.models) > 1 else ():

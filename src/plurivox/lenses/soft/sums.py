@@ -1,4 +1,4 @@
-"""What a part of the items adds to the scores of predictions, and what resampled items make of it."""
+"""What a part of the items adds to the scores of predictions, and to those of resampled items."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """The ratings of all raters, or of a group, that predictions are held against.
+    """The ratings of all raters, or of a group, that predictions are compared with.
 
     Attributes
     ----------
     parts
-        The ratings, also those that do not count.
+        The ratings, including those that do not count.
     raters
         0 for raters whose ratings count, -1 for others; None if all do.
     items
-        The codes of the scored items, rising.
+        The codes of the scored items, in ascending order.
     counts
         Items × points.
     codes
@@ -43,9 +43,9 @@ class Target:
     predictions
         For each model and reference, items × points.
     told
-        For each model that predicts raters one by one, items × 2, as ``Scoring.scores`` takes them.
+        For each model that predicts individual raters, items × 2, as ``Scoring.scores`` expects them.
     weights, weighed
-        The weight of each rater, and the weights on each point, items × points; None where all count alike.
+        The weight of each rater, and the weights on each point, items × points; None where all count equally.
     """
 
     parts: Sequence[Part]
@@ -64,16 +64,16 @@ class Target:
 
     @property
     def held(self) -> Counts | Floats:
-        """What predictions are held against, items × points: weights where raters have any, else counts."""
+        """What predictions are compared with, items × points: weights where raters have any, otherwise counts."""
         return self.counts if self.weighed is None else self.weighed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """What a part of the items adds to the scores of one prediction: the sum of finite ones, and how many are infinite.
+    """What a part of the items adds to the scores of one prediction: the sum of finite ones, and the number infinite.
 
     Both are units × metrics, side by side. ``raters`` and ``items`` are those of :class:`Target`; ``q`` and ``unit``
-    are the prediction and the unit of each item, ``told`` what the model tells of single raters.
+    are the prediction and the unit of each item, ``told`` what the model says about single raters.
     """
 
     raters: NDArray[np.int32] | None
@@ -87,7 +87,7 @@ class Scores:
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Roughly how many seconds it takes."""
         return self.q.size * 1e-6
 
     @property
@@ -110,7 +110,7 @@ class Scores:
         return Sums(by_unit=sums)
 
     def _counts(self, part: Part) -> NDArray[Any]:
-        """Return how often a part's items got each point, or with which weight."""
+        """Return how often a part's items got each point, or with what weight."""
         n_points = self.q.shape[1]
         if self.weights is None:
             return group_counts(part, self.raters, 1, n_points)
@@ -122,8 +122,8 @@ class Scores:
 class Means:
     """From sums to means: draws × bins, then all items × predictions × metrics.
 
-    ``sums`` are draws × bins, then items in none × predictions × (finite scores, how many are infinite, if any are),
-    behind which stand the number of items and that of rated ones.
+    ``sums`` are draws × bins, then items in none × predictions × (finite scores, the number infinite, if any are),
+    followed by the number of items and that of rated ones.
     """
 
     metrics: tuple[str, ...]
@@ -171,7 +171,7 @@ class Scored:
     metrics
         In the order of the last dimension of values.
     units
-        The sums, as :class:`Means` takes them.
+        The sums, as :class:`Means` expects them.
     """
 
     target: Target
@@ -221,5 +221,5 @@ class Scored:
 
 
 def bins_and_all(sums: Floats) -> Floats:
-    """Return draws × bins, then all items × …; those in no bin, which come last, count in all alone."""
+    """Return draws × bins, then all items × …; items in no bin, which come last, count only towards all."""
     return np.concatenate([sums[:, :-1], sums.sum(axis=1, keepdims=True)], axis=1)

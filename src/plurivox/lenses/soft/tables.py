@@ -14,18 +14,19 @@ from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, p_cell, score_cell
 from plurivox.results.weighting import TITLE
+from plurivox.results.wording import counted
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 BESIDE, CE = "expected_emd", "cross_entropy"
-"""Shown by bins beside the leading metric."""
+"""Shown by bins in addition to the leading metric."""
 SHOWN_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 MOST_NOTES = 12
 
 
 NOT_WEIGHTED = (
-    "Scores are weighted: a rating counts as often as its rater's weight, also beside the prior. A fitted prior, the "
-    "PIT, calibration, and whether groups change how models compare, count all raters alike."
+    "Scores are weighted: a rating counts by its rater's weight, also against the prior. A fitted prior, the PIT, "
+    "calibration, and the test of whether groups change how models compare count all raters equally."
 )
 
 
@@ -50,13 +51,13 @@ def _unweighted(found: SoftScores) -> list[Shown]:
 
 
 def brief(found: SoftScores) -> list[Shown]:
-    """Return the scores of all predictions, intervals of those that matter first, and parts of items."""
+    """Return the scores of all predictions, intervals of the main ones, and parts of items."""
     leading = _leading(found, found.main, BESIDE)
     return [*_all_scores(found), *_parts(found, leading[:1]), *_intervals(found, leading)]
 
 
 def _leading(found: SoftScores, *names: str) -> list[str]:
-    """Return the metrics that matter first, as far as they were asked for."""
+    """Return the main metrics, as far as they were requested."""
     return [name for name in dict.fromkeys(names) if name in found.metrics]
 
 
@@ -68,7 +69,7 @@ def _all_scores(found: SoftScores) -> list[Shown]:
         shown.append(_scores(found, empirical, "Scores against the shares of each item's ratings"))
     if expected:
         (share,) = found.prior_weight().filter(bin=ALL)["prior_share"]
-        title = f"Expected scores, of which the prior has {_percent(share)} of the weight on average"
+        title = f"Expected scores, in which the prior has {_percent(share)} of the weight on average"
         shown.append(_scores(found, expected, title))
     return shown
 
@@ -93,7 +94,7 @@ def _scores(found: SoftScores, metrics: list[str], title: str) -> Shown:
     for name in _names(found):
         cells = [_cell(found.row(name, metric), _rank(order[metric], name)) for metric in metrics]
         lines.append([name, *cells])
-    n = f"{found.settings['n_items']:,} items, {found.settings['n_ratings']:,} ratings"
+    n = f"{counted(found.settings['n_items'], 'item')}, {counted(found.settings['n_ratings'], 'rating')}"
     return Shown(f"{title}: {n}", ["model", *(LABELS[metric] for metric in metrics)], lines)
 
 
@@ -145,7 +146,7 @@ def _intervals(found: SoftScores, metrics: list[str]) -> list[Shown]:
         lines.append(
             [name, *(f"{score_cell(row.value)} [{score_cell(row.ci_low)}, {score_cell(row.ci_high)}]" for row in rows)]
         )
-    return [Shown("95 % intervals, items resampled", ["model", *(LABELS[metric] for metric in metrics)], lines)]
+    return [Shown("95 % intervals over items", ["model", *(LABELS[metric] for metric in metrics)], lines)]
 
 
 def _comparisons(found: SoftScores, metrics: list[str]) -> list[Shown]:
@@ -162,7 +163,7 @@ def _comparisons(found: SoftScores, metrics: list[str]) -> list[Shown]:
     header = ["", "metric", "difference", "first is better", "p", "p corrected", "note"]
     if not any(line[-1] for line in lines):
         header, lines = header[:-1], [line[:-1] for line in lines]
-    title = "Two predictions on the same items: intervals over items drawn anew, p by sign-flips of items"
+    title = "Two predictions on the same items: intervals over items, p by sign-flips of items"
     return [Shown(title, header, lines)] if lines else []
 
 
@@ -187,7 +188,7 @@ def _interactions(found: SoftScores) -> list[Shown]:
     header = ["", "where", "difference there", "elsewhere", "items", "p", "p corrected"]
     cut = f", the first {MOST_NOTES} of {len(lines)}" if len(lines) > MOST_NOTES else ""
     where = "in a bin or for a group" if found.settings["items_by"] is None else "in a bin, on a part or for a group"
-    title = f"Does {LABELS[found.main]} of two models differ otherwise {where}{cut}"
+    title = f"Does the difference in {LABELS[found.main]} between two models change {where}{cut}"
     return [Shown(title, header, lines[:MOST_NOTES])] if lines else []
 
 
@@ -219,7 +220,7 @@ def _more(found: SoftScores) -> list[Shown]:
         for row in found.calibration().iter_rows(named=True)
     ]  # fmt: skip
     header = ["model", "mean PIT (.5)", "12 × variance (1)", "error (0)", "slope (1)", "KS", "p"]
-    shown = [Shown("Calibration; in parentheses what is right", header, lines)] if lines else []
+    shown = [Shown("Calibration, ideal values in parentheses", header, lines)] if lines else []
     metric = found.main
     keys = list(dict.fromkeys((row.axis, row.group) for row in found.rows if row.axis != ALL))
     for axis in dict.fromkeys(axis for axis, _ in keys):
@@ -245,7 +246,7 @@ def _slope(row: dict[str, Any]) -> str:
 
 
 def notes(found: SoftScores) -> list[str]:
-    """Return why scores are infinite or undefined, the first of many."""
+    """Return why scores are infinite or undefined, the first few of many."""
     notes: dict[tuple[str, str], list[str]] = {}
     for row in found.rows:
         if row.note and row.subset == ALL and row.axis == ALL:

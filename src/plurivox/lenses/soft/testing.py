@@ -1,8 +1,8 @@
-"""Tests of models: which of two is better, and whether that depends on how many ratings there are, or on whose.
+"""Tests of models: which of two is better, and whether that depends on the number of ratings or on whose they are.
 
-All that may be claimed of one call is one family. Its null values are made draw by draw: draw number d flips the signs
-of items for every two predictions, puts items into other bins, and shuffles raters between groups. The largest
-deviation of every draw is what all values are held against (:func:`plurivox.engine.families.step_down`).
+All that one call may claim is one family. Its null values are made draw by draw: draw number d flips the signs of items
+for every two predictions, puts items into other bins, and shuffles raters between groups. All values are compared with
+the largest deviation in each draw (:func:`plurivox.engine.families.step_down`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import MetricSums, bins_and_all
 
 ALIKE = "both score alike on every item"
-ENDLESS = "infinite on some items; a floor makes this finite"
-ONE_ITEM = "one item says nothing of others"
+ENDLESS = "infinite on some items; --floor (floor=) makes this finite"
+ONE_ITEM = "one item says nothing about others"
 NO_ITEM = "no item with a score"
 SAME = 1e-11
-"""Scores of an item that differ by less, as a part of themselves, are equal."""
+"""Scores of an item with a smaller relative difference are equal."""
 
 Pairs = Sequence[tuple[int, int]]
-"""Two predictions each, by their places."""
+"""Two predictions each, by their positions."""
 
 
 class Block(Protocol):
@@ -51,7 +51,7 @@ class Block(Protocol):
 
 
 class Family(NamedTuple):
-    """The tests of one family: p of each hypothesis, alone and corrected, from how many draws, and if these are all."""
+    """The tests of one family: p of each hypothesis, alone and corrected, the number of draws, and if these are all."""
 
     p_value: Floats
     p_adjusted: Floats
@@ -61,12 +61,12 @@ class Family(NamedTuple):
 
     @classmethod
     def untested(cls, n: int) -> Family:
-        """Return hypotheses of which none was tested."""
+        """Return hypotheses that were not tested."""
         return cls(np.full(n, np.nan), np.full(n, np.nan), 0, False)
 
     @property
     def claims(self) -> NDArray[np.bool_]:
-        """Which hypotheses are certain: below .05 after correction, whatever more draws would give."""
+        """Which hypotheses are certain: below .05 after correction, which more draws would not change."""
         certain = (np.nan_to_num(self.p_adjusted, nan=1.0) < SIGNIFICANT) & self.corrected
         return certain if self.exact else certain & ~undecided(self.p_adjusted, self.n_draws)
 
@@ -79,8 +79,8 @@ def decide(
     Parameters
     ----------
     exact
-        How many draws there are where all are gone through; else as many as asked for are made, and if ``further``
-        more and more, until no p-value is too close to .05.
+        How many draws there are if all are used; otherwise as many as requested are made, and with ``further``, more
+        until no p-value is too close to .05.
     """
     observed = np.concatenate([np.zeros(0), *(block.observed for block in blocks)])
     if not asked.permutations or not len(observed):
@@ -155,7 +155,7 @@ class PairSums:
         return sums[..., one] - sums[..., other]
 
     def p(self, null: Floats, b: int) -> Floats:
-        """Return p of each pair in a bin, exact where few items differ, from ``null``, draws × pairs, else."""
+        """Return p of each pair in a bin, exact where few items differ, otherwise from ``null``, draws × pairs."""
         found = np.full(len(self.pairs), np.nan)
         inside, totals = self.scores.bounds[b], self.totals()[b]
         for pair in range(len(self.pairs)):
@@ -171,13 +171,13 @@ class PairSums:
 
 
 def _differences(scores: MetricSums, pair: tuple[int, int], inside: slice) -> Floats:
-    """Return the difference of each unit, 0 where it is only rounding."""
+    """Return the difference of each unit, 0 where it is only rounding error."""
     one, other = (scores.sums.by_unit[inside, at] for at in pair)
     return np.where(np.abs(one - other) <= SAME * np.abs(other), 0.0, one - other)
 
 
 def _reason(scores: MetricSums, pair: tuple[int, int], inside: slice) -> str:
-    """Tell why a pair cannot be tested, or nothing."""
+    """Say why a pair cannot be tested, or nothing."""
     n = float(scores.n_items[inside].sum())
     if n < 2:
         return ONE_ITEM if n else NO_ITEM
@@ -201,7 +201,7 @@ class _Flipped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InBins:
-    """Pairs in some bins (places, -1 for all items) as hypotheses of a family."""
+    """Pairs in some bins (positions, -1 for all items) as hypotheses of a family."""
 
     of: PairSums
     bins: Sequence[int]

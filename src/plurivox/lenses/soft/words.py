@@ -1,4 +1,4 @@
-"""What soft scores say, in sentences."""
+"""What soft scores found, in sentences."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from plurivox.lenses.soft.result import SoftScores
 
 _WHAT = {BINS: "how many ratings an item has", GROUPS: "whose ratings count, by {}", PARTS: "which items, by {}"}
-_HERE = {BINS: "with {}", GROUPS: "by the ratings of {},", PARTS: "on items of {}"}
+_HERE = {BINS: "with {}", GROUPS: "by the ratings of {},", PARTS: "on items with {}"}
 _ELSEWHERE = {BINS: "with other numbers", GROUPS: "by those of the others on the same items,", PARTS: "on other items"}
-"""What models may depend on, and how it is said where and elsewhere."""
+"""What the comparison of models may depend on, and the words for here and elsewhere."""
 
 HALF = 0.5
 """A prior with a larger share of the weight than this outweighs the ratings."""
 BEST = 4.1
-"""What the best of all models weighs: more than any two of them."""
+"""The weight of the statement on the best of all models: more than that on any two of them."""
 FEW = 3
 
 
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
     p: float | None
     claim: bool
     n: int | None
-    """How many random sign-flips; None where all were gone through."""
+    """How many random sign-flips; None where all were used."""
     n_items: int
 
 
@@ -77,7 +77,7 @@ class SoftFindings:
         ]
 
     def _stopped(self) -> list[Statement]:
-        """Tell whether the draws behind what may be claimed stopped early."""
+        """Return whether the draws behind claims stopped early."""
         drawn = self.found.comparisons().filter(bin=ALL, statistic=self.found.main, exact=False)
         return stopped_early(self.found.settings, drawn["n_permutations"].max())  # type: ignore[arg-type]
 
@@ -86,14 +86,15 @@ class SoftFindings:
         return [*(one.text for one in self.losses((UNIFORM,))), *self.prior_outweighs()]
 
     def losses(self, to: Sequence[str] = (UNIFORM, MARGINAL)) -> list[Statement]:
-        """Return a sentence for each model that is certainly worse than predictions that know nothing of the item.
+        """Return a sentence for each model that is certainly worse than predictions that know nothing about the item.
 
-        Certain is what stands after correction over all pairs, for other metrics than the leading one also over these.
+        Certain means significant after correction over all pairs, and for metrics other than the leading one also over
+        metrics.
         """
         said, metrics = [], self.found.metrics
         what = {
             UNIFORM: "uniform prediction, which knows nothing",
-            MARGINAL: "marginal prediction, which knows no item",
+            MARGINAL: "marginal prediction, which ignores the item",
         }
         for model in self.found.models:
             before: list[str] = []
@@ -111,11 +112,11 @@ class SoftFindings:
         return said
 
     def _held(self, metrics: Sequence[str]) -> str:
-        """Tell how much of the weight the prior has, if all of some metrics have one."""
+        """Say how much of the weight the prior has, if all of some metrics have one."""
         if any(metric in EMPIRICAL for metric in metrics):
             return ""
         (share,) = self.found.prior_weight().filter(bin=ALL)["prior_share"]
-        return f", of which the prior has {share:.0%} of the weight"
+        return f", in which the prior has {share:.0%} of the weight"
 
     def prior_outweighs(self) -> list[str]:
         """Return a sentence if the prior has more weight than the ratings in some bins, and a score depends on it."""
@@ -124,31 +125,31 @@ class SoftFindings:
             return []
         bins = listed([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
         return [
-            "The prior outweighs the ratings of items with few of them: its share of the weight, by number of ratings, "
-            f"is {bins}. Expected scores of such items reward predictions {_like(self.found.settings['prior'])}."
+            "The prior outweighs the ratings of items that have few: its share of the weight, by number of ratings, is "
+            f"{bins}. Expected scores of such items reward predictions {_like(self.found.settings['prior'])}."
         ]
 
     def _best(self) -> list[Statement]:
-        """Tell who is best, if that is certain; else which models cannot be told apart."""
+        """Say which model is best, if that is certain, or else which models cannot be told apart."""
         metric = self.found.main
         order = [name for name in self.found.ranking(metric) if not math.isnan(self.found.value(name, metric))]
         if not order:
             return []
         cells = [f"{name} {_with_interval(self.found.row(name, metric))}" for name in order]
         beside = listed([f"{name} {self.found.value(name, metric):.3f}" for name in REFERENCES])
-        label, more = LABELS[metric], f"; to compare: {beside}."
+        label, more = LABELS[metric], f"; for comparison: {beside}."
         if len(order) == 1:
             return [Statement(f"{order[0]} has {label} {_with_interval(self.found.row(order[0], metric))}{more}", 2.4,
                               statistic=metric)]  # fmt: skip
         rows = [self._pair(order[0], other) for other in order[1:]]
         open_ = [at for at, row in enumerate(rows, 1) if not row.claim]
         if not self.found.settings["permutations"]:
-            text = f"{label} of {len(order)} models, none of them compared by a test: {listed(cells, FEW + 1)}{more}"
+            text = f"{label} of {len(order)} models, not tested against each other: {listed(cells, FEW + 1)}{more}"
             return [Statement(text, 2.4, statistic=metric)]
         if not open_:
             text = (
-                f"{cells[0]} is the best of {len(order)} models by {label}, before {listed(cells[1:], FEW)}: on the "
-                f"same items it is better than {'the other' if len(order) == 2 else 'each of them'}, "
+                f"{cells[0]} is the best of {len(order)} models by {label}, ahead of {listed(cells[1:], FEW)}: on the "
+                f"same items it is better than {'the other' if len(order) == 2 else 'each of the others'}, "
                 f"{self._p(rows)}{more}"
             )
             return [replace(self._claimed(text, rows, least=BEST), subject=order[0], short=f"predicts best by {label}")]
@@ -159,8 +160,8 @@ class SoftFindings:
             n, names = len(open_) + 1, [cells[0], *(cells[at] for at in open_)]
             which, place = f"the {n} models", ""
             if n < len(order):
-                which, place = f"{n} of {len(order)} models", " for the first place"
-            text = f"By {label} {which} cannot be told apart{place}: {listed(names, FEW + 1)}"
+                which, place = f"{n} of {len(order)} models", " for first place"
+            text = f"By {label}, {which} cannot be told apart{place}: {listed(names, FEW + 1)}"
             subject, short = which, f"cannot be told apart{place} by {label}"
         said = self._claimed(f"{text}, {self._p([rows[at - 1] for at in open_])}{more}", rows, claim=False)
         return [replace(said, standing="open", subject=subject, short=short)]
@@ -182,7 +183,7 @@ class SoftFindings:
         return said
 
     def _references(self) -> list[Statement]:
-        """Tell which models beat predictions that know nothing of the item."""
+        """Say which models beat predictions that know nothing about the item."""
         pairs = {name: [self._pair(name, other) for other in (UNIFORM, MARGINAL)] for name in self.found.ranking()}
         label = LABELS[self.found.main]
         sure = [name for name, rows in pairs.items() if all(row.claim and row.better > 0 for row in rows)]
@@ -198,28 +199,29 @@ class SoftFindings:
             open_ = [name for name, rows in pairs.items() if rows[at].p is not None and not rows[at].claim]
             if open_:
                 text = (
-                    f"That {listed(open_, FEW)} beat{'s' if len(open_) == 1 else ''} the {other} prediction by {label} "
+                    f"It is not certain that {listed(open_, FEW)} beat{'s' if len(open_) == 1 else ''} the {other} "
+                    f"prediction by {label}."
                 )
-                said.append(Statement(f"{text}is not certain.", 2.3, statistic=self.found.main))
+                said.append(Statement(text, 2.3, statistic=self.found.main))
         return said
 
     def _orders(self) -> list[Statement]:
-        """Tell by which metrics a model is first for certain, and whether it is the same model."""
+        """Say by which metrics a model is certainly first, and whether it is the same model."""
         if len(self.found.models) < 2:
             return []
         winners = _grouped((name, metric) for metric in self.found.metrics if (name := self._certainly_first(metric)))
         if len(winners) > 1:
             parts = "; ".join(f"{name} by {_listed(metrics)}" for name, metrics in winners.items())
-            return [Statement(f"Metrics disagree on the best model, each for certain: {parts}.", 2.7)]
+            return [Statement(f"Metrics disagree on the best model, each with certainty: {parts}.", 2.7)]
         for name, metrics in winners.items():
             rest = [metric for metric in self.found.metrics if metric not in metrics]
             other = f"; by {_listed(rest)} no model is" if rest else ""
             if len(self.found.metrics) > 1:
-                return [Statement(f"{name} is first for certain by {self._listed(metrics)}{other}.", 1.9)]
+                return [Statement(f"{name} is certainly first by {self._listed(metrics)}{other}.", 1.9)]
         return []
 
     def _interactions(self) -> list[Statement]:
-        """Tell whether how models compare depends on how many ratings there are, on whose, or on which items."""
+        """Return whether the comparison of models depends on how many ratings there are, on whose, or on the items."""
         frame = self.found.interactions().filter(pl.col("p_adjusted").is_not_null())
         said = []
         for (kind, axis), part in frame.group_by("kind", "axis", maintain_order=True):
@@ -232,7 +234,8 @@ class SoftFindings:
                      "n_permutations": first["n_permutations"]}  # fmt: skip
             if certain.is_empty():
                 why = self._open(first["p_adjusted"])
-                text = f"It is {why} that how models compare depends on {what}: the smallest {p}."
+                that = "whether" if why == "undecided" else "that"
+                text = f"It is {why} {that} the comparison of models depends on {what}: the smallest {p}."
                 if kind != GROUPS or axis not in entangled_axes(self.found.settings):
                     said.append(Statement(text, 1.0, **about))
                 continue
@@ -241,7 +244,8 @@ class SoftFindings:
             others = _ELSEWHERE[str(kind)]
             text = (
                 f"How {first['model']} and {first['other']} compare depends on {what}: {here} "
-                f"{_lead(first, 'difference')}, {others} {_lead(first, 'elsewhere')} in {LABELS[self.found.main]}, {p}."
+                f"{_lead(first, 'difference')}, and {others} {_lead(first, 'elsewhere')} in "
+                f"{LABELS[self.found.main]}, {p}."
             )
             if certain.height > 1:
                 text += f" {certain.height - 1} more of {rows.height} such comparisons are certain."
@@ -251,7 +255,7 @@ class SoftFindings:
         return said
 
     def _open(self, p: float) -> str:
-        """Tell why a difference is not claimed."""
+        """Say why a difference is not claimed."""
         if p >= SIGNIFICANT:
             return "not certain"
         return "not claimed without correction" if self.found.settings["correction"] == "none" else "undecided"
@@ -278,11 +282,13 @@ class SoftFindings:
         strengths = frame["strength"].to_list()
         span = f"{min(strengths):g} to {max(strengths):g}"
         if not moving:
-            text = f"The order of the models by every expected metric is the same for all prior strengths from {span}."
+            text = (
+                f"The ranking of the models by every expected metric is the same for all prior strengths from {span}."
+            )
             return [Statement(text, 1.2, statistic="prior")]
         alike = {text: [m for m, t in zip(moving, texts, strict=True) if t == text] for text in texts}
         parts = "; ".join(f"by {_listed(metrics)}, {text}" for text, metrics in alike.items())
-        text = f"The order of the models on these items moves with the strength of the prior (not tested): {parts}."
+        text = f"The ranking of the models on these items changes with the strength of the prior (not tested): {parts}."
         return [Statement(text, 1.4, statistic="prior")]
 
     def _listed(self, metrics: Sequence[str]) -> str:
@@ -306,28 +312,28 @@ class SoftFindings:
         return first if all(row.better > 0 and row.p is not None and row.p < SIGNIFICANT for row in rows) else ""
 
     def _sure(self, row: Pair, metric: str) -> bool:
-        """Tell whether a pair differs for certain; metrics that make no claims are corrected for their number, too."""
+        """Return whether a pair differs for certain; metrics without claims are also corrected for their number."""
         if metric == self.found.main:
             return row.claim
         return row.p is not None and row.p < SIGNIFICANT / len(self.found.metrics)
 
     def _claimed(self, text: str, rows: Sequence[Pair], *, claim: bool = True, least: float | None = None) -> Statement:
-        """Return a statement that stands if all of some pairs differ: its p is the largest of theirs."""
+        """Return a statement that holds if all of some pairs differ: its p is the largest of theirs."""
         known = [row.p for row in rows if row.p is not None]
         p = max(known) if known else None
         n, exact = rows[0].n, rows[0].n is None
         times = f"all {2 ** rows[0].n_items:,} ways" if exact else f"{n:,} times"
-        basis = f"signs of the differences of {rows[0].n_items:,} items flipped, {times}; {self._corrected()}"
+        basis = f"signs of the differences of {counted(rows[0].n_items, 'item')} flipped, {times}; {self._corrected()}"
         weight = (4.0 - (p or 0.0) if least is None else least) if claim else 2.4
         return Statement(
             text, weight, statistic=self.found.main, claim=claim, p=p, rests_on=basis if claim else "", n_permutations=n
         )
 
     def _p(self, rows: Sequence[Pair]) -> str:
-        """Write the largest of some p-values, and over how many it is corrected."""
+        """Write the largest of some p-values, and how many it is corrected over."""
         known = [row.p for row in rows if row.p is not None]
         if not known:
-            return "since they score alike on every item"
+            return "since they have the same score on every item"
         return f"{p_text(max(known))} corrected over {counted(self._n_tested(), 'comparison')}"
 
     def _n_tested(self) -> int:
@@ -346,14 +352,14 @@ def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
 
 
 def _lead(row: dict[str, Any], name: str) -> str:
-    """Tell which of two models is better, and by how much."""
+    """Say which of two models is better, and by how much."""
     difference = row[name]
     first = row["model"] if difference <= 0 else row["other"]
     return f"{first} is better by {abs(difference):.3f}"
 
 
 def _like(prior: Sequence[float]) -> str:
-    return "that are flat, as it is" if max(prior) == min(prior) else "that are like it"
+    return "that are flat like the prior" if max(prior) == min(prior) else "that resemble the prior"
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -365,11 +371,11 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _runs(orders: Sequence[tuple[float, tuple[str, ...]]]) -> str:
-    """Tell who is best, or in which order all are, from which strength to which."""
+    """Say which model is best, or how all are ranked, over which range of strengths."""
     firsts = len({order[0] for _, order in orders}) > 1
     runs: list[tuple[str, float, float]] = []
     for strength, order in orders:
-        name = order[0] if firsts else " before ".join(order)
+        name = order[0] if firsts else " ahead of ".join(order)
         if runs and runs[-1][0] == name:
             runs[-1] = (name, runs[-1][1], strength)
         else:

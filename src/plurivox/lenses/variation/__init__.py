@@ -1,4 +1,4 @@
-"""Variation: who rates higher on the same items, and how much of all variation is the item, the rater, the group."""
+"""Variation: who rates higher on the same items, and how much variation lies in items, raters and groups."""
 
 from plurivox.lenses.record import Lens
 from plurivox.lenses.variation.settings import VariationSettings
@@ -7,10 +7,10 @@ LENS = Lens(
     name="variation",
     command="variation",
     order=5,
-    question="Tell who rates higher on the same items, and what scores vary by.",
+    question="Find out who rates higher on the same items, and what scores vary by.",
     about="Each group is compared with the others on the items that both rated: by how many points it scores higher, "
-    "and how often.\nRaters are shuffled between groups to see what chance does: * is p < .05, ** p < .05 after "
-    "correction. Variance\ncomponents tell how much lies between items, raters and groups, and what more raters would "
+    "and how often.\nRaters are shuffled between groups to see what chance gives: * is p < .05, ** p < .05 after "
+    "correction. Variance\ncomponents show how much lies between items, raters and groups, and what more raters would "
     "buy.",
     settings=VariationSettings,
     every_attribute=True,

@@ -1,4 +1,4 @@
-"""All attributes at once: what a group adds to scores of the same items, the other attributes accounted for."""
+"""All attributes at once: what a group adds to scores of the same items after accounting for the other attributes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from plurivox.ratings import Ratings
 from plurivox.results.weighting import tells_unweighted
 
 EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")
-"""What is found of each group: beside the reference group, with the others accounted for and not; beside all raters."""
-_RANK = 1e-9  # of a singular value beside the largest, below which groups cannot be told apart
-_MANY = 200  # groups from which on eigenvalues take long
+"""The effects of each group: relative to the reference group, adjusted for the others or not; and to all raters."""
+_RANK = 1e-9  # of a singular value relative to the largest, below which groups cannot be told apart
+_MANY = 200  # groups above which eigenvalues are slow
 _APART = "within items it cannot be told apart from {other}: one follows from the other"
-_NO_OVERLAP = "no rater of this group rated an item with raters of others, or only of groups for which the same holds"
+_NO_OVERLAP = "its raters share no items with raters of other groups, or only with groups for which the same holds"
 SCHEMA = {
     "subset": pl.String, "attribute": pl.String, "group": pl.String, "reference": pl.String, "effect": pl.Float64,
     "ci_low": pl.Float64, "ci_high": pl.Float64, "unadjusted": pl.Float64, "unadjusted_low": pl.Float64,
@@ -54,18 +54,18 @@ class Crossed:
     Attributes
     ----------
     profiles
-        Raters × attributes: the place of each rater's group among those of all attributes, -1 for raters who lack one.
+        Raters × attributes: the position of each rater's group among those of all attributes, -1 without a value.
     values
         The numbers of the scale.
     n_groups, n_items
-        How many there are of all attributes, and of all parts.
+        How many groups all attributes have, and how many items all parts have.
     cost
-        About how many seconds a draw takes.
+        Roughly how many seconds a draw takes.
     whole, n_blocks
-        What each part adds as it is, by its first item, and how many blocks of ratings there are: for what is left
+        What each part adds as a whole, by its first item, and how many blocks of ratings there are: for what remains
         without units.
     weights
-        The weight of each rater; empty if all count alike.
+        The weight of each rater; empty if all count equally.
     """
 
     profiles: NDArray[np.int32]
@@ -128,7 +128,7 @@ class Solve:
     bounds
         The groups of attribute a are ``bounds[a]`` to ``bounds[a + 1]``.
     references
-        The reference group of each attribute, its place among all.
+        The reference group of each attribute, by its position among all groups.
     sizes
         How many raters each group has, or their weight.
     """
@@ -149,12 +149,12 @@ class Solve:
             found[:, own, 1] = alone[:, own]
             share = self.sizes[own] / max(self.sizes[own].sum(), 1.0)
             for at, made in ((2, found[:, own, 0]), (3, found[:, own, 1])):
-                used = np.where(share > 0, made, 0.0)  # a group of nobody has no effect, and no part in the mean
+                used = np.where(share > 0, made, 0.0)  # an empty group has no effect and no part in the mean
                 found[:, own, at] = made - np.sum(used * share, axis=1, keepdims=True)
         return found
 
     def _free(self, attributes: Sequence[int] | range) -> NDArray[np.int64]:
-        """Return the groups of some attributes that are no references, and have raters."""
+        """Return the groups of some attributes that are not references and have raters."""
         places = [place for a in attributes for place in range(self.bounds[a], self.bounds[a + 1])]
         return np.array(
             [place for place in places if place not in self.references and self.sizes[place] > 0], dtype=np.int64
@@ -162,7 +162,7 @@ class Solve:
 
 
 def _effects(products: Values, scores: Values, free: NDArray[np.int64], references: Sequence[int]) -> Values:
-    """Return the effects of some groups, 0 for references; NaN for those that the design leaves open."""
+    """Return the effects of some groups, 0 for references; NaN for those that the design leaves undetermined."""
     found = np.full(scores.shape, np.nan)
     found[:, list(references)] = 0.0
     if not len(free):
@@ -171,16 +171,16 @@ def _effects(products: Values, scores: Values, free: NDArray[np.int64], referenc
         if len(free) >= _MANY and (certain := _well_posed(own, scored)) is not None:
             one[free] = certain
             continue
-        values, vectors = np.linalg.eigh(own)  # draw by draw, so that no bit depends on how many there are
+        values, vectors = np.linalg.eigh(own)  # draw by draw, so that no bit depends on the number of draws
         known = values > _RANK * max(values[-1], 1e-300)
         solved = vectors[:, known] @ ((vectors[:, known].T @ scored) / values[known])
-        unknown = (vectors[:, ~known] ** 2).sum(axis=1) > 1e-6  # has a part in what cannot be told
+        unknown = (vectors[:, ~known] ** 2).sum(axis=1) > 1e-6  # takes part in what is undetermined
         one[free] = np.where(unknown, np.nan, solved)
     return found
 
 
 def _well_posed(products: Values, scores: Values) -> Values | None:
-    """Return the effects of groups that can be told apart by a wide margin; None where that takes a closer look.
+    """Return the effects of groups that can be told apart by a wide margin; None where that needs a closer look.
 
     A Cholesky decomposition and the estimate of its condition take a twentieth of the time of all eigenvalues.
     """
@@ -192,7 +192,7 @@ def _well_posed(products: Values, scores: Values) -> Values | None:
     share, _ = lapack.dpocon(factor, np.abs(products).sum(axis=0).max())
     if (
         share < 100 * _RANK
-    ):  # of a symmetric matrix it bounds the smallest eigenvalue beside the largest, but for its error
+    ):  # for a symmetric matrix it bounds the smallest eigenvalue relative to the largest, up to its error
         return None
     solved: Values = lapack.dpotrs(factor, scores)[0]
     return solved
@@ -205,10 +205,10 @@ class Adjusted:
     Attributes
     ----------
     axes
-        One for each attribute; groups that are withheld are one there, which has an effect that is not shown. Each on
-        its own would change the effects that are shown, by which its sums could be worked out.
+        One for each attribute; groups that are withheld are merged into one, whose effect is not shown. Each on its own
+        would change the effects that are shown, from which its sums could be worked out.
     references
-        The attribute's group that others are held beside.
+        The group of each attribute that others are compared with.
     """
 
     ratings: Ratings
@@ -217,14 +217,14 @@ class Adjusted:
 
     @classmethod
     def of(cls, ratings: Ratings, axes: Sequence[Axis], wanted: Mapping[str, str]) -> Adjusted:
-        """Find the reference of each attribute: the one wanted, or the largest that is shown of those in the fit.
+        """Find the reference of each attribute: the one requested, or the largest shown among those in the fit.
 
-        An attribute of which nobody has a value is left out, since everybody would be.
+        An attribute for which nobody has a value is left out, since otherwise everybody would be.
         """
         for attribute in wanted:
             if attribute not in [axis.name for axis in axes]:
                 raise SelectionError(
-                    f"reference names '{attribute}', which is none of the attributes compared",
+                    f"reference names '{attribute}', which is not one of the attributes compared",
                     hint=f"They are: {few([axis.name for axis in axes]) or 'none'}.",
                 )
         fitted = [axis.withheld_as_one for axis in axes if len(axis) or axis.name in wanted]
@@ -246,13 +246,13 @@ class Adjusted:
 
     @cached_property
     def sizes(self) -> Values:
-        """How many raters each group has, of those who have a value of every attribute."""
+        """How many raters each group has, among those who have a value for every attribute."""
         known = self.profiles[self.profiles[:, 0] >= 0]
         return np.bincount(known.ravel(), minlength=self.bounds[-1]).astype(float)
 
     @property
     def solve(self) -> Solve:
-        """What makes effects of sums."""
+        """What turns sums into effects."""
         places = tuple(
             start + axis.groups.index(name)
             for axis, start, name in zip(self.axes, self.bounds, self.references, strict=False)
@@ -261,7 +261,7 @@ class Adjusted:
 
     @cached_property
     def _weight(self) -> Values:
-        """The weight of each group's raters, which is their number where all count alike."""
+        """The weight of each group's raters, which is their number where all count equally."""
         if self.ratings.weights is None:
             return self.sizes
         known = self.profiles[:, 0] >= 0
@@ -312,7 +312,7 @@ class Adjusted:
         if asked.interval == "bootstrap":
             made = run(parts, work, Draws.resampled(asked.bootstrap, asked.seed, asked.resample), solve, how)
             return Interval(*percentile_interval(np.concatenate(made)))
-        work = replace(work, cost=work.cost / 20)  # a batch looks at all ratings once, for few of each unit
+        work = replace(work, cost=work.cost / 20)  # a batch reads all ratings once, few of them of each unit
         each: list[Values] = []
         if asked.resample in ("items", "both"):
             each.append(without_items(parts, work, whole, solve, how))
@@ -325,7 +325,7 @@ class Adjusted:
         return left.interval(["plain"] * len(EFFECTS), [(-np.inf, np.inf)] * len(EFFECTS))
 
     def _notes(self, whole: Sums, values: Values) -> list[str]:
-        """Tell of each group why its effect cannot be told."""
+        """Say for each group why its effect cannot be determined."""
         notes = [""] * self.bounds[-1]
         alone = [np.isnan(values[start:stop, 1]) for start, stop in zip(self.bounds, self.bounds[1:], strict=False)]
         for a, b in combinations(range(len(self.axes)), 2):
@@ -347,25 +347,25 @@ class Adjusted:
 def _whole_strata(
     parts: Sequence[Part], work: Crossed, units: RaterUnits, solve: Solve, how: Running
 ) -> tuple[Values, ...]:
-    """Return the values without units of raters; a group of one rater is no reason to leave others undefined."""
+    """Return the values without units of raters; a group of one rater does not leave others undefined."""
     return without_raters(parts, work, units._replace(alone=np.zeros(len(units.alone), bool)), solve, how)
 
 
 def _complete(ratings: Ratings, axes: Sequence[Axis]) -> NDArray[np.bool_]:
-    """Tell which raters have a value of every attribute, and rated anything."""
+    """Return which raters have a value for every attribute and rated anything."""
     rated = raters_who_rated(ratings)
     return np.asarray(np.all([rated, *(axis.codes >= 0 for axis in axes)], axis=0))
 
 
 def _reference(axis: Axis, wanted: str | None, known: NDArray[np.bool_]) -> str:
-    """Return an attribute's reference group; sizes are those of raters who are in the fit."""
+    """Return an attribute's reference group; sizes count raters who are in the fit."""
     shown = axis.shown
     if wanted is None:
         sizes = np.bincount(axis.codes[known & (axis.codes >= 0)], minlength=len(axis))
         return max(shown or axis.groups, key=lambda name: (sizes[axis.groups.index(name)], _size(axis, name)))
     if wanted not in shown:
         raise SelectionError(
-            f"{axis.name} has no group '{wanted}' to hold others beside, or it is withheld",
+            f"{axis.name} has no group '{wanted}' to use as the reference, or it is withheld",
             hint=f"The groups shown are: {few(list(shown)) or 'none'}.",
         )
     return wanted

@@ -17,7 +17,7 @@ from plurivox.lenses.variation.sums import COMPARED, Measured
 from plurivox.statistics.variance import NESTED, WITHIN, raters_needed, reliability, shares
 
 MOST_RATERS = 100
-"""Raters up to which the reliability of their mean is told."""
+"""The most raters for which the reliability of their mean is given."""
 COMPONENTS = {
     "subset": pl.String, "axis": pl.String, "component": pl.String, "variance": pl.Float64, "share": pl.Float64,
     "ci_low": pl.Float64, "ci_high": pl.Float64, "n_raters": pl.Int64, "n_items": pl.Int64, "n_ratings": pl.Int64,
@@ -60,14 +60,14 @@ class Frames(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Where the tables of one axis on one set of items come from.
+    """The source of the tables of one axis on one set of items.
 
     Attributes
     ----------
     subset, axis
         Their names.
     groups
-        The groups that are shown, and where each stands among the values.
+        The groups that are shown, and the position of each among the values.
     measured
         The sums.
     left
@@ -133,10 +133,10 @@ class Tables:
         )  # fmt: skip
 
     def _widened(self, low: float, high: float, variances: Values) -> tuple[float, float]:
-        """Return an interval of the share of groups that knows what sampling does where groups hardly differ.
+        """Return an interval for the share of groups that allows for sampling error where groups hardly differ.
 
-        The estimate is a mean square of group means less what sampling adds to it, τ. Near 0 a square hardly moves when
-        a unit is left out, so the jackknife misses the variance 2τ²/(G − 1) that the mean square has by itself.
+        The estimate is a mean square of group means minus τ, what sampling adds to it. Near 0, a square hardly moves
+        when a unit is left out, so the jackknife misses the variance 2τ²/(G − 1) that the mean square has by itself.
         """
         from plurivox.kernels.variation import CELLS, RATINGS
 
@@ -155,7 +155,7 @@ class Tables:
         return middle - half, middle + half
 
     def _made(self, change: Callable[[Values], Values]) -> LeftOut:
-        """Return what a function of all values becomes without each unit; it takes away the dimension of groups."""
+        """Return what a function of all values becomes without each unit; it removes the dimension of groups."""
         left = self.left
         assert left is not None
 
@@ -203,7 +203,7 @@ class Tables:
             ends = np.stack([found.low[0], found.high[0]], axis=1)
         n_raters, n_items, n_ratings = self._sizes(at)
         if not note and not item > 0:
-            note = "items do not differ by more than chance, so that nothing is to be told apart"
+            note = "items do not differ by more than chance, so there is nothing to tell apart"
         return Curve(
             self.subset, self.axis, group, item, relative, absolute, ends, n_ratings == n_raters * n_items,
             n_ratings / max(n_items, 1), note,
@@ -221,7 +221,7 @@ class Tables:
         return int(n_raters), int(n_items), int(groups[:, RATINGS].sum())
 
     def _why(self, variances: Values, names: Sequence[str]) -> str:
-        """Tell why components cannot be told apart."""
+        """Say why components cannot be separated."""
         if np.isfinite(variances).all():
             return "" if (variances > 0).any() else "all scores are the same"
         from plurivox.kernels.variation import CELLS, RATINGS
@@ -229,19 +229,19 @@ class Tables:
         n_raters, n_items, n_ratings = self._sizes(slice(None))
         groups = self.measured.observed["groups"][0]
         if len(names) == len(NESTED) and np.count_nonzero(groups[:, RATINGS]) < 2:
-            return "there is one group only"
+            return "there is only one group"
         if n_items < 2 or n_raters < 2:
-            return f"there is one {'item' if n_items < 2 else 'rater'} only"
+            return f"there is only one {'item' if n_items < 2 else 'rater'}"
         if len(names) == len(NESTED) and groups[:, CELLS].sum() == n_ratings:
             return "no two raters of one group rated the same item"
-        return "who rated what leaves them open: too few raters share items, or raters rated single items"
+        return "the design leaves them undetermined: too few raters share items, or raters rated only single items"
 
 
-_NEGATIVE = "the estimate is negative, so the variance is small beside what sampling does; it counts as 0"
+_NEGATIVE = "the estimate is negative, so the variance is small compared with sampling error; it counts as 0"
 
 
 class Curve(NamedTuple):
-    """The reliability of means of raters, as a function of how many.
+    """The reliability of means of raters, as a function of their number.
 
     ``ends`` are those of the intervals for one rater: relative and absolute, low and high.
     """
@@ -260,8 +260,8 @@ class Curve(NamedTuple):
     def curve(self) -> list[tuple[object, ...]]:
         """Return a row for each number of raters.
 
-        For one rater relative reliability is r; for k of them its log odds are those of r plus log k, and so are those
-        of the ends of its interval.
+        For one rater, relative reliability is r; for k raters, its log odds are those of r plus log k, and the same
+        holds for the ends of its interval.
         """
         k = np.arange(1, MOST_RATERS + 1, dtype=float)
         columns = []

@@ -1,12 +1,12 @@
 """Drift: whether raters score the same items higher as time goes on.
 
-Each score is held against the mean of all ratings of its item, and each time against the mean of its rater's times.
-The slope of a group is Σ (t − t̄_r)(x − x̄_i) / Σ (t − t̄_r)² over the ratings of its raters. Without drift a rater's
-times may be exchanged with each other, so that is what is shuffled; only the products change, and a shuffle of all
-raters serves all groups of all axes.
+Each score is compared with the mean of all ratings of its item, and each time with the mean of its rater's times. The
+slope of a group is Σ (t − t̄_r)(x − x̄_i) / Σ (t − t̄_r)² over the ratings of its raters. Without drift, a rater's times
+are exchangeable, so they are shuffled; only the products change, and one shuffle of all raters serves all groups of all
+axes.
 
-That takes raters to have orders of their own. Where those of a group rate items in the same order, their view of single
-items looks like a drift, however often it is shuffled away rater by rater; so nothing is claimed there.
+This assumes that raters have their own orders. Where raters of a group rate items in the same order, their view of
+single items looks like a drift, however often it is shuffled away rater by rater; so nothing is claimed there.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NAMES = ("drift",)
 NO_TIMES = "nobody has ratings at two different times"
 NO_COMPANY = "no item has two ratings at known times"
 ALIKE = "everyone gave the same point to the same items"
-SAME_TIME = "each item was rated at one time by all, so that a drift of all cannot be told apart from the item"
+SAME_TIME = "everyone rated each item at the same time, so an overall drift cannot be told apart from the items"
 TOO_FEW = "too few raters have ratings at two different times"
-_MOST_KEPT = 20_000_000  # values without items that are held at once, of very many raters
+_MOST_KEPT = 20_000_000  # the most left-out values held at once, with very many raters
 MOST_RATERS = 5_000
-"""Raters on their own up to which they are tested and have intervals, since all of their draws are kept."""
+"""The most individual raters that are tested and have intervals, since all of their draws are kept."""
 Ints = NDArray[np.int64]
 
 
@@ -55,13 +55,13 @@ class Drifting:
     places
         Which of them are shown.
     codes
-        The group of each rater, -1 outside.
+        The group of each rater, -1 for none.
     timed
         The ratings.
     together, at
-        Who shuffles for all axes, and which of them this is.
+        What shuffles for all axes, and which of them this is.
     withheld
-        Whether too few raters have two times for anything to be told.
+        Whether too few raters have two times for anything to be shown.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Drifting:
 
     @property
     def alone(self) -> bool:
-        """Whether groups are single raters, so that nothing is known of how raters vary."""
+        """Whether groups are single raters, so that nothing is known about how raters vary."""
         return names_raters(self.name)
 
     @property
@@ -97,7 +97,7 @@ class Drifting:
 
     @cached_property
     def reasons(self) -> list[str]:
-        """Why the slope of each group is undefined, empty where it is not."""
+        """Why the slope of each group is undefined, empty where it is defined."""
         moving = self._added(self.timed.squares) > 0
         spread = self._added(added(self.timed.raters, self.timed.scores**2, len(self.codes)))
         several = len(np.unique(self.timed.items)) < len(self.timed)
@@ -134,9 +134,9 @@ class Drifting:
 
     @cached_property
     def same_order(self) -> float:
-        """How likely raters of a group would rate items in so similar an order if each had a random one of their own.
+        """How likely raters of a group are to rate items in as similar an order if each had their own random order.
 
-        Σ over pairs of raters of one group and an item both rated of (t − t̄_r)(t − t̄_s), beside its standard deviation
+        Σ (t − t̄_r)(t − t̄_s) over pairs of raters of one group and items both rated, relative to its standard deviation
         under shuffles. NaN where no two raters of a group share an item.
         """
         timed, n = self.timed, np.diff(self.timed.bounds)
@@ -145,7 +145,7 @@ class Drifting:
         cells = group[inside].astype(np.int64) * timed.n_items + timed.items[inside]
         raters, times = timed.raters[inside], timed.times[inside]
         variance = timed.squares / np.maximum(n, 1)
-        # Times of a rater add up to 0, so that those of two items are a little dependent: n/(n − 1).
+        # Times of a rater add up to 0, so those of two items are slightly dependent: n/(n − 1).
         spread = (variance * np.sqrt(n / np.maximum(n - 1, 1)))[raters]
         largest = max(float(variance.max(initial=0.0)), np.finfo(float).tiny)  # against overflow of fourth powers
         size = len(self.groups) * timed.n_items
@@ -157,7 +157,7 @@ class Drifting:
 
     @cached_property
     def sizes(self) -> list[Sizes]:
-        """Of each group shown its raters with two different times, their items and their ratings."""
+        """For each group shown, its raters with two different times, their items and their ratings."""
         moving = self.timed.squares > 0
         group = np.where(moving, self.codes, OUTSIDE)[self.timed.raters]
         inside = group >= 0
@@ -186,7 +186,7 @@ class Drifting:
     # Other items and raters -------------------------------------------------------------------------------------------
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
-        """Return the slopes without each item, each rater of a group, or both; of single raters without items alone."""
+        """Return the slopes without each item, each rater of a group, or both; single raters only without items."""
         each: list[Values] = []
         both = resample == "both" and not self.alone
         if resample in ("items", "both"):
@@ -202,7 +202,7 @@ class Drifting:
         return self._slopes(made[:, 0], made[:, 1])
 
     def _without_items(self) -> Values:
-        """Take the ratings of each unit of items out of the sums of the raters who gave them."""
+        """Remove the ratings of each unit of items from the sums of the raters who gave them."""
         timed, n_raters = self.timed, len(self.codes)
         most = max(10, min(MOST_ITEMS, _MOST_KEPT // max(len(self.groups), 1)))
         unit = blocks(timed.n_items, most)[timed.items]
@@ -222,11 +222,11 @@ class Drifting:
         return self._slopes(found[0], np.where(found[1] > STEADY * squares, found[1], 0.0))
 
     def _without_raters(self) -> tuple[Values, ...]:
-        """Take each unit of raters out of its group, and out of the means of the items that they rated."""
+        """Remove each unit of raters from its group, and from the means of the items that they rated."""
         timed, n_groups = self.timed, len(self.groups)
         rated = np.where(np.diff(timed.bounds) > 0, self.codes, OUTSIDE)
         units = RaterUnits.of(rated, n_groups)
-        # Σ (t − t̄_r) of each group and item: what a change of an item's mean is multiplied with.
+        # Σ (t − t̄_r) of each group and item, by which a change of an item's mean is multiplied.
         group = self.codes[timed.raters]
         inside = group >= 0
         cells = group[inside].astype(np.int64) * timed.n_items + timed.items[inside]
@@ -243,7 +243,7 @@ class Drifting:
             items, place = np.unique(timed.items[own], return_inverse=True)
             left = n_of[items] - np.bincount(place, minlength=len(items))
             means = -np.bincount(place, timed.scores[own], minlength=len(items)) / np.maximum(left, 1)
-            # The unit's own raters lie in one stratum, which may hold single raters of other groups.
+            # The unit's own raters are in one stratum, which may hold single raters of other groups.
             of_own = self.codes[timed.raters[own]].astype(np.int64)
             rest = weights[:, items].copy()
             np.subtract.at(rest, (of_own, place), timed.times[own])
@@ -267,12 +267,12 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
     Parameters
     ----------
     ratings
-        With times; nothing is returned without.
+        Ratings with times; nothing is returned without them.
     axes
-        The groups to tell apart. Withheld are those of which too few raters have ratings at two different times.
+        The groups to compare. Those with too few raters who have ratings at two different times are withheld.
         Overlapping groups are an axis each.
     min_group_size
-        With fewer raters who have ratings at two different times, nothing is told of all of them together.
+        With fewer raters who have ratings at two different times, nothing is shown even of all of them together.
     """
     if ratings.times is None:
         return []
@@ -293,5 +293,5 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
 
 
 def _testable(name: str, groups: Sequence[str]) -> bool:
-    """Tell whether groups are tested: all but very many raters one by one, since all of their draws would be kept."""
+    """Return whether groups are tested: not for very many individual raters, since all of their draws would be kept."""
     return not names_raters(name) or len(groups) <= MOST_RATERS

@@ -1,9 +1,9 @@
-"""How far raters agree with themselves on items that they rated again, beside how far they agree with each other.
+"""How far raters agree with themselves on items that they rated again, compared with how far they agree with others.
 
-A cell is an item and a rater with two or more ratings. Agreement within raters takes each cell as a unit, agreement
-between raters each item on which the group has a cell, with the first rating of every rater. All three statistics are
-sums over units and a finish, so that leaving out items, raters and single cells is subtraction; only a rater left out
-between raters changes what an item adds, which is then counted again.
+A cell is an item and a rater with two or more ratings. For agreement within raters each cell is a unit; for agreement
+between raters each item on which the group has a cell is one, with the first rating of every rater. All three
+statistics are sums over units and a finish, so leaving out items, raters and single cells is subtraction; only a rater
+left out between raters changes what an item adds, which is then counted again.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ COLUMNS = {
     "n_raters": pl.Int64, "n_items": pl.Int64, "n_pairs": pl.Int64, "note": pl.String,
 }  # fmt: skip
 NOTHING_AGAIN = "nobody rated an item again"
-_SCALES = ("fisher", "plain")  # on which intervals of alpha and change are symmetric; alpha's as in cohesion
-_CELLS = 2_000_000  # numbers that are held at once
-_NOTHING = 1e-9  # a sum of what is left; the smallest that is not 0 is one pair of very many ratings
+_SCALES = ("fisher", "plain")  # scales on which intervals of alpha and change are symmetric; alpha's as in cohesion
+_CELLS = 2_000_000  # the most numbers held at once
+_NOTHING = 1e-9  # a remaining sum below this is 0; the smallest that is not is one pair of very many ratings
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -57,14 +57,14 @@ def repeated(
     ratings
         Read with ``duplicates="keep"``; without any repeats the frame is empty.
     axes
-        The groups to tell apart. Withheld are those of which too few raters rated anything again. Of an axis of raters,
+        The groups to compare. Those with too few raters who rated anything again are withheld. On an axis of raters,
         each is compared with all raters on their items, and intervals generalise over items alone.
     min_group_size
-        Fewer raters who rated anything again are not shown, not even together.
+        If fewer raters rated anything again, they are not shown, not even together.
     level
-        The distance of two points that alpha takes: ordinal unless there are more than 1,000 points.
+        The distance between two points for alpha: ordinal unless there are more than 1,000 points.
     interval
-        ``"none"`` leaves out the intervals. They are those of a two-way jackknife, over items and raters.
+        ``"none"`` leaves out the intervals. They come from a two-way jackknife over items and raters.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def repeated(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """From counts of units, units × points, to sums: units that count, shares of equal pairs, change, alpha's own."""
+    """From counts of units, units × points, to sums: units that count, shares of equal pairs, change, alpha's parts."""
 
     level: Level
     values: Values
@@ -142,7 +142,7 @@ class _Sums:
 
 
 def _mean_difference(counts: Values, values: Values) -> Values:
-    """Return the mean |v_c − v_k| over pairs of ratings of each unit, 0 where there is none."""
+    """Return the mean |v_c − v_k| over pairs of ratings of each unit, 0 where there are none."""
     below = np.cumsum(counts, axis=1) - counts
     lower = np.cumsum(counts * values, axis=1) - counts * values
     total = (counts * (values * below - lower)).sum(axis=1)
@@ -152,7 +152,7 @@ def _mean_difference(counts: Values, values: Values) -> Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Units:
-    """Units, of which some may be added up or left out."""
+    """Units, some of which may be added up or left out."""
 
     sums: _Sums
 
@@ -224,16 +224,16 @@ class _Items(_Units):
     def recounted(
         self, rows: Ints, scores: NDArray[Any], unit_of: Ints, whole: Values, lost: Callable[[int], Ints]
     ) -> Values:
-        """Return the values without each unit of ratings, units × 1 × statistics: items that they are of change.
+        """Return the values without each unit of ratings, units × 1 × statistics: the items that they rate change.
 
         Parameters
         ----------
         rows, scores, unit_of
-            Of each rating its item, its point, and the unit it is of.
+            The item, the point and the unit of each rating.
         whole
             What all items add.
         lost
-            Which items do not count without a unit.
+            The items that do not count without a unit.
         """
         order = np.argsort(unit_of, kind="stable")
         bounds = np.searchsorted(unit_of[order], np.arange(int(unit_of.max(initial=-1)) + 2))
@@ -246,7 +246,7 @@ class _Items(_Units):
             after = before - _table(np.searchsorted(touched, rows[theirs]), scores[theirs], *before.shape)
             after[np.searchsorted(touched, gone)] = 0.0
             held.append(whole - self.sums.total(before, None) + self.sums.total(after, None))
-            if len(held) == most or unit + 1 == len(found):  # many points make wide sums: they are not kept
+            if len(held) == most or unit + 1 == len(found):  # many points make wide sums, which are not kept
                 found[unit + 1 - len(held) : unit + 1] = self.sums.finish(np.array(held))
                 held = []
         return found[:, np.newaxis]
@@ -297,7 +297,7 @@ class _Study:
     def rows(
         self, axis: str, group: str, members: Mask, *, alone: bool = False, shown: bool = True
     ) -> list[tuple[Any, ...]]:
-        """Return a row for each statistic of a group; of a single rater beside all raters, of those too few none."""
+        """Return a row for each statistic of a group; a single rater is compared with all; too few have no values."""
         own = np.flatnonzero(members[self.cell_rater])
         raters, items = np.unique(self.cell_rater[own]), np.unique(self.cell_item[own]).astype(np.int64)
         sizes = (len(raters), len(items), len(own))
@@ -328,7 +328,7 @@ class _Study:
         return self._made(whole, left, NOTHING_AGAIN if not len(own) else "", "plain")
 
     def _units(self, raters: NDArray[np.int32]) -> Ints:
-        """Return the unit of each rater, -1 for others than these."""
+        """Return the unit of each rater, -1 for all other raters."""
         codes = np.full(self.ratings.n_raters, -1)
         codes[raters] = 0
         return RaterUnits.of(codes, 1).units
@@ -371,7 +371,7 @@ class _Study:
         if left:
             out = LeftOut(values[np.newaxis], tuple(left[:2]), left[2] if len(left) > 2 else None)
             ends = out.interval([share, *_SCALES], self._ranges())
-            known = ends.low[0] < ends.high[0]  # where nothing varies, nothing is known of how it would
+            known = ends.low[0] < ends.high[0]  # where nothing varies, nothing is known about how it would
             low, high = np.where(known, ends.low[0], np.nan), np.where(known, ends.high[0], np.nan)
         notes = tuple((reason or ONE_POINT) if np.isnan(value) else "" for value in values)
         return _Found(values, low, high, notes)

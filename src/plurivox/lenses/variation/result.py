@@ -15,14 +15,14 @@ from plurivox.results.result import GroupResult, Row, Statement, Table, frame_of
 class Variation(GroupResult):
     """Who rates higher on the same items, and what scores vary by.
 
-    Beside what every result has:
+    In addition to what every result has:
 
     Attributes
     ----------
     pair_rows
-        Every pair of groups, if asked for.
+        Every pair of groups, if requested.
     held_rows
-        What is claimed of a group, tested again within each other attribute of the call, which is ``other``.
+        Each claim about a group, tested again within each other attribute of the call; ``other`` names it.
     tables
         Components of variance, reliability and the rest, by name.
     """
@@ -41,36 +41,36 @@ class Variation(GroupResult):
     def components(self) -> pl.DataFrame:
         """Return one row per axis and component: its variance, and its share of all with an interval.
 
-        Axis ``all`` has raters who are not sorted into groups: item, rater and rest. A negative variance counts as 0 in
-        shares. The interval is that of the share.
+        Axis ``all`` has raters without groups: item, rater and rest. A negative variance counts as 0 in shares. The
+        interval is that of the share.
         """
         return self._table("components")
 
     def reliability(self) -> pl.DataFrame:
-        """Return one row per group and number of raters ``k``: how reliable the mean of so many is.
+        """Return one row per group and number of raters ``k``: how reliable the mean of k raters is.
 
         ``relative`` is for telling which item is higher, ``absolute`` for how high it is. ``ceiling`` is the highest
-        correlation that any model can be expected to have with such means. Axis ``all`` has all raters; of every other
-        axis group ``all`` follows from its components, and each group from its own ratings.
+        correlation that any model can be expected to have with such means. Axis ``all`` has all raters; on every other
+        axis, group ``all`` follows from its components, and each group from its own ratings.
         """
         return self._table("reliability")
 
     def needed(self) -> pl.DataFrame:
-        """Return one row per group: how many raters' mean reaches the reliability ``target``."""
+        """Return one row per group: how many raters it takes for their mean to reach the reliability ``target``."""
         return self._table("needed")
 
     def adjusted(self) -> pl.DataFrame:
-        """Return one row per attribute and group: its effect on scores of the same items beside the reference group.
+        """Return one row per attribute and group: its effect on scores of the same items against the reference group.
 
-        ``effect`` has the other attributes accounted for, ``unadjusted`` has not; ``deviation`` is the first beside the
-        mean of all raters. Empty unless ``adjust`` was asked for.
+        ``effect`` accounts for the other attributes, ``unadjusted`` does not; ``deviation`` is the first relative to
+        the mean of all raters. Empty unless ``adjust`` was set.
         """
         return self._table("adjusted")
 
     def repeats(self) -> pl.DataFrame:
         """Return one row per group and statistic: how far raters agree with themselves on items they rated again.
 
-        ``within`` raters beside ``between`` raters on the same items: the share of equal pairs (``percent``),
+        ``within`` raters and ``between`` raters on the same items: the share of equal pairs (``percent``),
         Krippendorff's ``alpha``, and the mean absolute ``change`` in points. Empty unless repeats were kept.
         """
         return self._table("repeats")
@@ -84,5 +84,5 @@ class Variation(GroupResult):
         return next(table.frame for table in self.tables if table.name == name)
 
     def statements(self) -> list[Statement]:
-        """Return who rates higher, what scores vary by, what more raters would buy, and what was withheld."""
+        """Return who rates higher, what scores vary by, what more raters would add, and what was withheld."""
         return statements(self)

@@ -1,4 +1,4 @@
-"""The rows of a variation result: groups beside the others, contrasts and pairs, on one set of items."""
+"""The rows of a variation result: groups compared with the others, contrasts and pairs, on one set of items."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Prepared:
 
     @property
     def sizes(self) -> list[Sizes]:
-        """Raters, items that others rated, too, and ratings of each group of the axis."""
+        """Raters, items that others also rated, and ratings of each group of the axis."""
         from plurivox.kernels.variation import RATINGS, SHARED
 
         sums = self.measured.plain.observed["groups"][0]
@@ -56,10 +56,10 @@ class Prepared:
 
     @property
     def unweighted(self) -> Values | None:
-        """The values of the groups shown where all raters count alike, None if they do, or if that would tell too much.
+        """The unweighted values of the groups shown; None without weights, or if they would reveal too much.
 
-        Where raters are weighted by an attribute of which a group is withheld, a mean with its weight and one without
-        would be two equations for the mean of that group.
+        Where raters are weighted by an attribute with a withheld group, the weighted and the unweighted mean would be
+        two equations for the mean of that group.
         """
         if not tells_unweighted(self.measured.ratings, self.axis.min_group_size):
             return None
@@ -92,11 +92,11 @@ class Analysis:
 
     @cached_property
     def records(self) -> tuple[Statistic, ...]:
-        """The statistics of a group beside the others."""
+        """The statistics of a group compared with the others."""
         return of_role("higher")
 
     def prepare(self, one: Compared) -> list[Prepared]:
-        """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
+        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
         found = []
         for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
             self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
@@ -111,7 +111,7 @@ class Analysis:
         return Prepared(axis, places, measured, values, tested)
 
     def versus(self, axis: Axis, names: tuple[str, str]) -> Versus:
-        """Measure two groups beside each other; only their raters are shuffled, and only among each other."""
+        """Compare two groups; only their raters are shuffled, and only with each other."""
         pair = Pair.of(axis, names)
         codes = np.select([axis.codes == pair.a, axis.codes == pair.b], [0, 1], -1).astype(np.int32)
         grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
@@ -124,9 +124,9 @@ class Analysis:
     # Rows -------------------------------------------------------------------------------------------------------------
 
     def left_out(self, one: Prepared) -> LeftOut | None:
-        """Return all values without each item and rater, components of variance included, if intervals are wanted.
+        """Return all values without each item and rater, including components of variance, if intervals are wanted.
 
-        All raters count alike there.
+        All raters count equally there.
         """
         return self._left_out(one.measured.plain, one.axis.name)
 
@@ -137,10 +137,10 @@ class Analysis:
         return measured.left_out(asked.resample, self.inference.doing(f"resampling {what}"))
 
     def among_shown(self, one: Prepared, left: LeftOut | None) -> tuple[Measured, LeftOut | None]:
-        """Return the sums that components of variance are made of, without raters of groups that are withheld.
+        """Return the sums from which components of variance are computed, without raters of withheld groups.
 
-        They add up squares of the sums of all groups, which beside the groups shown would give the sums of a small one.
-        Where a single group is shown, those withheld are one beside it, of which nothing follows that was not known.
+        They add up squares of the sums of all groups, which together with the groups shown would give the sums of a
+        small one. Where a single group is shown, those withheld are merged into one, which reveals nothing new.
         """
         axis = one.axis
         if axis.overlaps or not axis.withheld.any() or len(one.places) < 2:
@@ -170,9 +170,9 @@ class Analysis:
         )  # fmt: skip
 
     def draws(self, name: str, prepared: Sequence[Prepared], spreads: Sequence[Spread]) -> Draws:
-        """Return the draws behind the groups of an axis, each value's in order of size.
+        """Return the draws behind the groups of an axis, those of each value sorted.
 
-        Whoever knows which shuffle gave which leniency has one equation for each shuffle, and so every rater's mean.
+        Anyone who knows which shuffle gave which leniency has one equation per shuffle, and so every rater's mean.
         """
         n, kept = len(COMPARED), self.settings.bootstrap
         null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, n))]
@@ -187,7 +187,7 @@ class Analysis:
         )  # fmt: skip
 
     def compared(self, pairs: Iterable[Versus], kind: str) -> list[Row]:
-        """Return the rows of two groups each, which were tested: how much higher the first rates than the second."""
+        """Return the rows of tested pairs of groups: how much higher the first rates than the second."""
         found = []
         for pair in pairs:
             left = None if pair.prepared.measured.weighted else self.left_out(pair.prepared)
@@ -219,7 +219,7 @@ class Analysis:
     # Over time --------------------------------------------------------------------------------------------------------
 
     def drifted(self, one: Drifting, tested: Shuffled | None) -> list[Row]:
-        """Return how the scores of groups, or of raters one by one, drift, which was tested."""
+        """Return how the scores of groups, or of individual raters, drift, with tests."""
         asked, how, spread = self.settings, self.inference.doing(f"resampling times of {one.name}"), Spread()
         if asked.interval == "bootstrap" and not one.alone:
             spread = Spread(one.bootstrap(asked.bootstrap, asked.seed, asked.resample, how))
@@ -230,10 +230,10 @@ class Analysis:
             one.notes, spread.of(one.places).interval([STATISTICS["drift"]]), tested,
         )  # fmt: skip
 
-    # Attributes that travel together ----------------------------------------------------------------------------------
+    # Correlated attributes --------------------------------------------------------------------------------------------
 
     def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
-        """Test what is claimed of groups again, within each other attribute of the call."""
+        """Test claims about groups again, within each other attribute of the call."""
 
         def measure(one: Prepared, strata: NDArray[np.int32]) -> Measured:
             return Measured(self.ratings, Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))

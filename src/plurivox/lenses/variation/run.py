@@ -1,4 +1,4 @@
-"""One call of variation: groups of every axis on every set of items, contrasts, pairs, and what scores vary by."""
+"""One call of variation: for every set of items, groups of every axis, contrasts, pairs, and what scores vary by."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from plurivox.settings import keywords
 
 @keywords(VariationSettings, weights=True)
 def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) -> Variation:
-    """Tell who rates higher on the same items, and how much of all variation is the item, the rater, the group.
+    """Find out who rates higher on the same items, and how much variation lies in items, raters and groups.
 
     Returns
     -------
@@ -126,7 +126,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The groups of one axis on one set of items, ready to be tested, and what else was asked of them."""
+    """The groups of one axis on one set of items, ready to be tested, and what else was requested."""
 
     work: Analysis
     one: Compared
@@ -136,7 +136,7 @@ class _Part:
 
     @classmethod
     def of(cls, work: Analysis, one: Compared) -> _Part:
-        """Measure the groups; raters one by one are not shuffled."""
+        """Measure the groups; individual raters are not shuffled."""
         axis, asked = one.axis, work.settings
         if _of_raters(axis):
             return cls(work, one, [], [], [])
@@ -159,7 +159,7 @@ class _Part:
         for one in self.prepared:
             if not one.places:
                 spreads.append(Spread())
-                continue  # of an axis whose groups are all withheld nothing is told
+                continue  # nothing is shown of an axis whose groups are all withheld
             left = work.left_out(one)
             spreads.append(work.spread(one, left))
             rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
@@ -193,14 +193,14 @@ def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> li
 
 
 def _alone(axes: Sequence[Compared]) -> list[Axis]:
-    """Return the axes of one attribute each that can be fitted at once: not raters, no overlapping groups."""
+    """Return the axes of one attribute each that can be fitted at once: not raters or overlapping groups."""
     return [
         one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping and not _of_raters(one.axis)
     ]
 
 
 def _check(settings: VariationSettings, axes: Sequence[Compared], rows: Sequence[Row]) -> None:
-    """Raise if a contrast that was asked for concerns no axis."""
+    """Raise if no axis has both groups of a requested contrast."""
     if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
         raise SelectionError(
             f"no axis has both groups {settings.contrast[0]!r} and {settings.contrast[1]!r}",
@@ -211,7 +211,7 @@ def _check(settings: VariationSettings, axes: Sequence[Compared], rows: Sequence
 def _remembered(
     settings: VariationSettings, ratings: Ratings, overlapping: dict[str, str], whole: Inference
 ) -> dict[str, Any]:
-    """Return what was asked for, and what is known of scale and design."""
+    """Return what was requested, and what is known about scale and design."""
     return {
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],

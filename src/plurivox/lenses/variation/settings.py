@@ -1,4 +1,4 @@
-"""What can be asked of variation."""
+"""Settings for variation."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from plurivox.settings.values import ordered_mapping, read_values
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariationSettings(Settings):
-    """What was asked of variation."""
+    """Settings for variation."""
 
     by: Axes = shared.by(
         (),
         doc='Rater attributes, and crossings of several: ``["age", ("race", "gender")]``; ``"rater"`` for each rater '
-        "on their own.",
+        "individually.",
     )
     items_by: str | None = shared.items_by()
     adjust: bool = setting(
-        False, "Also all attributes at once: what each group adds, the other attributes accounted for.",
+        False, "Also fit all attributes at once: what each group adds after accounting for the other attributes.",
         doc="Whether to fit all attributes of ``by`` at once: what each group adds to the scores of the same items, "
-        "before and after the other attributes are accounted for.",
+        "before and after accounting for the other attributes.",
     )  # fmt: skip
     reference: Frozen = setting(
-        Frozen(), "Adjust, and hold others beside this group: gender=Woman. The largest unless said. Repeatable.",
+        Frozen(), "Adjust with this reference group: gender=Woman (default: the largest). Repeatable.",
         metavar="ATTRIBUTE=GROUP", repeated=True, parse=read_values,
         canonical=lambda given: ordered_mapping(given or {}), accepts="Mapping[str, str] | None",
         hint="Give a group for each attribute: {'gender': 'Woman'}.",
-        doc='The group of an attribute that the others are held beside by ``adjust``: ``{"gender": "Woman"}``; the '
-        "largest by default. Giving one asks for ``adjust``.",
+        doc='The group of an attribute that ``adjust`` compares the others with: ``{"gender": "Woman"}``; the largest '
+        "by default. Giving one turns on ``adjust``.",
     )  # fmt: skip
     target: float = setting(
-        0.8, "Reliability to reach: how many raters it takes (default .8).", metavar="R", least=0.01, most=0.99,
-        doc="The reliability for which the number of raters is told.",
+        0.8, "Give the number of raters that reaches this reliability (default .8).", metavar="R", least=0.01,
+        most=0.99,
+        doc="The reliability for which the number of raters is given.",
     )  # fmt: skip
     level: Any = shared.level(
-        doc='How far apart two points are for the alpha of repeated ratings: ``"ordinal"`` unless said otherwise.'
+        doc='How far apart two points are for the alpha of repeated ratings; ``"ordinal"`` by default.'
     )
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
@@ -45,9 +46,9 @@ class VariationSettings(Settings):
     n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
-        0, help="Draws for intervals by the bootstrap.",
-        doc="How many draws for intervals by the bootstrap. Variance components and reliability have the jackknife's, "
-        "since copies of a rater would agree with themselves.",
+        0, help="Draws for bootstrap intervals.",
+        doc="The number of draws for bootstrap intervals. Variance components and reliability use the jackknife, since "
+        "copies of a rater would agree with themselves.",
     )  # fmt: skip
     resample: str = shared.resample()
     within: tuple[str, ...] | None = shared.within()

@@ -30,8 +30,8 @@ from plurivox.ratings import Ratings
 from plurivox.statistics.variance import NESTED, WITHIN, Classes, Nested, components, nested_components
 
 COMPARED = ("leniency", "dominance")
-"""The statistics of a group beside the others, in the order of values."""
-_NONE = 1e-9  # weights are sums of fractions of whole numbers; what is left of them without all items is less than this
+"""The statistics of a group compared with the others, in the order of values."""
+_NONE = 1e-9  # weights are sums of fractions of whole numbers; without all items, less than this remains of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +43,13 @@ class Rated:
     grouping
         The groups, and who is shuffled with whom.
     values
-        The numbers of the scale, less the middle of the scale, which changes no difference and no variance.
+        The numbers of the scale minus its middle, which changes no difference or variance.
     n_items
-        How many items all parts have.
+        How many items all parts have together.
     with_raters
-        Whether sums of single raters are wanted, too, for components of variance.
+        Whether sums of single raters are also wanted, for components of variance.
     cost
-        About how many seconds a draw takes.
+        Roughly how many seconds a draw takes.
     """
 
     grouping: Grouping
@@ -97,14 +97,14 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Without:
-    """What is left of a part without the ratings of a unit of raters, or of a block; or of units of items alone.
+    """What remains of a part without the ratings of a unit of raters, of a block, or of units of items alone.
 
     Attributes
     ----------
     rated
         What a part adds.
     whole
-        What each part adds as it is, by its first item; the units change only items that they have ratings of.
+        What each part adds as a whole, by its first item; units only change items that they have ratings of.
     n_blocks
         How many blocks of ratings there are.
     """
@@ -115,8 +115,8 @@ class Without:
 
     @property
     def cost(self) -> float:
-        """About how many seconds a draw takes."""
-        return self.rated.cost / 20  # a unit has few of the ratings, and a batch looks at all of them once
+        """Roughly how many seconds a draw takes."""
+        return self.rated.cost / 20  # a unit has few of the ratings, and a batch reads all of them once
 
     @property
     def width(self) -> int:
@@ -150,9 +150,9 @@ def compared_values(gap: Values, weight: Values, balance: Values, pairs: Values)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finish:
-    """From sums to values: of each group, of which the first two are :data:`COMPARED`, and of the axis in a last row.
+    """From sums to values: those of each group, the first two being :data:`COMPARED`, and of the axis in a last row.
 
-    The others are variances: of a group :data:`WITHIN` it, of the axis :data:`NESTED`; NaN fills the row. Without
+    The others are variances: for a group :data:`WITHIN`, for the axis :data:`NESTED`; NaN fills the row. Without
     ``codes`` there is only what is compared.
     """
 
@@ -192,7 +192,7 @@ class Finish:
         return values
 
     def _raters(self, sums: Values, n_groups: int) -> tuple[Classes, Classes]:
-        """Return what raters add up to in each group, and in all."""
+        """Return what raters add up to in each group, and in total."""
         n, squared = np.maximum(sums[..., 0], 0.0), sums[..., 1] ** 2
         rated = n > 0.5
         each = np.stack(
@@ -210,14 +210,14 @@ class Finish:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Relabelled:
-    """Leniency and dominance under permutations of the raters, of which only squares of counts need a pass.
+    """Leniency and dominance under permutations of the raters; only squares of counts need a pass.
 
     Attributes
     ----------
     totals
-        What each rater adds to their group, whichever that is.
+        What each rater adds to their group, whichever it is.
     squares
-        Groups × 2, Σ n_g²/n and Σ n_g² over items, where no permutation changes them; else None.
+        Groups × 2, Σ n_g²/n and Σ n_g² over items, where no permutation changes them; otherwise None.
     """
 
     parts: Sequence[Part]
@@ -249,9 +249,9 @@ class _Relabelled:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Groups beside the others on the same items: sums and values, observed and under draws.
+    """Groups compared with the others on the same items: sums and values, observed and under draws.
 
-    Where raters have weights these count in leniency and dominance, and there are no components of variance.
+    Where raters have weights, these count in leniency and dominance, and there are no components of variance.
     """
 
     ratings: Ratings
@@ -264,12 +264,12 @@ class Measured:
 
     @cached_property
     def plain(self) -> Measured:
-        """The same with raters that count alike."""
+        """The same with all raters counted equally."""
         return Measured(self.ratings, replace(self.grouping, weights=np.zeros(0))) if self.weighted else self
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """The numbers of the scale, less its middle."""
+        """The numbers of the scale minus its middle."""
         numbers = np.array(self.ratings.scale.values, dtype=float)
         return np.asarray(numbers - (numbers.min() + numbers.max()) / 2)
 
@@ -285,13 +285,13 @@ class Measured:
 
     @property
     def finish(self) -> Finish:
-        """What makes all values, components included unless raters have weights."""
+        """What makes all values, including components unless raters have weights."""
         return Finish(np.zeros(0, np.int32) if self.weighted else self.grouping.codes)
 
     def null(self, shuffles: Draws, how: Running) -> Values:
         """Return leniency and dominance under permutations of the raters."""
         grouping, parts = self.grouping, self.ratings.parts()
-        if self.weighted:  # of which a shuffle changes every sum
+        if self.weighted:  # then a shuffle changes every sum
             made = run(parts, self.rated(with_raters=False), shuffles, self.finish, how)
             return np.concatenate([np.zeros((0, grouping.n_groups, len(COMPARED))), *made])
         same = self._always_alike()
@@ -308,7 +308,7 @@ class Measured:
         return np.concatenate([np.zeros((0, self.grouping.n_groups, len(COMPARED))), *made])
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
-        """Return all values, components included, without each item, each rater of a group, or both."""
+        """Return all values, including components, without each item, each rater of a group, or both."""
         if self.weighted:
             return self._left_out_weighted(resample, how)
         work, parts, finish = self.rated(with_raters=True), self.ratings.parts(), self.finish
@@ -344,7 +344,7 @@ class Measured:
         return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))
 
     def _totals(self) -> Values:
-        """Return what each rater adds to their group, whichever that is."""
+        """Return what each rater adds to their group, whichever it is."""
         from plurivox.kernels import variation as k
 
         inside = self.grouping.codes >= 0
@@ -362,7 +362,7 @@ class Measured:
         return np.stack([groups[:, k.RATINGS] - groups[:, k.WEIGHT], groups[:, k.COUNTS]], axis=-1)
 
     def _always_alike(self) -> bool:
-        """Tell whether raters who are exchanged rated the same items, so that no shuffle changes any count."""
+        """Return whether exchanged raters rated the same items, so that no shuffle changes any count."""
         signs = signs_of(self.ratings.parts(), len(self.grouping.codes))
         everyone = self.grouping.everyone
         stratum = np.repeat(np.arange(len(self.grouping.bounds) - 1), np.diff(self.grouping.bounds))[everyone >= 0]

@@ -27,9 +27,9 @@ from plurivox.statistics.registry import LABELS, of_role
 COMPONENTS = {
     "item": "item", "group": "group", "rater": "rater", "group_item": "group × item", "rest": "rest",
 }  # fmt: skip
-"""How tables call the components of variance, in their order."""
+"""What tables call the components of variance, in their order."""
 SHARES = "Shares of the variance in scores, in %; a negative estimate counts as 0"
-NOT_WEIGHTED = "Components of variance, reliability, drift and repeats are unweighted: all raters count alike."
+NOT_WEIGHTED = "Components of variance, reliability, drift and repeats are unweighted: all raters count equally."
 SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
 
 
@@ -42,7 +42,7 @@ def tables(found: Variation) -> list[Shown]:
 
 
 def brief(found: Variation) -> list[Shown | Compact]:
-    """Return the groups of all axes in one table, shares of variance, and what was asked for besides."""
+    """Return the groups of all axes in one table, shares of variance, and whatever else was requested."""
     alone = list(filter(names_raters, found.axes))
     title, over = "Who rates higher on the same items", intervals_over(found.settings)
     view = compact(found, MOST_LINES, without=alone, title=title, over=over)
@@ -78,7 +78,7 @@ def _groups(found: Variation) -> list[Shown]:
             each = [row for row in rows if row.kind == "rater"]
             known = [name for name in (*headings, "drift") if any(row.statistic == name for row in each)]
             if each:
-                shown.append(Shown(f"Raters one by one{'' if subset == 'all' else f', {subset}'}", spread_header(), [
+                shown.append(Shown(f"Individual raters{'' if subset == 'all' else f', {subset}'}", spread_header(), [
                     [LABELS[name], *quantile_cells(_values(each, name))] for name in known
                 ]))  # fmt: skip
     return shown
@@ -116,7 +116,7 @@ def _pairs(found: Variation) -> list[Shown]:
              p_cell(row.p_adjusted)]
             for row in own
         ]  # fmt: skip
-        header = ["group", "beside", "items", "higher by", "p", "p corrected"]
+        header = ["group", "compared with", "items", "higher by", "p", "p corrected"]
         shown.append(Shown(f"{axis}: every pair of groups", header, lines))
     return shown
 
@@ -133,8 +133,8 @@ def _adjusted(found: Variation) -> list[Shown]:
     ]  # fmt: skip
     references = found.adjusted().unique("attribute", maintain_order=True).iter_rows(named=True)
     beside = ", ".join(f"{row['attribute']}: {row['reference']}" for row in references)
-    header = ["attribute", "group", "raters", "alone", "with the others", "beside all raters"]
-    return [Shown(f"All attributes at once, beside the reference ({beside})", header, lines)]
+    header = ["attribute", "group", "raters", "alone", "with the others", "against all raters"]
+    return [Shown(f"All attributes at once, compared with the reference ({beside})", header, lines)]
 
 
 def _drifts(found: Variation) -> list[Shown]:
@@ -169,7 +169,7 @@ def _repeats(found: Variation) -> list[Shown]:
     ]
     return [
         Shown("Items rated again: raters with themselves, and with each other on these items", header, lines),
-        Shown("Items rated again: raters one by one, with themselves", spread_header(), each),
+        Shown("Items rated again: individual raters, with themselves", spread_header(), each),
     ]
 
 
@@ -216,7 +216,7 @@ def _reliability(found: Variation) -> list[Shown]:
 
 
 def notes(found: Variation) -> list[str]:
-    """Return why values are undefined, and what to beware of."""
+    """Return why values are undefined, and what to be careful about."""
     main = [row for row in found.rows if row.kind in ("group", "contrast")]
     said = notes_of(main, LABELS)
     if "weights" in found.settings:

@@ -1,4 +1,4 @@
-"""Ratings at known times, and what is added up of them: as they are, with times shuffled, or resampled."""
+"""Ratings at known times, and sums over them: as they are, with times shuffled, or resampled."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from plurivox.engine.running import Running
 from plurivox.ratings import Ratings
 
 STEADY = 1e-12
-"""What varies by less than this share of all variation is the same but for rounding."""
+"""Variation below this share of the total is only rounding error."""
 NANOSECONDS = 5e-9
-"""About what a shuffle takes for each rating, in seconds."""
+"""Roughly how many seconds a shuffle takes for each rating."""
 Ints = NDArray[np.int64]
 
 
@@ -35,7 +35,7 @@ class Timed:
     Attributes
     ----------
     items, times, scores
-        Of each rating its item, its time less the mean of the rater's, and its number less the mean of the item's.
+        For each rating, its item, its time minus the rater's mean, and its number minus the item's mean.
     bounds
         The ratings of rater r are ``bounds[r]`` to ``bounds[r + 1]``.
     means
@@ -53,7 +53,7 @@ class Timed:
 
     @classmethod
     def of(cls, ratings: Ratings) -> Timed:
-        """Take all ratings at known times, those given again included; none if no times were read."""
+        """Use all ratings at known times, including repeated ones; none if no times were read."""
         every = ratings.every_rating()
         known = np.zeros(len(every.scores), bool) if every.times is None else np.isfinite(every.times)
         order = np.flatnonzero(known)
@@ -87,7 +87,7 @@ class Timed:
 
     @cached_property
     def item_is_time(self) -> bool:
-        """Whether all ratings of an item were given at the same time, whichever the item."""
+        """Whether all ratings of an item were given at the same time, for every item."""
         low, high = np.full(self.n_items, np.inf), np.full(self.n_items, -np.inf)
         moments = self.times + self.means[self.raters]
         np.minimum.at(low, self.items, moments)
@@ -96,12 +96,12 @@ class Timed:
 
 
 def added(place: NDArray[Any], numbers: Values | None, n: int) -> Values:
-    """Add up numbers, or ones, by place."""
+    """Add up numbers, or ones, by position."""
     return np.bincount(place, numbers, minlength=n).astype(np.float64)
 
 
 def _centred(times: Values, raters: NDArray[np.int32], bounds: Ints) -> tuple[Values, Values]:
-    """Return times less the mean of each rater's, exactly 0 where all are the same, and these means."""
+    """Return times minus the mean of each rater's, exactly 0 where all are the same, and these means."""
     busy = np.flatnonzero(np.diff(bounds))
     low, high = np.zeros(len(bounds) - 1), np.zeros(len(bounds) - 1)
     if len(busy):
@@ -171,7 +171,7 @@ class Together:
 class Weighted:
     """Products and squares with items and raters drawn, or without blocks of ratings; draws × 2 × raters or groups.
 
-    Those of groups are told, if there are any, else those of each rater.
+    Those of groups, if there are any, otherwise those of each rater.
     """
 
     timed: Timed
@@ -193,7 +193,7 @@ class Weighted:
         items = some.item_weights(timed.n_items).astype(float) if resampled else nothing
         raters = some.rater_weights(self.codes).astype(float) if resampled else nothing
         if raters.size:
-            raters[:, self.codes < 0] = 1.0  # in nobody's group, but in the means of items
+            raters[:, self.codes < 0] = 1.0  # in no group, but in the means of items
         inside, made = self.codes >= 0, np.zeros((2, len(self.codes)))
         for d, (item_weights, rater_weights) in enumerate(zip(items, raters, strict=True)):
             weighted_products(
@@ -219,7 +219,7 @@ def moments(timed: Timed, own: Any, place: NDArray[Any], n: int) -> Values:
 
 
 def products_of(found: Values, all_squares: Values) -> Values:
-    """Return Σ (t − t̄)y and Σ (t − t̄)² of moments, 2 × raters; 0 where times do not differ."""
+    """Return Σ (t − t̄)y and Σ (t − t̄)² from moments, 2 × raters; 0 where times do not differ."""
     n, t, tt, y, ty = found
     size = np.maximum(n, 1)
     squares = tt - t * t / size

@@ -1,4 +1,4 @@
-"""What variation says, in sentences."""
+"""What variation found, in sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def statements(result: Variation) -> list[Statement]:
-    """Return who rates higher, what scores vary by, what more raters would buy, and what was withheld."""
+    """Return who rates higher, what scores vary by, what more raters would add, and what was withheld."""
 
     def claimed(rows: Sequence[Row]) -> Claimed:
         text = " ".join(f"{_sentence(result, row)}{_after_adjusting(result, row)}" for row in rows)
@@ -36,7 +36,7 @@ def statements(result: Variation) -> list[Statement]:
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:
-    """Tell whether a sentence says of the lower of two groups what another says of the higher."""
+    """Return whether a sentence says about the lower of two groups what another says about the higher."""
     own = [row for row in result.rows if (row.axis, row.statistic) == (said.axis, "leniency") and row.kind == "group"]
     values = {row.group: row.value for row in own if row.subset == "all"}
     if said.statistic != "leniency" or len(values) != 2 or said.group not in values:
@@ -89,12 +89,12 @@ def _drifts(result: Variation, row: Row) -> str:
 
 
 def _same_order(result: Variation) -> list[Statement]:
-    """Say on which axes a drift cannot be told apart from what groups see in single items, so that none is claimed."""
+    """Say on which axes no drift is claimed because it cannot be told apart from how groups see single items."""
     tested = {row.axis for row in result.rows if row.statistic == "drift" and row.kind == "group" and row.tested}
     return [
         Statement(
             f"No drift of groups by {axis} is claimed: raters of a group rated items in a similar order ({p_text(p)}), "
-            "so that a drift may be how the group sees single items. Orders that differ between raters would tell.",
+            "so a drift may only be how the group sees single items. Different orders for each rater would settle it.",
             2.85, axis, "times", standing="open",
         )
         for axis, p in entangled_times(result.settings).items()
@@ -103,7 +103,7 @@ def _same_order(result: Variation) -> list[Statement]:
 
 
 def _drifting_raters(result: Variation) -> list[Statement]:
-    """Say how many raters' scores drift, of those who were asked about one by one."""
+    """Say how many raters' scores drift, where raters are looked at individually."""
     rows = [row for row in result.rows if row.statistic == "drift" and row.kind == "rater" and row.tested]
     found = [row for row in rows if row.claim]
     if not rows:
@@ -115,7 +115,7 @@ def _drifting_raters(result: Variation) -> list[Statement]:
     least = min((row.p_adjusted for row in rows if row.p_adjusted is not None), default=1.0)
     if not found:
         text = (
-            f"Of {counted(len(rows), 'rater')}, one by one, none has scores that certainly drift over time; the "
+            f"Of {counted(len(rows), 'individual rater')}, none has scores that certainly drift over time; the "
             f"smallest {p_text(least)} after correction."
         )
         return [Statement(text, 1.0, rows[0].axis, "drift", p=least, rests_on=rests_on, n_permutations=n)]
@@ -139,11 +139,12 @@ def _often(result: Variation, row: Row) -> str:
     )  # fmt: skip
     if found is None or math.isnan(found.value):
         return ""
-    return f"; of two raters of an item theirs is the higher score in {100 * found.value:.0f} %, ties counted half"
+    share = f"{100 * found.value:.0f} % of comparisons"
+    return f"; compared with another rater of the same item, theirs is the higher score in {share}, ties counted half"
 
 
 def _after_adjusting(result: Variation, row: Row) -> str:
-    """Say what is left of a difference when other attributes are accounted for."""
+    """Say what remains of a difference after accounting for other attributes."""
     if row.subset != "all" or row.statistic != "leniency":
         return ""
     frame = result.adjusted()
@@ -157,8 +158,8 @@ def _after_adjusting(result: Variation, row: Row) -> str:
     one = own[0]
     ends = "" if one["deviation_low"] is None else f" ({one['deviation_low']:.2f} to {one['deviation_high']:.2f})"
     return (
-        f" Beside the mean of all raters that is {one['deviation_unadjusted']:+.2f}, and {one['deviation']:+.2f}{ends} "
-        f"with {listed(others)} accounted for."
+        f" Relative to the mean of all raters, that is {one['deviation_unadjusted']:+.2f}, and "
+        f"{one['deviation']:+.2f}{ends} after accounting for {listed(others)}."
     )
 
 
@@ -172,7 +173,7 @@ _TIMES = "times shuffled within raters, and for who rates higher {}"
 
 
 def _varies(result: Variation) -> list[Statement]:
-    """Say for each axis, and without any, how variance divides."""
+    """Say for each axis, and without any, how variance is divided."""
     frame = result.components()
     said = []
     for axis in ["all", *(name for name in result.axes if name != "rater")]:
@@ -182,9 +183,7 @@ def _varies(result: Variation) -> list[Statement]:
             group, weight = ("all", 2.15) if axis == "all" else ("", 2.05)
             said.append(Statement(_divided(axis, own), weight, axis, "components", group))
         elif own:
-            text = (
-                f"What scores vary by cannot be told{'' if axis == 'all' else f' for {axis}'}: {own['item']['note']}."
-            )
+            text = f"What scores vary by is unknown{'' if axis == 'all' else f' for {axis}'}: {own['item']['note']}."
             said.append(Statement(text, 0.5, axis, "components"))
     return said
 
@@ -193,14 +192,14 @@ def _divided(axis: str, own: dict[str, dict[str, Any]]) -> str:
     parts = [f"{_percent(own['item'])} lies between items", f"{_percent(own['rater'])} in raters' leniency"]
     if axis != "all":
         parts.append(f"{_percent(own['group'], ends=True)} between groups of {axis}")
-        parts.append(f"{_percent(own['group_item'], ends=True)} in how these see single items")
-    rest = f"{_percent(own['rest'])} is left to single ratings"
+        parts.append(f"{_percent(own['group_item'], ends=True)} in how these groups see single items")
+    rest = f"{_percent(own['rest'])} remains in single ratings"
     negative = [name for name, row in own.items() if row["variance"] < 0]
     names = listed(_WORDS[name] for name in negative)
     below = f" (The estimate for {names} is negative and counts as 0.)"
     if len(negative) > 1:
         below = f" (The estimates for {names} are negative and count as 0.)"
-    return f"Of the variance in scores {', '.join(parts)}; {rest}.{below if negative else ''}"
+    return f"Of the variance in scores, {', '.join(parts)}; {rest}.{below if negative else ''}"
 
 
 def _percent(row: dict[str, Any], *, ends: bool = False) -> str:
@@ -218,7 +217,7 @@ def _reliable(result: Variation) -> list[Statement]:
     if needed is None:
         return []
     if math.isnan(needed["relative"]):
-        return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
+        return [Statement(f"How reliable means are is unknown: {needed['note']}.", 0.5, statistic="reliability")]
     one, k = _first(result.reliability().iter_rows(named=True)), max(1, round(needed["ratings_per_item"]))
     assert one is not None
     sizes = _first(result.components().iter_rows(named=True))
@@ -229,21 +228,21 @@ def _reliable(result: Variation) -> list[Statement]:
     ends = "" if math.isnan(low) else f" ({below_one(low)} to {below_one(high)})"
     ceiling = math.sqrt(value)
     limit = (
-        f" No model's correlation with such means can be expected above {ceiling:{'.2f' if ceiling < 0.99 else '.3f'}}."
+        f" No model can be expected to correlate with such means above {ceiling:{'.2f' if ceiling < 0.99 else '.3f'}}."
     )
     text = (
-        f"A mean of {counted(k, 'rater')}, {'all of whom rate all items' if same else 'others for each item'}, tells "
-        f"which item is higher with reliability {below_one(value)}{ends}; {needed['target']:g} takes "
-        f"{counted(int(needed[kind]), 'rater')}, and {int(needed[other]):,} if "
-        f"{'other raters rate each item' if same else 'the same raters rate all'}."
+        f"A mean of {counted(k, 'rater')}, {'all of whom rate all items' if same else 'different for each item'}, "
+        f"tells which item is higher with reliability {below_one(value)}{ends}; {needed['target']:g} takes "
+        f"{counted(int(needed[kind]), 'rater')}, or {int(needed[other]):,} if "
+        f"{'different raters rate each item' if same else 'the same raters rate all items'}."
     )
-    if ceiling < 0.9995:  # else it is no limit that anybody would meet
+    if ceiling < 0.9995:  # otherwise nobody would ever meet the limit
         text += limit
     return [Statement(text, 2.1, statistic="reliability", group="all")]
 
 
 def below_one(value: float) -> str:
-    """Write a reliability with two decimals, or with as many as tell it from 1, up to four.
+    """Write a reliability with two decimals, or with as many as distinguish it from 1, up to four.
 
     Examples
     --------
@@ -254,7 +253,7 @@ def below_one(value: float) -> str:
 
 
 def stepped(one: float | None, k: int) -> float:
-    """Return what holds for k raters, of what holds for one (Spearman and Brown)."""
+    """Return the reliability of k raters from that of one (Spearman and Brown)."""
     return math.nan if one is None else k * one / (1 + (k - 1) * one)
 
 
@@ -263,19 +262,19 @@ def _first(rows: Any) -> dict[str, Any] | None:
 
 
 def _again(result: Variation) -> list[Statement]:
-    """Say how far raters agree with themselves, beside each other."""
+    """Say how far raters agree with themselves, compared with each other."""
     frame = result.repeats()
     row = next(frame.filter(axis="all", statistic="percent").iter_rows(named=True), None)
     if row is None:
         return []
     if math.isnan(row["within"]):
-        return [Statement(f"How far raters agree with themselves cannot be told: {row['note']}.", 0.5)]
+        return [Statement(f"How far raters agree with themselves is unknown: {row['note']}.", 0.5)]
     text = (
         f"{counted(row['n_raters'], 'rater')} rated {counted(row['n_pairs'], 'item')} again, counted by rater, and "
         f"gave the same point in {_share_of(row, 'within', 'ci')} of the repeats"
     )
     if not math.isnan(row["between"]):
-        text += f"; two raters of the same items agree in {_share_of(row, 'between', 'between_ci')}"
+        text += f"; two raters of the same item agree in {_share_of(row, 'between', 'between_ci')} of pairs"
     return [Statement(f"{text}.", 2.0, statistic="repeats")]
 
 
@@ -291,4 +290,5 @@ def _left_out(result: Variation) -> list[Statement]:
     if not n:
         return []
     items = "1 item has" if n == 1 else f"{n:,} items have"
-    return [Statement(f"{items} no value of {result.settings['items_by']}, in no part but in the whole.", 0.0)]
+    where = result.settings["items_by"]
+    return [Statement(f"{items} no value for {where}: in no part, but included in the whole.", 0.0)]
