@@ -103,7 +103,7 @@ def most_shuffles(asked: int, most: int | None) -> int:
 
 
 def unsettled(p: ArrayLike, draws: int, n_lenses: int) -> bool:
-    """Tell whether any p-value lies too close to what decides, alone or after Holm's correction over some lenses."""
+    """Return whether any p-value lies too close to what decides, alone or after Holm's correction over some lenses."""
     return any(bool(undecided(p, draws, SIGNIFICANT / k).any()) for k in range(1, n_lenses + 1))
 
 

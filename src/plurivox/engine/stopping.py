@@ -119,7 +119,7 @@ class Looks(NamedTuple):
         return math.fsum(clear for n, clear in zip(self.at, self.clear, strict=True) if n < made)
 
     def end(self, p: Sequence[ArrayLike], *, clear: bool = True) -> bool:
-        """Tell whether a family may end at the last of some looks, at each of which its p-values are given.
+        """Return whether a family may end at the last of some looks, at each of which its p-values are given.
 
         All that are defined, one at least, were far, or ``clear``.
         """
@@ -198,7 +198,7 @@ class Plan(NamedTuple):
         return min(2 * made, self.most)
 
     def enough(self, p: Sequence[Floats], made: int, beside: Sequence[Floats] | None = None) -> bool:
-        """Tell whether corrected p-values, given as they were at each look, need no more draws, or get none.
+        """Return whether corrected p-values, given as they were at each look, need no more draws, or get none.
 
         Nothing is claimed of p-values ``beside`` without a claim of the others, if there are any.
         """

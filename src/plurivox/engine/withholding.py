@@ -178,7 +178,7 @@ def _small_sets(cells: Codes, raters: Counts, small: Sequence[Members], least: i
 
 
 def _given_away(known: Sequence[Floats], protected: Sequence[Lot]) -> bool:
-    """Tell whether a protected set of cells is a sum or difference of sets that are known.
+    """Return whether a protected set of cells is a sum or difference of sets that are known.
 
     A set is one of these if all of it lies in the space that they span, which has as its basis the eigenvectors of
     their common sizes.

@@ -114,7 +114,7 @@ def folder_of(name: str | os.PathLike[str]) -> Folder:
 
 
 def is_packed(folder: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder is a packed study; of an address only its name is looked at."""
+    """Return whether a folder is a packed study; of an address only its name is looked at."""
     return is_address(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
 
 

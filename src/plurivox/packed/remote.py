@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # a single letter would be
 
 
 def is_address(name: str | os.PathLike[str] | bytes) -> bool:
-    """Tell whether a packed study is meant that lies in an object store.
+    """Return whether a packed study is meant that lies in an object store.
 
     Examples
     --------

@@ -273,7 +273,7 @@ class _Work:
             self.a, self.d = a, d
 
     def _ordered(self, d: Floats) -> bool:
-        """Tell whether each rater's cuts fall."""
+        """Return whether each rater's cuts fall."""
         inside = np.arange(1, d.shape[1]) < self.data.n_cuts[:, None]
         return bool((np.diff(d, axis=1) < 0)[inside].all())
 

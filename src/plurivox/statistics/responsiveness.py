@@ -328,7 +328,7 @@ def _read(ones: ArrayLike, zeros: ArrayLike) -> tuple[_Whole, _Whole]:
 
 
 def _both_classes(one: _Whole, zero: _Whole) -> bool:
-    """Tell whether the reference calls something unsafe and something safe."""
+    """Return whether the reference calls something unsafe and something safe."""
     return bool(one.any() and zero.any())
 
 
