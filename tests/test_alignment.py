@@ -356,7 +356,7 @@ def test_failed_answers_are_never_charged() -> None:
         ({"model": ["m"], "item": ["a"], "answer": ["yes"], "state": ["fine"]}, InputError, "state 'fine' is unknown"),
         ({"model": ["m"], "item": ["a"], "distribution": [[0.5, 0.6]]}, InputError, "do not sum to 1"),
         ({"model": ["m"], "item": ["a"], "distribution": [[0.5, 0.3, 0.2]]}, InputError, "3 probabilities"),
-        ({"model": ["m"], "item": ["a"], "sample": ["x"], "answer": ["yes"]}, InputError, "no whole number"),
+        ({"model": ["m"], "item": ["a"], "sample": ["x"], "answer": ["yes"]}, InputError, "not a whole number"),
         ({"model": [None], "item": ["a"], "answer": ["yes"]}, InputError, "the model is missing"),
         ({"model": [], "item": [], "answer": []}, InputError, "there is no answer"),
     ],

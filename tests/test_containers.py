@@ -104,7 +104,7 @@ def test_the_first_sheet_is_read_and_that_is_said(study: Path) -> None:
 def test_a_name_that_is_not_there(study: Path, write: Write) -> None:
     assert "there is no sheet 'Rater'; it has Ratings, Raters, Items" in message(f"{study}::Rater")
     assert "study.xls: there is no such file. Did you mean study.xlsx?" in message(f"{study}"[:-1] + "::Ratings")
-    assert "it is one table, in which there is no 'x'" in message(f"{write('a.csv', ONE)}::x")
+    assert "it is a single table and contains no 'x'" in message(f"{write('a.csv', ONE)}::x")
 
 
 def test_settings_beside_the_workbook_are_found(study: Path) -> None:
@@ -154,7 +154,7 @@ def test_titles_and_columns_without_a_name_are_told_of(write: Write) -> None:
     assert len(ratings) == 2
     assert [remark.split(": ", 1)[1] for remark in ratings.intake.remarks] == [
         "rows 1 to 2 are left aside, as a title above the header in row 3.",
-        "columns without a name are called by their letter: column A.",
+        "columns without a name are named by their letters: column A.",
     ]
     assert frame_in(path).columns == ["column A", *HEADER]
 
@@ -200,7 +200,7 @@ FAR = [
 def test_cells_far_away_are_refused(cell: str, write: Write) -> None:
     """One cell at the last place of a sheet would be 17 billion in a block."""
     content = f'<sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576">{cell}</row></sheetData>'
-    assert "cells up to its last row and column, of which 20,000,000 are read" in message(
+    assert "cells up to its last row and column, more than 20,000,000" in message(
         write("s.xlsx", workbook({"S": content}))
     )
 
@@ -273,7 +273,7 @@ def test_a_view_without_an_end_is_stopped(
     monkeypatch.setattr("plurivox.intake.databases.MAX_SECONDS", 0.3)
     begin = ("BEGIN TRANSACTION",) if kind == "duckdb" else ()
     path = write(f"s.{kind}", databases.made(connect, *begin, databases.TABLE, ENDLESS))
-    assert "no more rows came in 0.3 seconds. Is it a view without an end?" in message(f"{path}::endless")
+    assert "no further rows came within 0.3 seconds. If it is a view that never ends" in message(f"{path}::endless")
 
 
 def test_views_reach_nothing_outside(write: Write, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_arrow_that_unpacks_to_very_much_is_refused(write: Write) -> None:
     assert len(packed.getvalue()) < 1 << 20
     assert "MiB or more, too much to be a table" in message(write("a.arrow", packed.getvalue()))
     nothing = pa.table({"item": pa.nulls(2)})
-    assert "cells or more" in message(write("n.arrow", arrow.by_pyarrow(nothing).replace(
+    assert "cells, too many for a file" in message(write("n.arrow", arrow.by_pyarrow(nothing).replace(
         (2).to_bytes(8, "little"), (1 << 40).to_bytes(8, "little")
     )))  # fmt: skip
 
@@ -385,7 +385,7 @@ def test_json_with_other_keys_is_not_joined(tmp_path: Path) -> None:
 
 
 def test_an_archive_with_very_many_files(write: Write) -> None:
-    assert "it holds 10,001 files, and at most 10,000 are read" in message(
+    assert "it contains 10,001 files, but at most 10,000 can be read" in message(
         write("many.zip", archive({f"{at}.csv": "" for at in range(10_001)}))
     )
 

@@ -288,7 +288,7 @@ def test_ratings_without_them_are_stored_as_before(tmp_path: Path) -> None:
         (lambda f: f.with_columns(score_code=4 - pl.col("score_code")), "its content is not what was written"),
         (lambda f: f.with_columns(time_value=pl.col("time_value") + 1), "its content is not what was written"),
         (lambda f: f.with_columns(time_value=pl.lit(float("inf"))), "time_value does not hold times throughout"),
-        (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some are there twice"),
+        (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some occur twice"),
         (lambda f: f.with_columns(occasion=pl.col("occasion") + 1), "its rows are not in order"),
         (lambda f: f.drop("time_value"), "time_value"),
         (lambda f: f[::-1], "its rows are not in order"),

@@ -61,7 +61,7 @@ CASES = [
     ),
     Case(
         "lewidi", "broken", "CSC_annotators_meta.json", '{"Ann0":{"Gender":"Female","Age":"56"},"Ann1":{}}',
-        error=("CSC_annotators_meta.json", "who the annotators of LeWiDi are", "--raters"),
+        error=("CSC_annotators_meta.json", "it describes the annotators of LeWiDi", "--raters"),
     ),
     Case(
         "lewidi", "broken", "mixed.json", json.dumps({**NEW, "3": edition_2023("0,1,0", "Ann1,Ann2,Ann3")}),

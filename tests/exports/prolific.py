@@ -74,7 +74,7 @@ CASES = [
         "prolific", "broken", "nobody-left.csv", RATED,
         given={"rejected": "drop"},
         beside=raters(person(A, "REJECTED"), person(B, "REJECTED")),
-        error=("prolific_export.csv", "no rater is left"),
+        error=("prolific_export.csv", "no raters remain"),
     ),
     Case(
         "prolific", "broken", "prolific_export.csv", "\n".join([HEADER, person(A), person(B)]) + "\n",

@@ -202,8 +202,8 @@ def match(
         raise FileError("it has no rows", source=table.source, hint=f"It needs one row per {what}.")
     if unknown == len(ids) and len(ids):
         raise IdError(
-            f"none of its {keyed.height:,} ids is among the {len(ids):,} {what} ids of the {among} "
-            f"(here {_like(keyed['_id'][0], what)}, there {_like(wanted['_id'][0], what)})",
+            f"none of its ids ({keyed.height:,}, {_like(keyed['_id'][0], what)}) is among the {what} ids of the "
+            f"{among} ({len(ids):,}, {_like(wanted['_id'][0], what)})",
             source=table.source,
             column=table.id_column,
             hint=f"Check that this is the right column and table of {what}s.",
@@ -225,10 +225,10 @@ def _like(value: str, what: str) -> str:
     Examples
     --------
     >>> _like("Worker-07", "rater"), _like("q7", "item")
-    ("like 'aaaaaa-99'", "'q7'")
+    ("like 'aaaaaa-99'", "such as 'q7'")
     """
     if what != "rater":
-        return repr(value)
+        return f"such as {value!r}"
     return f"like {''.join('9' if c.isdigit() else 'a' if c.isalpha() else c for c in value)!r}"
 
 
