@@ -86,7 +86,7 @@ def test_conflicts_in_tables_of_raters_and_items_are_settled_alike() -> None:
     assert (first.raters["age"].to_list(), first.items["topic"].to_list()) == ([1, 2], ["p", "q"])
     with pytest.raises(AttributeConflictError, match="raters frame, column 'age', rows 1, 3: one rater has more"):
         pv.Ratings.from_frame(frame, raters=raters, conflicts="error")
-    with pytest.raises(InputError, match="conflicts cannot be 'last'"):
+    with pytest.raises(InputError, match="conflicts is 'last'"):
         pv.Ratings.from_frame(frame, conflicts="last")  # type: ignore[arg-type]
 
 

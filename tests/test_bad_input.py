@@ -43,7 +43,7 @@ def test_missing_column(write: Write) -> None:
     path = write("r.csv", "item,who,what,when\n1,a,3,x\n")
     assert message(ColumnError, path) == (
         "r.csv: cannot tell which column holds the rater and the score; the columns are item, who, what, when. "
-        "Name them with --rater --score, or say --wide (one column per rater), --totals (one column per point) or "
+        "Name them with --rater --score, or use --wide (one column per rater), --totals (one column per point) or "
         "--questions (a row per respondent)."
     )
     assert message(ColumnError, path, rater="annotator").startswith(
@@ -191,10 +191,10 @@ def test_only_a_header(write: Write, content: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "found"),
     [
-        ("r.csv", b"PAR1....PAR1", "should be csv but starts like a Parquet file"),
-        ("r.parquet", GOOD.encode(), "should be parquet but starts like plain text"),
-        ("r.csv", gzip.compress(GOOD.encode(), mtime=0), "says a csv but it starts like a gzip file"),
-        ("r.csv.gz", GOOD.encode(), "says a packed csv but it starts like plain text"),
+        ("r.csv", b"PAR1....PAR1", "should be csv, but it starts like a Parquet file"),
+        ("r.parquet", GOOD.encode(), "should be parquet, but it starts like plain text"),
+        ("r.csv", gzip.compress(GOOD.encode(), mtime=0), "says a csv, but it starts like a gzip file"),
+        ("r.csv.gz", GOOD.encode(), "says a packed csv, but it starts like plain text"),
         ("r.csv", b"PK\x03\x04 a spreadsheet", "starts like a zip or Excel file"),
         ("r.jsonl", GOOD.encode(), "the line is not JSON"),
         ("r.jsonl", b'[{"item": 1}]', "it is a single JSON array"),
@@ -227,11 +227,11 @@ def test_wrong_encoding(write: Write) -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ("3,a\n", "row 4: the row has 2 fields, the header has 3"),
-        ("3,a,1,extra\n", "row 4: the row has 4 fields, the header has 3"),
-        ("3,a\n4,a,1,1\n", "row 4: the row has 2 fields, the header has 3"),
-        ("\n3\n", "row 5: the row has 1 field, the header has 3"),
-        ('"3",a\n', "row 4: the row has 2 fields, the header has 3"),
+        ("3,a\n", "row 4: the row has 2 fields, but the header has 3"),
+        ("3,a,1,extra\n", "row 4: the row has 4 fields, but the header has 3"),
+        ("3,a\n4,a,1,1\n", "row 4: the row has 2 fields, but the header has 3"),
+        ("\n3\n", "row 5: the row has 1 field, but the header has 3"),
+        ('"3",a\n', "row 4: the row has 2 fields, but the header has 3"),
         ('3,"a,1\n', "row 4: the row is malformed"),
     ],
 )

@@ -146,7 +146,7 @@ def test_choices_that_the_solver_shuffled_are_read_in_the_order_that_the_answer_
     assert values(found, "distribution") == {("kind", 0): None, ("7", 0): None}  # of letters as shown, not as written
     shown = [("A", "never"), ("B", "always"), ("C", "sometimes")]
     assert read_answer("It is C, surely.", shown).point == 2
-    with pytest.raises(ScaleError, match="sample 7, epoch 1: the choices are 'never', 'always', 'sometimes', and were"):
+    with pytest.raises(ScaleError, match="sample 7, epoch 1: the choices are 'never', 'always', 'sometimes', but were"):
         read_inspect_log(SHUFFLED)
 
 
@@ -251,13 +251,13 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     found = read_inspect_log(tmp_path)
     assert found.group_by("prompt").len().sort("prompt").rows() == [("choices", 2), ("norms", 8)]
     shutil.copy(JSON, tmp_path)
-    problem = rf"below/{EVAL.name}: .*/{JSON.name} has an answer of mockllm/model to item 'kind' of 'norms' already"
+    problem = rf"below/{EVAL.name}: .*/{JSON.name} already has mockllm/model's answer to item 'kind' of 'norms'"
     with pytest.raises(DuplicateError, match=problem):
         read_inspect_log(tmp_path)
 
 
 def test_a_folder_without_logs(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="there is no log of Inspect in this folder"):
+    with pytest.raises(FileError, match="there is no Inspect log in this folder"):
         read_inspect_log(tmp_path)
     with pytest.raises(FileError, match=r"there is no file samples_….jsonl in this folder"):
         read_lm_eval_samples(tmp_path)
@@ -389,7 +389,7 @@ def test_written_answers_are_those_before_any_filter() -> None:
 def test_a_filter_by_its_name() -> None:
     found = values(read_lm_eval_samples(samples_of("gen"), filter_name="letter"), "text")
     assert found == {("0", 0): "B", ("1", 0): "A", ("2", 0): "[invalid]"}
-    with pytest.raises(InputError, match=r"there is no filter 'strict'\. There are 'letter', 'raw'"):
+    with pytest.raises(InputError, match=r"there is no filter 'strict'\. Use one of 'letter', 'raw'"):
         read_lm_eval_samples(samples_of("gen"), filter_name="strict")
     chosen = read_lm_eval_samples(samples_of("mc"), filter_name="none")
     assert chosen.equals(read_lm_eval_samples(samples_of("mc")))
@@ -433,7 +433,9 @@ def test_a_folder_of_sample_files(tmp_path: Path) -> None:
     assert found.group_by("model", "prompt").len().sort("model", "prompt").rows() == [
         ("one", "norms_gen", 6), ("one", "norms_mc", 3), ("two", "norms_gen", 6), ("two", "norms_mc", 3),
     ]  # fmt: skip
-    with pytest.raises(DuplicateError, match=r"two.*gen.*: .*one.*gen.* has an answer of m to item '0' of 'norms_gen'"):
+    with pytest.raises(
+        DuplicateError, match=r"two.*gen.*: .*one.*gen.* already has m's answer to item '0' of 'norms_gen'"
+    ):
         read_lm_eval_samples(tmp_path, model="m")
 
 

@@ -90,7 +90,7 @@ def test_a_total_gives_the_scale() -> None:
         (["1 - Bad", "7 - Odd"], {"scale": "1:5"}, ScoreError, r"row 2: '7 - Odd' is not a point"),
         (["4/5", "3/4"], {}, ScoreError, r"rows 1, 2: scores are out of different numbers: 3/4, 4/5"),
         (["6/5", "3/5"], {}, ScoreError, r"row 1: '6/5' exceeds its maximum"),
-        (["4/5", "3"], {}, ScoreError, r"row 2: '3' is not out of 5, as '4/5' is.*--scale 1:5"),
+        (["4/5", "3"], {}, ScoreError, r"row 2: '3' is not out of 5, unlike '4/5'.*--scale 1:5"),
         (["4/5", "3/5"], {"scale": "0:4"}, ScoreError, r"rows 1, 2: '3/5' is out of 5, but .* different highest point"),
         (["4.5/5", "3/5"], {}, ScaleError, r"some scores out of 5 are not whole numbers, such as 4.5.*--scale 0:5:0.5"),
         (["4/5000", "3/5000"], {}, ScaleError, r"out of 5,000, too many for a scale"),

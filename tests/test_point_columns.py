@@ -123,9 +123,9 @@ def test_rows_without_or_with_several_ones_are_named(tmp_path: Path) -> None:
     [
         ("s.1,s.2", "2,0", {}, ScoreError, r"column 's.1', row 2: '2' is neither 0 nor 1.*if they hold counts"),
         ("s.1,s.2", "yes,0", {}, ScoreError, "'yes' is neither 0 nor 1"),
-        ("s.low,s.high", "1,0", {}, ScaleError, "text has no order of its own; found, in no order, high, low.*--scale"),
+        ("s.low,s.high", "1,0", {}, ScaleError, "text, which has no order of its own: high, low.*--scale"),
         ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that matches 's.*' is for the point 3"),
-        ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 fits 's.*', but 'x' is not a point of the scale"),
+        ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 matches 's.*', but 'x' is not a point of"),
         ("s.1,s.1.0", "1,0", {"scale": "1:2"}, ColumnError, "columns 3 and 4 are the same point, 1"),
         ("t.1,t.2", "1,0", {}, ColumnError, "no column matches 's.*'; the columns are item, rater, t.1, t.2"),
         ("a,b", "1,0", {"point_columns": "a,c"}, ColumnError, "there is no column 'c' for a point"),

@@ -146,7 +146,7 @@ def test_attribute_errors(small: pl.DataFrame) -> None:
     moody = small.with_columns(mood=pl.Series(["up", "up", "down", "up", "up"]))
     with pytest.raises(AttributeConflictError, match=r"column 'mood', rows 1, 3, 5: one rater has more .* up, down"):
         pv.Ratings.from_frame(moody, rater_attributes=["mood"], conflicts="error")
-    with pytest.raises(ColumnError, match="'age' is both in the ratings and in the table of raters"):
+    with pytest.raises(ColumnError, match="column 'age': it is in both the ratings and the table of raters"):
         pv.Ratings.from_frame(
             small.with_columns(age=1), rater_attributes=["age"], raters=pl.DataFrame({"rater": ["a", "b"], "age": 1})
         )

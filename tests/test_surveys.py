@@ -48,7 +48,7 @@ def test_what_is_left_aside_is_said(write: Write) -> None:
     assert ratings.intake.layout == "survey"
     assert ratings.intake.remarks == ["columns that describe raters: age", "2 columns not used: Timestamp, comments"]
     unnamed = pv.read_ratings(write("t.csv", "Q1,Q2\n1,2\n2,1\n"))
-    assert unnamed.intake.remarks == ["no column of respondents: each row counts as one rater"]
+    assert unnamed.intake.remarks == ["there is no column of respondents, so each row counts as one rater"]
     assert unnamed.raters["rater"].to_list() == [2, 3]  # the header is row 1
 
 

@@ -107,7 +107,7 @@ _FLATTENED = [
     ),
     Case(
         "argilla", "broken", "uneven.jsonl", lines(PLAIN[1], flat("173", {"severity": ([4, 2], [A], ["submitted"])})),
-        error=("uneven.jsonl", "row 2", "2 responses to 'severity' of 1 users"),
+        error=("uneven.jsonl", "row 2", "2 responses to 'severity' but 1 users"),
     ),
     Case(
         "argilla", "broken", "questions.jsonl",

@@ -221,7 +221,7 @@ def check(
 ) -> Checked:
     """Turn a table into checked codes, or raise a single error that says what is wrong and where."""
     if duplicates not in RULES:
-        raise InputError(f"duplicates cannot be {duplicates!r}", hint=f"Use one of {', '.join(RULES)}.")
+        raise InputError(f"duplicates is {duplicates!r}", hint=f"Give one of {', '.join(RULES)}.")
     columns = Columns.of(table, scale, missing)
     rows = columns.entries(slice(0, columns.n_rows))
     n_missing = int(np.count_nonzero(rows.score == ABSENT))

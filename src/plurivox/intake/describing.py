@@ -49,7 +49,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.conflicts not in CONFLICTS:
-            raise InputError(f"conflicts cannot be {self.conflicts!r}", hint=f"Use one of {', '.join(CONFLICTS)}.")
+            raise InputError(f"conflicts is {self.conflicts!r}", hint=f"Give one of {', '.join(CONFLICTS)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Described:
         twice = sorted(set(beside.frame.columns) & set(frame.columns))
         if twice:
             raise ColumnError(
-                f"'{twice[0]}' is a column both of the ratings and of the table of {role}s",
+                f"it is in both the ratings and the table of {role}s",
                 source=given.source,
                 column=twice[0],
                 hint="Remove or rename it in one of the two.",

@@ -151,7 +151,7 @@ def _by_user(found: Sequence[tuple[str, Any, Any, Any]], tally: Tally) -> Iterat
         answers = value if isinstance(value, list) else [value]
         rows.setdefault(key, {"user_id": user})[question] = one_of(answers)
     for status in others.values():
-        tally.left_out[_LEFT_OUT.get(status, f"answers with status {status}")] += 1
+        tally.left_out[_LEFT_OUT.get(status, f"answers that are {status}")] += 1
     yield from rows.values()
 
 

@@ -38,7 +38,7 @@ def without_waiting(ratings: Ratings, asked: Asked, source: str) -> Ratings:
         raise _undecided(undecided, sum(n > 0 for n in n_ratings), source)
     if not keep.any():
         raise InputError("no raters remain, because all of them are left out", source=source, hint="Keep some of them.")
-    left = {f"ratings by raters with status {status.partition(':')[2]}": n for status, n in dropped.items()}
+    left = {f"ratings by raters of status {status.partition(':')[2]}": n for status, n in dropped.items()}
     told = replace(ratings.intake, left_out={**ratings.intake.left_out, **left})
     return with_parts(without_others(ratings_of(ratings, raters=keep), raters=keep), intake=told)
 
