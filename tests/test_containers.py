@@ -96,8 +96,8 @@ def test_the_first_sheet_is_read_and_that_is_said(study: Path) -> None:
     ratings = pv.read_ratings(study)
     assert len(ratings) == 30
     (remark,) = ratings.intake.remarks
-    assert "'Ratings' is read of the sheets Ratings, Raters, Items, GPT 4, Answers" in remark
-    assert "::Raters names another" in run_cli("describe", study).words
+    assert "of the sheets Ratings, Raters, Items, GPT 4, Answers, only 'Ratings' is read" in remark
+    assert "::Raters reads another" in run_cli("describe", study).words
     assert pv.read_ratings(f"{study}::ratings").intake.remarks == []
 
 
@@ -185,7 +185,7 @@ def test_an_empty_sheet_and_a_packed_workbook(write: Write) -> None:
     first = sheet([["Made by", "lab"], ["On", "Monday"]])
     asked = message(write("s.xlsx", workbook({"Info": first, "Ratings": sheet(excel.PLAIN)})))
     assert "cannot tell which column" in asked
-    assert asked.endswith("s.xlsx::Ratings names another.")
+    assert asked.endswith("s.xlsx::Ratings reads another.")
     assert len(pv.read_ratings(write("s.xlsx.gz", gzip.compress(workbook({"S": sheet(excel.PLAIN)}))))) == 3
 
 

@@ -432,7 +432,7 @@ def test_a_long_scale() -> None:
 @pytest.mark.parametrize(
     ("ones", "zeros", "reason", "defined"),
     [
-        ([0, 0], [0, 0], "no item it rated has a reference", set()),
+        ([0, 0], [0, 0], "none of the rated items has a reference", set()),
         ([1, 2], [0, 0], "every reference rating lies at or above the boundary", {"mpa_raw"}),
         ([0, 0], [0.5, 0], "every reference rating lies below the boundary", {"mpa_raw"}),
         ([0, 2], [0, 1], "only one score was used", set(TWINS) - {"kendall_tau_b", "spearman_rho"}),
@@ -480,9 +480,9 @@ FUNCTIONS = [statistics.precision, statistics.recall, *(getattr(statistics, name
     [
         ([[1, 2]], r"ones has the shape \(1, 2\)\. Give one row, a weight for each score"),
         (3, r"ones has the shape \(\)"),
-        ([], "ones has 0 weights, one for each score, and a scale has at least two scores. Give a weight to every"),
+        ([], "ones has 0 weights, one for each score, but a scale has at least two scores. Give a weight for every"),
         ([1], "ones has 1 weights"),
-        ([1, -2], r"ones holds a negative weight: -2 at score 1, counted from 0\. Give how many samples"),
+        ([1, -2], r"ones holds a negative weight: -2 at score 1, counted from 0\. Give the number of samples"),
         ([1, 2, math.nan], "ones holds a weight that is not finite: nan at score 2"),
         ([math.inf, -1], "ones holds a weight that is not finite: inf at score 0"),
         ([1, [2]], "ones has rows of unequal length"),

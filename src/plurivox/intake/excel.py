@@ -44,7 +44,9 @@ def read_excel(opened: Opened, inside: str | None) -> RawTable:
     remarks = []
     if inside is None and len(sheets) > 1:
         other = next(one for one in sheets if one != chosen)
-        remarks.append(f"{name}: '{chosen}' is read of the sheets {few(sheets)}; {name}{INSIDE}{other} reads another.")
+        remarks.append(
+            f"{name}: of the sheets {few(sheets)}, only '{chosen}' is read; {name}{INSIDE}{other} reads another."
+        )
     called = name if len(sheets) == 1 else f"{name}{INSIDE}{chosen}"
     with _readable(name):
         sheet = book.get_sheet_by_name(chosen)

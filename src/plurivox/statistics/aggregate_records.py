@@ -12,8 +12,8 @@ RECORDS = (
         range=(-float("inf"), float("inf")), role="hidden", order=10, traits=("claims",),
         equation="±√|D|, with the sign of D = mean over items with n_gi ≥ 2 of (x̄_gi − a_i)² − s²_gi (1/n_gi − 2 w_i)",
         meaning="how many points of the scale the label a of an item typically is from the group's mean x̄; the noise "
-        "of that mean, s²/n, is subtracted, and corrected for the group's ratings being part of a label that is a "
-        "mean, with weight w = 1/m for each of its m ratings",
+        "of that mean, s²/n, is subtracted, with a correction if the label is itself a mean that includes the group's "
+        "ratings (w = 1/m for each of its m ratings)",
         higher_means="labels further from what the group says; 0 or less means no further than the group's own noise",
         reference=_BESIDE,
     ),
