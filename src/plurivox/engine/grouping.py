@@ -407,7 +407,7 @@ def items_of_values(ratings: Ratings, items_by: str) -> dict[str, NDArray[np.boo
     """Return for each value of an item attribute which items have it."""
     if items_by not in ratings.items.columns:
         known = few(ratings.items.columns[1:]) or "none; give a table of items with --items"
-        raise SelectionError(f"items have no attribute '{items_by}'; their attributes are: {known}")
+        raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
     return {
         f"{items_by} = all" if value == "all" else value: chosen_rows(ratings.items, {items_by: value}, "item")
         for value in category_order(ratings.items[items_by])

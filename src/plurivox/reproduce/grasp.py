@@ -56,7 +56,7 @@ PAPER = Paper(
     parts=(
         "The printed cross-negentropy counts every item on which the rest left some point unused as perfect agreement; "
         "that is wrong, and only convention='published' does it. By default, ½ is added to the rest's counts.",
-        "Voting agreement cannot be reproduced: no rule for ties gives what is printed for White men.",
-        "The caption calls the DSI a minimum; text and numbers have the maximum.",
+        "Voting agreement does not match: no rule for ties gives the number that is printed for White men.",
+        "The caption calls the DSI a minimum; the text and the numbers use the maximum.",
     ),
 )

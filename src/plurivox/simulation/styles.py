@@ -404,7 +404,7 @@ def _require_mapping(name: str, value: object) -> None:
 
 def _require_known(what: str, name: str, known: Mapping[str, Any]) -> None:
     if name not in known:
-        raise SelectionError(f"{what} is unknown", hint=f"Known are: {', '.join(known) or 'none'}.")
+        raise SelectionError(f"{what} is unknown", hint=f"Known: {', '.join(known) or 'none'}.")
 
 
 def _require_count(name: str, value: object, least: int, most: int | None = None) -> None:
