@@ -500,7 +500,7 @@ def test_weights_are_checked(function: Callable[[Any, Any], Any], weights: Any, 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_lengths_have_to_match(function: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises(InputError, match=r"ones has 2 weights and zeros 3\. Both need one weight for each score"):
+    with pytest.raises(InputError, match=r"ones has 2 weights, but zeros has 3\. Both need one weight for each score"):
         function([1, 2], [1, 2, 3])
 
 
@@ -518,7 +518,7 @@ def test_harmonic_mean_of_what_is_undefined_or_wrong() -> None:
     assert statistics.harmonic_mean(0, 0) == statistics.harmonic_mean(0, 0.7) == 0
     for a, b in ((math.nan, 0.5), (0.5, math.nan), (math.nan, 0), (math.nan, math.nan)):
         assert math.isnan(statistics.harmonic_mean(a, b))
-    with pytest.raises(InputError, match=r"a is -0\.25\. Give one finite number, 0 or more, or NaN\."):
+    with pytest.raises(InputError, match=r"a is -0\.25\. Give one finite number, 0 or greater, or NaN\."):
         statistics.harmonic_mean(-0.25, 0.5)
     with pytest.raises(InputError, match=r"b is -1"):
         statistics.harmonic_mean(math.nan, -1)

@@ -481,7 +481,7 @@ def test_shares_are_no_counts() -> None:
 @pytest.mark.parametrize("prior", [0, -1.0, math.nan, math.inf, [1.0, 0.0], [1.0, 1.0, 1.0], [[1.0, 1.0]]])
 def test_priors_are_checked(prior: Any) -> None:
     for function in (statistics.expected_js, statistics.expected_emd):
-        with pytest.raises(InputError, match=r"prior is .*Give a positive number, or 2 of them, one for each point"):
+        with pytest.raises(InputError, match=r"prior is .*Give a number from .*, or 2 of them, one for each point"):
             function([1, 2], [0.5, 0.5], prior)
     with pytest.raises(InputError, match="prior is "):
         statistics.posterior_mean([1, 2], prior)
