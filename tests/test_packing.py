@@ -161,10 +161,10 @@ def test_what_is_not_packed_says_so(tmp_path: Path) -> None:
     pv.pack(tmp_path / "a.csv", tmp_path / "c.pvx", scale="0:4", missing=["NA"])
     pv.write_ratings(pv.read_ratings(tmp_path / "c.pvx").in_memory(), tmp_path / "stored.parquet")
     for stored in ("c.pvx", "stored.parquet"):
-        with pytest.raises(pv.InputError, match="before"):
+        with pytest.raises(pv.InputError, match="already packed or stored"):
             pv.pack(tmp_path / stored, tmp_path / "d.pvx")
         assert not (tmp_path / "d.pvx").exists()
-    with pytest.raises(pv.InputError, match="before"):
+    with pytest.raises(pv.InputError, match="already packed or stored"):
         pv.pack(tmp_path / "c.pvx", tmp_path / "c.pvx")
     assert len(pv.read_ratings(tmp_path / "c.pvx")) > 0
     (tmp_path / "other").mkdir()
