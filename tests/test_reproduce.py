@@ -73,7 +73,7 @@ def test_soft_examples_and_what_knows_nothing_on_convabuse(real_data: Path) -> N
     gaps = found.filter(pl.col("table").str.starts_with("Figure 1"), column="E[EMD]")["ours"].to_list()
     assert gaps == sorted(gaps)  # the gap widens with data
     without = reproduce.run("soft")
-    assert without.findings()[-1].startswith("Table 3 is left out without ConvAbuse. It takes ConvAbuseEMNLPfull.csv")
+    assert without.findings()[-1].startswith("Table 3 is left out without ConvAbuse. It needs ConvAbuseEMNLPfull.csv")
     assert "Table 3, ConvAbuse" not in without.to_frame()["table"]
 
 

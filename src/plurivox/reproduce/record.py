@@ -114,7 +114,7 @@ class Paper:
         folder = in_catalogue(self) if data is None else Path(os.fspath(data))
         if folder is None:
             if self.files and not self.without:
-                raise InputError(f"{self.name} takes {self._needed()}", hint=self._hint())
+                raise InputError(f"{self.name} needs {self._needed()}", hint=self._hint())
             return None
         if folder.is_file():
             folder = folder.parent
