@@ -18,7 +18,7 @@ RECORDS = (
     _distance(
         name="ada_met", label="ADA-Met", function=alignment.ada_met,
         equation="ADA-Met = mean_i |mode_i − s_i|, K if there is no answer; tied modes are averaged",
-        meaning="how far a model's answers are from the most frequent vote, in points of the scale; a refusal counts "
+        meaning="how far a model's answers are from the most frequent vote, in points of the scale; no answer counts "
         "as the largest distance",
         reference=_NORMS,
     ),
@@ -31,7 +31,7 @@ RECORDS = (
     _distance(
         name="voter_distance", label="distance to voters", function=alignment.voter_distance,
         equation="mean_i Σ_p n_ip |p − s_i|/n_i, K if there is no answer",
-        meaning="how far a model's answers are from individual votes, in points of the scale; a refusal counts as the "
+        meaning="how far a model's answers are from individual votes, in points of the scale; no answer counts as the "
         "largest distance",
         reference="Mean absolute difference; it keeps the spread of votes, which ADA-Met ignores",
     ),

@@ -62,7 +62,7 @@ RECORDS = (
         name="effective_judges", label="effective judges", order=80, range=(1.0, math.inf),
         equation="(Σ l_k)²/Σ l²_k over the eigenvalues l of the correlations of judges' errors f − y, corrected for "
         "chance in ratings",
-        meaning="how many judges with unrelated errors would be as good as all judges together",
+        meaning="the number of judges with unrelated errors that all judges together amount to",
         higher_means="judges that err in different ways", reference="Participation ratio of a spectrum",
     ),
 )  # fmt: skip

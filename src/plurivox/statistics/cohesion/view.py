@@ -29,8 +29,8 @@ from plurivox.statistics.records import About, Known, Slots, Statistic
 
 MIN_ITEMS = 3
 FEW_ITEMS = "fewer than three items have two ratings on each side"
-GROUP_NOISE = "the group's item means differ no more than sampling noise"
-REST_NOISE = "the rest's item means differ no more than sampling noise"
+GROUP_NOISE = "the group's item means differ no more than sampling explains"
+REST_NOISE = "the rest's item means differ no more than sampling explains"
 
 
 def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
@@ -51,7 +51,7 @@ def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
     float
         1 if both sides have the same view of the items, apart from noise, leniency and spread; 0 if their views have
         nothing in common; below 0 if they are opposed. It is not clipped, so sampling may take it above 1 or below −1.
-        NaN if fewer than three items count, or a side's means differ no more than sampling noise.
+        NaN if fewer than three items count, or a side's means differ no more than sampling explains.
 
     References
     ----------
