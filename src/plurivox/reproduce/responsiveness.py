@@ -34,7 +34,7 @@ PAPER = Paper(
     cells=cells,
     parts=(
         f"The figure has no numbers: a metric counts as lower if it falls by more than {-LOWER}, and as about the same "
-        f"if it moves by less than {SAME}. Sizes that the paper does not give are the defaults of plurivox.simulate.",
+        f"if it moves by less than {SAME}. Sizes that the paper does not give are choices made in plurivox.simulate.",
         "The paper finds that traditional metrics do not change much under the conservative pattern; here Kendall's "
         "τ_b and Spearman's ρ rise.",
         "The paper's listing never cuts MPA off at 0, so its harmonic mean can exceed 1; here MPA is at least 0.",
