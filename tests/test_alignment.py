@@ -356,9 +356,9 @@ def test_failed_answers_are_never_charged() -> None:
         ({"model": ["m"], "item": ["a"], "answer": ["yes"], "state": ["fine"]}, InputError, "state 'fine' is unknown"),
         ({"model": ["m"], "item": ["a"], "distribution": [[0.5, 0.6]]}, InputError, "do not sum to 1"),
         ({"model": ["m"], "item": ["a"], "distribution": [[0.5, 0.3, 0.2]]}, InputError, "3 probabilities"),
-        ({"model": ["m"], "item": ["a"], "sample": ["x"], "answer": ["yes"]}, InputError, "no whole number"),
+        ({"model": ["m"], "item": ["a"], "sample": ["x"], "answer": ["yes"]}, InputError, "not a whole number"),
         ({"model": [None], "item": ["a"], "answer": ["yes"]}, InputError, "the model is missing"),
-        ({"model": [], "item": [], "answer": []}, InputError, "there is no answer"),
+        ({"model": [], "item": [], "answer": []}, InputError, "there are no answers"),
     ],
 )  # fmt: skip
 def test_bad_answers_get_one_clear_error(answers: dict[str, list[Any]], error: type[Exception], message: str) -> None:

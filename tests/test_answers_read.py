@@ -88,7 +88,7 @@ def test_a_text_of_the_item_is_never_an_answer() -> None:
     assert frame["answer"].to_list() == ["never", "sometimes"]
     blank = Answers.from_frame(pl.DataFrame({**base, "answer": ["never", None]}), SCALE)
     assert blank.to_frame()["state"].to_list() == ["answered", "unreadable"]
-    with pytest.raises(ColumnError, match="completion, Output may each hold the answers"):
+    with pytest.raises(ColumnError, match="more than one column may hold the answers: completion, Output"):
         Answers.from_frame(pl.DataFrame({**base, "completion": "A", "Output": "B"}), SCALE)
     with pytest.raises(ColumnError, match="there is no column of answers"):
         Answers.from_frame(pl.DataFrame(base), SCALE, item="text")

@@ -43,7 +43,7 @@ def test_missing_column(write: Write) -> None:
     path = write("r.csv", "item,who,what,when\n1,a,3,x\n")
     assert message(ColumnError, path) == (
         "r.csv: cannot tell which column holds the rater and the score; the columns are item, who, what, when. "
-        "Name them with --rater --score, or say --wide (one column per rater), --totals (one column per point) or "
+        "Name them with --rater --score, or use --wide (one column per rater), --totals (one column per point) or "
         "--questions (a row per respondent)."
     )
     assert message(ColumnError, path, rater="annotator").startswith(
@@ -60,7 +60,7 @@ def test_two_columns_of_one_name(write: Write) -> None:
 
 def test_raters_or_points(write: Write) -> None:
     text = message(ColumnError, write("r.csv", "item,1,2,3\nx,1,0,4\n"))
-    assert "the columns 1, 2, 3 may be raters or points of a scale. Say --wide" in text
+    assert "the columns 1, 2, 3 may be raters or points of a scale. Use --wide" in text
 
 
 def test_score_off_the_scale(write: Write) -> None:
@@ -108,14 +108,14 @@ def test_scale_with_one_point(write: Write) -> None:
 def test_too_many_points(write: Write) -> None:
     assert "40,001 points, and at most 32,767" in message(ScaleError, write("r.csv", GOOD), scale="0:40000")
     continuous = HEAD + "".join(f"{i},a,{i / 7}\n" for i in range(100_001))
-    assert "which is no rating scale" in message(ScoreError, write("r.csv", continuous))
+    assert "too many for a rating scale" in message(ScoreError, write("r.csv", continuous))
 
 
 def test_repeated_pair(write: Write) -> None:
     path = write("r.csv", GOOD + "1,a,3\n")
     assert message(DuplicateError, path) == (
         "r.csv, row 2 and row 4 (item 1): 1 (item, rater) pair is rated more than once. "
-        "Say which rating counts with --duplicates first, last, mode or keep, or remove the others."
+        "Choose which rating counts with --duplicates first, last, mode or keep, or remove the others."
     )
     assert len(pv.read_ratings(path, duplicates="first")) == 2
     many = HEAD + "".join(f"{i},a,1\n{i},a,2\n" for i in range(9))
@@ -191,13 +191,13 @@ def test_only_a_header(write: Write, content: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "found"),
     [
-        ("r.csv", b"PAR1....PAR1", "should be csv but starts like a Parquet file"),
-        ("r.parquet", GOOD.encode(), "should be parquet but starts like plain text"),
-        ("r.csv", gzip.compress(GOOD.encode(), mtime=0), "says a csv but it starts like a gzip file"),
-        ("r.csv.gz", GOOD.encode(), "says a packed csv but it starts like plain text"),
+        ("r.csv", b"PAR1....PAR1", "should be csv, but it starts like a Parquet file"),
+        ("r.parquet", GOOD.encode(), "should be parquet, but it starts like plain text"),
+        ("r.csv", gzip.compress(GOOD.encode(), mtime=0), "says a csv, but it starts like a gzip file"),
+        ("r.csv.gz", GOOD.encode(), "says a packed csv, but it starts like plain text"),
         ("r.csv", b"PK\x03\x04 a spreadsheet", "starts like a zip or Excel file"),
         ("r.jsonl", GOOD.encode(), "the line is not JSON"),
-        ("r.jsonl", b'[{"item": 1}]', "it holds one JSON array"),
+        ("r.jsonl", b'[{"item": 1}]', "it is a single JSON array"),
     ],
 )
 def test_not_what_its_name_says(write: Write, name: str, content: bytes, found: str) -> None:
@@ -216,7 +216,7 @@ def test_wrong_encoding(write: Write) -> None:
         "r.csv, row 4: byte 0xe9 is not UTF-8 text. Save the file as UTF-8, or name its encoding, "
         "for example --encoding latin-1."
     )
-    assert "it is UTF-16, not UTF-8. Pass --encoding utf-16." in message(
+    assert "it is UTF-16, not UTF-8. Use --encoding utf-16." in message(
         FileError, write("r.csv", GOOD.encode("utf-16"))
     )
     assert "'klingon' is not a known encoding" in message(FileError, path, encoding="klingon")
@@ -227,11 +227,11 @@ def test_wrong_encoding(write: Write) -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ("3,a\n", "row 4: the row has 2 fields, the header has 3"),
-        ("3,a,1,extra\n", "row 4: the row has 4 fields, the header has 3"),
-        ("3,a\n4,a,1,1\n", "row 4: the row has 2 fields, the header has 3"),
-        ("\n3\n", "row 5: the row has 1 field, the header has 3"),
-        ('"3",a\n', "row 4: the row has 2 fields, the header has 3"),
+        ("3,a\n", "row 4: the row has 2 fields, but the header has 3"),
+        ("3,a,1,extra\n", "row 4: the row has 4 fields, but the header has 3"),
+        ("3,a\n4,a,1,1\n", "row 4: the row has 2 fields, but the header has 3"),
+        ("\n3\n", "row 5: the row has 1 field, but the header has 3"),
+        ('"3",a\n', "row 4: the row has 2 fields, but the header has 3"),
         ('3,"a,1\n', "row 4: the row is malformed"),
     ],
 )
@@ -276,7 +276,7 @@ def test_control_character_in_an_id(write: Write, odd: str) -> None:
 
 def test_id_left_out(write: Write) -> None:
     assert message(IdError, write("r.csv", GOOD + "3,,1\n")) == (
-        "r.csv, column 'rater', row 4: the rater id is blank. Give it or remove the row."
+        "r.csv, column 'rater', row 4: the rater id is blank. Fill it in or remove the row."
     )
     frame = pl.DataFrame({"item": [1, None], "rater": [1, 1], "score": [1, 2]})
     with pytest.raises(IdError, match="column 'item', row 2: the item id is missing"):
@@ -284,7 +284,7 @@ def test_id_left_out(write: Write) -> None:
 
 
 def test_directory_and_absent_file(tmp_path: Path, write: Write) -> None:
-    assert "there is no table in it. Tables end in .csv" in message(FileError, tmp_path)
+    assert "it contains no table. Names of tables end in .csv" in message(FileError, tmp_path)
     write("ratings.csv", GOOD)
     assert message(FileError, tmp_path / "rating.csv") == "rating.csv: there is no such file. Did you mean ratings.csv?"
     assert "There is no directory" in message(FileError, tmp_path / "nowhere" / "r.csv")
@@ -387,8 +387,8 @@ def test_respondents_and_questions_are_not_read_as_items_and_raters(write: Write
     }  # fmt: skip
     path = write("s.csv", survey(["item_id", *QUESTIONS, "age", "gender"], **people))
     assert message(ColumnError, path) == (
-        "s.csv: rows seem to be respondents and columns questions: age and gender hold no scores, as Q1, Q2 and Q3 do. "
-        "If rows are respondents, say --questions 'Q1,Q2,Q3'; if rows are items and columns raters, say --wide "
+        "s.csv: rows seem to be respondents and columns questions: age and gender hold no scores, unlike Q1, Q2 and "
+        "Q3. If rows are respondents, use --questions 'Q1,Q2,Q3'; if rows are items and columns raters, use --wide "
         "--item-attributes age,gender."
     )
     unnamed = write("s.csv", survey(["item", *QUESTIONS]))
@@ -417,8 +417,8 @@ def test_attributes_among_questions_are_noticed(write: Write, columns: list[str]
 def test_texts_of_items_in_a_wide_table_are_told_of(write: Write) -> None:
     path = write("w.csv", survey(["item", "text", "r1", "r2"], text=lambda row: f"text {row}"))
     assert message(ColumnError, path).startswith(
-        "w.csv: text holds no scores, as r1 and r2 do. If rows are respondents, say --questions 'r1,r2'; if rows are "
-        "items and columns raters, say --wide --item-attributes text."
+        "w.csv: text holds no scores, unlike r1 and r2. If rows are respondents, use --questions 'r1,r2'; if rows are "
+        "items and columns raters, use --wide --item-attributes text."
     )
     assert pv.read_ratings(path, item_attributes=["text"]).n_raters == 2
 

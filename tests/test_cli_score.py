@@ -240,7 +240,7 @@ def test_the_prior_that_the_items_suggest(study: Study) -> None:
         ("1,,1", 2, "not '1,,1'"),
         ("0", 1, "prior is 0"),
         ("nan", 1, "prior is nan"),
-        ("1,2,3", 1, "Give a positive number, or 5 of them, one for each point"),
+        ("1,2,3", 1, "or 5 of them, one for each point"),
     ],
 )
 def test_priors_that_are_none(study: Study, command: str, prior: str, code: int, problem: str) -> None:

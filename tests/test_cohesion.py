@@ -674,7 +674,7 @@ def test_skewed_points_are_noted() -> None:
     )
     row = found.row("all", "all", "irr")
     assert row.value < 0.1
-    assert row.note == "98% of the ratings are one point, where alpha is low even if raters agree; see AC1"
+    assert row.note == "98% of the ratings are one point; alpha is then low even if raters agree, so see AC1"
     assert found.value("all", "all", "ac1") > 0.9
 
 

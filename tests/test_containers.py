@@ -96,15 +96,15 @@ def test_the_first_sheet_is_read_and_that_is_said(study: Path) -> None:
     ratings = pv.read_ratings(study)
     assert len(ratings) == 30
     (remark,) = ratings.intake.remarks
-    assert "of the sheets Ratings, Raters, Items, GPT 4, Answers 'Ratings' is read" in remark
-    assert "::Raters names another" in run_cli("describe", study).words
+    assert "of the sheets Ratings, Raters, Items, GPT 4, Answers, only 'Ratings' is read" in remark
+    assert "::Raters reads another" in run_cli("describe", study).words
     assert pv.read_ratings(f"{study}::ratings").intake.remarks == []
 
 
 def test_a_name_that_is_not_there(study: Path, write: Write) -> None:
     assert "there is no sheet 'Rater'; it has Ratings, Raters, Items" in message(f"{study}::Rater")
     assert "study.xls: there is no such file. Did you mean study.xlsx?" in message(f"{study}"[:-1] + "::Ratings")
-    assert "it is one table, in which there is no 'x'" in message(f"{write('a.csv', ONE)}::x")
+    assert "it is a single table and contains no 'x'" in message(f"{write('a.csv', ONE)}::x")
 
 
 def test_settings_beside_the_workbook_are_found(study: Path) -> None:
@@ -153,8 +153,8 @@ def test_titles_and_columns_without_a_name_are_told_of(write: Write) -> None:
     ratings = pv.read_ratings(path)
     assert len(ratings) == 2
     assert [remark.split(": ", 1)[1] for remark in ratings.intake.remarks] == [
-        "rows 1 to 2 are left aside, as a title above the header in row 3.",
-        "columns without a name are called by their letter: column A.",
+        "rows 1 to 2 are skipped, as a title above the header in row 3.",
+        "columns without a name are named by their letters: column A.",
     ]
     assert frame_in(path).columns == ["column A", *HEADER]
 
@@ -181,11 +181,11 @@ def test_texts_that_cells_share_and_cells_without_a_place(write: Write) -> None:
 
 def test_an_empty_sheet_and_a_packed_workbook(write: Write) -> None:
     path = write("s.xlsx", workbook({"Empty": sheet([]), "Full": sheet(excel.PLAIN)}))
-    assert "s.xlsx::Empty: the sheet is empty. It needs a header and rows. Others are Empty, Full." in message(path)
+    assert "s.xlsx::Empty: the sheet is empty. It needs a header and rows. The sheets are Empty, Full." in message(path)
     first = sheet([["Made by", "lab"], ["On", "Monday"]])
     asked = message(write("s.xlsx", workbook({"Info": first, "Ratings": sheet(excel.PLAIN)})))
     assert "cannot tell which column" in asked
-    assert asked.endswith("s.xlsx::Ratings names another.")
+    assert asked.endswith("s.xlsx::Ratings reads another.")
     assert len(pv.read_ratings(write("s.xlsx.gz", gzip.compress(workbook({"S": sheet(excel.PLAIN)}))))) == 3
 
 
@@ -200,7 +200,7 @@ FAR = [
 def test_cells_far_away_are_refused(cell: str, write: Write) -> None:
     """One cell at the last place of a sheet would be 17 billion in a block."""
     content = f'<sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576">{cell}</row></sheetData>'
-    assert "cells up to its last row and column, of which 20,000,000 are read" in message(
+    assert "cells up to its last row and column, more than 20,000,000" in message(
         write("s.xlsx", workbook({"S": content}))
     )
 
@@ -242,7 +242,7 @@ def test_tables_and_views_by_name(write: Write) -> None:
         ratings = pv.read_ratings(f"{path}::rated", raters=f"{path}::RATERS")
         assert len(ratings) == 2
         assert ratings.raters["age"].to_list() == ["30", "40"]
-        assert "it has no table 'x'; it holds 3 tables" in message(f"{path}::x")
+        assert "it has no table 'x'; it contains 3 tables" in message(f"{path}::x")
         assert message(path).endswith("study.KIND::ratings.".replace("KIND", kind))  # not the first, which is raters
 
 
@@ -273,7 +273,7 @@ def test_a_view_without_an_end_is_stopped(
     monkeypatch.setattr("plurivox.intake.databases.MAX_SECONDS", 0.3)
     begin = ("BEGIN TRANSACTION",) if kind == "duckdb" else ()
     path = write(f"s.{kind}", databases.made(connect, *begin, databases.TABLE, ENDLESS))
-    assert "no more rows came in 0.3 seconds. Is it a view without an end?" in message(f"{path}::endless")
+    assert "no further rows came within 0.3 seconds. If it is a view that never ends" in message(f"{path}::endless")
 
 
 def test_views_reach_nothing_outside(write: Write, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_arrow_that_unpacks_to_very_much_is_refused(write: Write) -> None:
     assert len(packed.getvalue()) < 1 << 20
     assert "MiB or more, too much to be a table" in message(write("a.arrow", packed.getvalue()))
     nothing = pa.table({"item": pa.nulls(2)})
-    assert "cells or more" in message(write("n.arrow", arrow.by_pyarrow(nothing).replace(
+    assert "cells, too many for a file" in message(write("n.arrow", arrow.by_pyarrow(nothing).replace(
         (2).to_bytes(8, "little"), (1 << 40).to_bytes(8, "little")
     )))  # fmt: skip
 
@@ -344,8 +344,8 @@ def test_files_in_their_natural_order_with_their_names(write: Write) -> None:
     assert found.columns == [*HEADER, MEMBER]
     ratings = pv.read_ratings(write("p.zip", archive(archives.PARTS)))
     assert [remark.split(": ", 1)[1] for remark in ratings.intake.remarks] == [
-        "3 files are read as one table; --rater _file takes each for a rater.",
-        "2 files that are not tables, left aside: README.md, plot.png.",
+        "3 files are read as one table; --rater _file makes each file a rater.",
+        "2 files that are not tables, skipped: README.md, plot.png.",
     ]  # fmt: skip
 
 
@@ -354,7 +354,7 @@ def test_one_file_is_named_by_path_name_or_stem(write: Write) -> None:
     for name in ("data/part2.csv", "part2.csv", "part2"):
         ratings = pv.read_ratings(f"{path}::{name}", raters=f"{path}::raters")
         assert ratings.raters["age"].to_list() == ["30"]
-    assert "there is no file 'part3' in it" in message(f"{path}::part3")
+    assert "it contains no file 'part3'" in message(f"{path}::part3")
 
 
 def test_a_sheet_of_a_workbook_in_an_archive(write: Write) -> None:
@@ -385,7 +385,7 @@ def test_json_with_other_keys_is_not_joined(tmp_path: Path) -> None:
 
 
 def test_an_archive_with_very_many_files(write: Write) -> None:
-    assert "it holds 10,001 files, and at most 10,000 are read" in message(
+    assert "it contains 10,001 files, but at most 10,000 can be read" in message(
         write("many.zip", archive({f"{at}.csv": "" for at in range(10_001)}))
     )
 
@@ -500,7 +500,7 @@ def test_remarks_name_files_as_they_are_written(write: Write, tmp_path: Path, mo
 def test_each_file_of_a_folder_may_be_a_rater(tmp_path: Path) -> None:
     for name, scores in {"ann": "x,1\ny,2\n", "bob": "x,3\ny,1\n"}.items():
         (tmp_path / f"{name}.csv").write_text("item,score\n" + scores)
-    with pytest.raises(ColumnError, match="--rater _file takes each for a rater"):
+    with pytest.raises(ColumnError, match="--rater _file makes each file a rater"):
         pv.read_ratings(tmp_path)
     ratings = pv.read_ratings(tmp_path, rater="_file")
     assert ratings.to_frame().rows() == [("x", "ann", 1), ("x", "bob", 3), ("y", "ann", 2), ("y", "bob", 1)]

@@ -82,7 +82,7 @@ def test_the_program_compares_models_and_people_of_one_file(write: Write) -> Non
 
 def test_forms_without_predictions_say_so(write: Write) -> None:
     case = next(case for case in label_studio.CASES if case.name == "min.json")
-    with pytest.raises(InputError, match=r"min\.json: there are no predictions in it\. .*export JSON"):
+    with pytest.raises(InputError, match=r"min\.json: it contains no predictions\. Export JSON"):
         pv.read_answers(write("min.json", str(case.content)), POINTS)
 
 

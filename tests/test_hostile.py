@@ -221,14 +221,17 @@ def test_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
-        ({"order": [[0, 7], [1, 0]]}, "column 'order', row 1: an order of options does not hold positions"),
+        (
+            {"order": [[0, 7], [1, 0]]},
+            "column 'order', row 1: an order of options contains something other than positions",
+        ),
         ({"order": ["[0.5, 1]", "[1, 0]"]}, "column 'order', row 1: an order of options"),
         ({"order": ['[{"a": 1}]', None]}, "column 'order', row 1: an order of options"),
         ({"order": ["[" * 100_000, None]}, "it holds String, not lists of numbers"),
         ({"distribution": ['["a", "b"]', None]}, "column 'distribution', row 1: a distribution has 0 probabilities"),
         ({"distribution": [f"[{10**400}, 0]", None]}, "column 'distribution', row 1: a distribution has 1"),
-        ({"sample": [0, 2**40]}, "column 'sample', row 2: a sample is no whole number"),
-        ({"sample": [0.5, 1]}, "column 'sample', row 1: a sample is no whole number"),
+        ({"sample": [0, 2**40]}, "column 'sample', row 2: a sample is not a whole number"),
+        ({"sample": [0.5, 1]}, "column 'sample', row 1: a sample is not a whole number"),
     ],
 )
 def test_lists_of_answers_are_checked(column: dict[str, list[Any]], problem: str) -> None:

@@ -202,7 +202,7 @@ def test_infinite_values_are_values() -> None:
 def test_unknown_convention_and_shapes_that_do_not_fit_are_errors() -> None:
     with pytest.raises(InputError, match=r"convention is 'paper'. Choose one of default, published"):
         compare(0.0, [1.0], convention="paper")
-    with pytest.raises(InputError, match=r"observed has the shape \(2,\) and null \(5, 3\)"):
+    with pytest.raises(InputError, match=r"observed has the shape \(2,\), but null has \(5, 3\)"):
         compare([0.0, 1.0], np.zeros((5, 3)))
     with pytest.raises(InputError, match="observed has the shape"):
         upper_p(0.0, np.zeros((5, 3)))

@@ -319,7 +319,7 @@ def test_a_log_of_choices_that_the_dataset_shuffled(tmp_path: Path) -> None:
     log = evaluated(task, lambda *_: "ANSWER: B", tmp_path)
     found = read_inspect_log(log.location, scale=SCALE)
     assert dict(found.select("item", "order").iter_rows()) == shown
-    with pytest.raises(ScaleError, match="only a scale can compare them"):
+    with pytest.raises(ScaleError, match="comparing them takes a scale"):
         read_inspect_log(log.location)
 
 

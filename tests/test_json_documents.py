@@ -103,20 +103,20 @@ BROKEN: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "entries that are lists": ("[[1, 2], [3, 4]]", ("entry 1 (line 1)", "the entry is not an object")),
     "entries that are not objects": ('[{"item": 1},\n\n17]', ("entry 2 (line 3)", "not an object")),
     "an empty array": (" [ ]", ("the array is empty",)),
-    "an empty object": ("{}", ("there is nothing in it",)),
+    "an empty object": ("{}", ("it contains nothing",)),
     "an object that is cut off": ('{"a": {"item": 1},\n"b": {"it', ("line 2", "it is not JSON (Unterminated string")),
     "junk after an object": ('{"a":\n {"item": 1}}\n!', ("line 3", "it is not JSON")),
-    "text": ('"ratings"', ("it is JSON that holds a single value, not a table",)),
+    "text": ('"ratings"', ("it is a single JSON value, not a table",)),
     "a deep array": ('[{"item": ' + "[" * 100_000, ("entry 1 (line 1)", "nested too deeply")),
     "a deep object": ('{"item": ' + "[" * 100_000, ("nested too deeply",)),
-    "a number of many digits": (f'[{{"item": 1}}, {{"item": {"9" * 5000}}}]', ("row 2", "number of very many digits")),
+    "a number of many digits": (f'[{{"item": 1}}, {{"item": {"9" * 5000}}}]', ("row 2", "number with too many digits")),
     "an object with such a number": (f'{{"item": {"9" * 5000}, "a": "b"}}', ("a number has too many digits",)),
     "half a character in a key": ('[{"item": 1}, {"\\ud800": 1}]', ("row 2", "half a character")),
     "half a character in an object": ('{"a": {"item": "\\ud800"}}', ("half a character",)),
     "another encoding": (b'[{"item": 1},\n {"item": "\xe9"}]', ("row 2", "0xe9 is not UTF-8", "--encoding")),
     "another encoding of an object": (b'{"a":\n "\xe9"}', ("row 2", "0xe9 is not UTF-8", "--encoding")),
     "UTF-16": (json.dumps(ROWS).encode("utf-16"), ("it is UTF-16", "--encoding utf-16")),
-    "too many keys": (json.dumps([dict.fromkeys(map(str, range(10_001)), 1)]), ("at most 10,000 are read",)),
+    "too many keys": (json.dumps([dict.fromkeys(map(str, range(10_001)), 1)]), ("at most 10,000 can be read",)),
 }  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def test_an_object_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(json_documents, "MAX_OBJECT", 1 << 20)
     path = tmp_path / "ratings.json"
     path.write_text(json.dumps({"a": {"item": "x" * (1 << 20)}}))
-    with pytest.raises(InputError, match="it is one JSON object of more than 1 MiB"):
+    with pytest.raises(InputError, match="it is a single JSON object of more than 1 MiB"):
         pv.read_ratings(path)
 
 

@@ -180,13 +180,13 @@ def test_soft_submissions_come_back_to_the_last_bit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("m_soft.tsv", "7\t[0.5, 0.5]\n", "line 1: there are 2 probabilities for the 3 points"),
+        ("m_soft.tsv", "7\t[0.5, 0.5]\n", "line 1: there are 2 probabilities, but the scale"),
         ("m_soft.tsv", "7\t[1, 0, 0]\n8\t[0.5, 0.5, 0.5]\n", "line 2: the probabilities sum to 1.5"),
         ("m_soft.tsv", "7\t[1, 0, 0]\n8\t[1, 0\n", "line 2: there is no list of numbers after the tab"),
-        ("m_soft.tsv", "7\t[[1, 0], [0, 1]]\n", "line 1: it predicts several labels of an item"),
-        ("m_pe.tsv", "7\t[1, 2, 3]\n", "line 1: there are 3 predictions for the 2 raters of item '7'"),
+        ("m_soft.tsv", "7\t[[1, 0], [0, 1]]\n", "line 1: it predicts several separate labels for an item"),
+        ("m_pe.tsv", "7\t[1, 2, 3]\n", "line 1: there are 3 predictions, but item '7' has 2 raters"),
         ("m_pe.tsv", "8\t[1, 2]\n7\t[1, 5]\n", "line 2: '5' is not a point"),
-        ("m_pe.tsv", "9\t[1, 2]\n", "no item of the submission is among the ratings"),
+        ("m_pe.tsv", "9\t[1, 2]\n", "no item of the submission was rated"),
     ],
 )
 def test_bad_submissions_are_named(made: pv.Ratings, tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -161,7 +161,7 @@ def test_ids_of_raters_are_not_quoted(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(json.dumps(rows[0]))
     done = run_cli("describe", tmp_path / "x.jsonl")
     assert done.code == 1
-    assert "has 2 annotators and 1 labels" in done.err
+    assert "has 2 annotators but 1 labels" in done.err
     assert "x.org" not in done.err
 
 

@@ -146,7 +146,7 @@ def test_choices_that_the_solver_shuffled_are_read_in_the_order_that_the_answer_
     assert values(found, "distribution") == {("kind", 0): None, ("7", 0): None}  # of letters as shown, not as written
     shown = [("A", "never"), ("B", "always"), ("C", "sometimes")]
     assert read_answer("It is C, surely.", shown).point == 2
-    with pytest.raises(ScaleError, match="sample 7, epoch 1: the choices are 'never', 'always', 'sometimes', and were"):
+    with pytest.raises(ScaleError, match="sample 7, epoch 1: the choices are 'never', 'always', 'sometimes', but were"):
         read_inspect_log(SHUFFLED)
 
 
@@ -157,7 +157,7 @@ def test_a_question_that_does_not_tell_how_it_was_shuffled(changed: Callable[[Ch
             sample["choices"] = ["rarely", "often"]
 
     with pytest.raises(
-        InputError, match=r"epoch 1: choices were shuffled, and the log does not tell how.*shuffle_choices"
+        InputError, match=r"epoch 1: choices were shuffled, and the log does not say how.*shuffle_choices"
     ):
         read_inspect_log(changed(shuffle))
 
@@ -190,7 +190,7 @@ def test_a_log_that_is_being_written_has_no_header_yet(archive: Callable[..., Pa
 
 
 def test_nothing_was_asked(changed: Callable[[Change], Path]) -> None:
-    with pytest.raises(InputError, match=r"it has no samples\. Evaluate without --no-log-samples"):
+    with pytest.raises(InputError, match=r"it has no samples\. Evaluate again without --no-log-samples"):
         read_inspect_log(changed(lambda log: log.pop("samples")))
 
 
@@ -251,13 +251,13 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     found = read_inspect_log(tmp_path)
     assert found.group_by("prompt").len().sort("prompt").rows() == [("choices", 2), ("norms", 8)]
     shutil.copy(JSON, tmp_path)
-    problem = rf"below/{EVAL.name}: .*/{JSON.name} has an answer of mockllm/model to item 'kind' of 'norms' already"
+    problem = rf"below/{EVAL.name}: .*/{JSON.name} already has mockllm/model's answer to item 'kind' of 'norms'"
     with pytest.raises(DuplicateError, match=problem):
         read_inspect_log(tmp_path)
 
 
 def test_a_folder_without_logs(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="there is no log of Inspect in this folder"):
+    with pytest.raises(FileError, match="there is no Inspect log in this folder"):
         read_inspect_log(tmp_path)
     with pytest.raises(FileError, match=r"there is no file samples_….jsonl in this folder"):
         read_lm_eval_samples(tmp_path)
@@ -268,12 +268,14 @@ def test_a_folder_without_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [0, 1, 3, 100, 2000, -1])
 def test_cut_off_archives(write: Write, cut: int) -> None:
-    with pytest.raises(FileError, match=r"log\.eval: this is no log of Inspect, or it is damaged, cut off"):
+    with pytest.raises(FileError, match=r"log\.eval: this is not an Inspect log, or it is damaged, cut off"):
         read_inspect_log(write("log.eval", EVAL.read_bytes()[:cut]))
 
 
 def test_cut_off_json(write: Write) -> None:
-    with pytest.raises(FileError, match=r"log\.json: the JSON is damaged or cut off .*Fetch or write the file again"):
+    with pytest.raises(
+        FileError, match=r"log\.json: the JSON is damaged or cut off .*Download or write the file again"
+    ):
         read_inspect_log(write("log.json", JSON.read_bytes()[:-100]))
     with pytest.raises(FileError, match="the JSON is damaged"):
         read_inspect_log(write("deep.json", '{"a":' + "[" * 100_000))
@@ -311,7 +313,7 @@ def test_json_in_an_archive_that_is_cut_off(archive: Callable[..., Path]) -> Non
 
 def test_archives_that_are_no_logs(archive: Callable[..., Path]) -> None:
     for entries in ({}, {"word/document.xml": "<x/>"}):
-        with pytest.raises(FileError, match=r"this is no log of Inspect: the archive has no header\.json"):
+        with pytest.raises(FileError, match=r"this is not an Inspect log: the archive has no header\.json"):
             read_inspect_log(archive(entries))
 
 
@@ -320,9 +322,9 @@ def test_archives_that_are_no_logs(archive: Callable[..., Path]) -> None:
     [
         (
             lambda log: log.update(version=3),
-            "it is in version 3 of the format, and 2 is the newest one known. Use a newer",
+            "it is in version 3 of the format, but the newest known version is 2. Update",
         ),
-        (lambda log: log.pop("version"), "no log of Inspect: it lacks a version, a model or a task"),
+        (lambda log: log.pop("version"), "not an Inspect log: it lacks a version, a model or a task"),
         (lambda log: log.pop("eval"), "it lacks a version, a model or a task"),
         (lambda log: log["eval"].pop("model"), "it lacks a version, a model or a task"),
         (lambda log: log["eval"].pop("task"), "it lacks a version, a model or a task"),
@@ -340,7 +342,7 @@ def test_what_a_log_has_to_hold(changed: Callable[[Change], Path], change: Chang
 def test_files_that_cannot_be_read(tmp_path: Path, write: Write) -> None:
     with pytest.raises(FileError, match=r"nowhere\.eval: it cannot be read \(No such file"):
         read_inspect_log(tmp_path / "nowhere.eval")
-    with pytest.raises(FileError, match="no log of Inspect"):
+    with pytest.raises(FileError, match="not an Inspect log"):
         read_inspect_log(write("table.csv", "item,answer\n1,2\n"))
 
 
@@ -387,7 +389,7 @@ def test_written_answers_are_those_before_any_filter() -> None:
 def test_a_filter_by_its_name() -> None:
     found = values(read_lm_eval_samples(samples_of("gen"), filter_name="letter"), "text")
     assert found == {("0", 0): "B", ("1", 0): "A", ("2", 0): "[invalid]"}
-    with pytest.raises(InputError, match=r"there is no filter 'strict'\. There are 'letter', 'raw'"):
+    with pytest.raises(InputError, match=r"there is no filter 'strict'\. Use one of 'letter', 'raw'"):
         read_lm_eval_samples(samples_of("gen"), filter_name="strict")
     chosen = read_lm_eval_samples(samples_of("mc"), filter_name="none")
     assert chosen.equals(read_lm_eval_samples(samples_of("mc")))
@@ -395,7 +397,7 @@ def test_a_filter_by_its_name() -> None:
 
 def test_items_by_a_field_of_the_document() -> None:
     assert read_lm_eval_samples(samples_of("mc"), item="id")["item"].to_list() == ["norm-1", "norm-2", "norm-3"]
-    with pytest.raises(InputError, match=r"row 1: the document has no id in 'number'\. Name its field with item="):
+    with pytest.raises(InputError, match=r"row 1: the document has no id in 'number'\. Name the field with item="):
         read_lm_eval_samples(samples_of("mc"), item="number")
 
 
@@ -431,7 +433,9 @@ def test_a_folder_of_sample_files(tmp_path: Path) -> None:
     assert found.group_by("model", "prompt").len().sort("model", "prompt").rows() == [
         ("one", "norms_gen", 6), ("one", "norms_mc", 3), ("two", "norms_gen", 6), ("two", "norms_mc", 3),
     ]  # fmt: skip
-    with pytest.raises(DuplicateError, match=r"two.*gen.*: .*one.*gen.* has an answer of m to item '0' of 'norms_gen'"):
+    with pytest.raises(
+        DuplicateError, match=r"two.*gen.*: .*one.*gen.* already has m's answer to item '0' of 'norms_gen'"
+    ):
         read_lm_eval_samples(tmp_path, model="m")
 
 
@@ -496,19 +500,22 @@ def test_no_response_has_failed(write: Write) -> None:
 @pytest.mark.parametrize(
     ("records", "problem"),
     [
-        ([{"item": 1, "answer": "yes"}], "row 1: this is no sample .* lacks doc_id, arguments, resps, filtered_resps"),
-        ([a_record(), 7], "row 2: this is no sample of lm-evaluation-harness"),
+        (
+            [{"item": 1, "answer": "yes"}],
+            "row 1: this is not a sample .* lacks doc_id, arguments, resps, filtered_resps",
+        ),
+        ([a_record(), 7], "row 2: this is not a sample of lm-evaluation-harness"),
         ([a_record(resps="no")], "it lacks resps"),
-        ([a_record(), a_record(resps=[[["-1.0", ""]], [["-1.0", ""]]])], "row 2: document 0 has other answers before"),
-        ([a_record(resps=[[["nan", ""]], [["-1.0", ""]]])], "a log-likelihood is no number"),
-        ([a_record(resps=[[["-inf", ""]], [["-inf", ""]]])], "a log-likelihood is no number"),
-        ([a_record(resps=[[[]], [["-1.0", ""]]])], "a log-likelihood is no number"),
+        ([a_record(), a_record(resps=[[["-1.0", ""]], [["-1.0", ""]]])], "row 2: document 0 had other answers before"),
+        ([a_record(resps=[[["nan", ""]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
+        ([a_record(resps=[[["-inf", ""]], [["-inf", ""]]])], "a log-likelihood is not a number"),
+        ([a_record(resps=[[[]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
         ([a_record(resps=[[["-1.0", ""]], []])], "the choices have not been tried equally often"),
         ([a_record(resps=[[["-1.0", ""]]])], "neither wrote nor chose"),
         ([a_record(arguments=asking(" no", "no"))], "the choices 'no', 'no' are not all different"),
         (
             [a_record(), a_record(doc_id=1, arguments=asking(" yes", " no"))],
-            "row 2: the choices are 'yes', 'no', and were 'no', 'yes' before; only a scale can compare",
+            "row 2: the choices are 'yes', 'no', but were 'no', 'yes' before; comparing them takes a scale",
         ),
     ],
 )
@@ -522,7 +529,7 @@ def test_files_that_are_no_samples(write: Write, tmp_path: Path) -> None:
         read_lm_eval_samples(write("samples_t.jsonl", lines(a_record()) + lines(a_record(doc_id=1))[:50]))
     with pytest.raises(FileError, match="the file is empty"):
         read_lm_eval_samples(write("samples_t.jsonl", ""))
-    with pytest.raises(InputError, match="there is no sample in it"):
+    with pytest.raises(InputError, match="it contains no samples"):
         read_lm_eval_samples(write("samples_t.jsonl", "\n \n"))
     with pytest.raises(FileError, match="there is no such file"):
         read_lm_eval_samples(tmp_path / "samples_nowhere.jsonl")
@@ -533,7 +540,7 @@ def test_files_that_are_no_samples(write: Write, tmp_path: Path) -> None:
 def test_a_document_that_a_filter_gave_twice(write: Write) -> None:
     path = write("samples_t.jsonl", lines(a_record(), a_record()))
     assert read_lm_eval_samples(path).height == 1  # the same answers, as other filters have them
-    with pytest.raises(DuplicateError, match=r"it has an answer of .* to item '0' of 't' already, repetition 1"):
+    with pytest.raises(DuplicateError, match=r"it already has .*'s answer to item '0' of 't', repetition 1"):
         read_lm_eval_samples(path, filter_name="none")
 
 

@@ -53,7 +53,7 @@ def test_wordings_of_one_point_are_joined_and_told() -> None:
     found = ratings(["Neutral", "Undecided", "neither agree nor disagree", "AGREE"], scale="likert-agree")
     assert found.scores.tolist() == [2, 2, 2, 3]
     assert "'Neutral'" in found.intake.numbers
-    assert found.intake.numbers.endswith("taken for one point")
+    assert found.intake.numbers.endswith("read as one point")
     assert ratings(["agree", "Agree"], scale="likert-agree").intake.numbers == ""
     with pytest.raises(ScoreError, match=r"row 2: 'Somewhat agree' is not a point of the scale Strongly disagree"):
         ratings(["Agree", "Somewhat agree"], scale="likert-agree")

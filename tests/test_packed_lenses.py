@@ -205,5 +205,5 @@ def test_a_config_that_names_tables_is_followed_in_all_else(tmp_path: Path) -> N
         assert {row["n_raters"] for row in json.loads(done.out)["rows"] if row["axis"] == "kind"} <= {None, 12}
         said = run_cli("variation", tmp_path / name, "--raters", "raters.csv")
         assert said.code != 0
-        assert "carry their attributes with them" in said.err
+        assert "already contain their attributes" in said.err
     assert run_cli("variation", tmp_path / "ratings.csv").code != 0  # there it is not there

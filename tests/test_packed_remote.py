@@ -114,7 +114,7 @@ def test_what_is_not_there_is_said(address: str, said: str) -> None:
 
 
 def test_a_store_is_read_only(study: Path, memory: str) -> None:
-    with pytest.raises(FileError, match="Pack into a folder of this machine, and copy it there"):
+    with pytest.raises(FileError, match="Pack into a folder on this machine, then copy it there"):
         pv.pack(study.parent / "a.csv", memory)
-    with pytest.raises(FileError, match="read only"):
+    with pytest.raises(FileError, match="can only be read"):
         pv.pack(study.parent / "a.csv", memory, append=True)

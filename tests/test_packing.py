@@ -161,10 +161,10 @@ def test_what_is_not_packed_says_so(tmp_path: Path) -> None:
     pv.pack(tmp_path / "a.csv", tmp_path / "c.pvx", scale="0:4", missing=["NA"])
     pv.write_ratings(pv.read_ratings(tmp_path / "c.pvx").in_memory(), tmp_path / "stored.parquet")
     for stored in ("c.pvx", "stored.parquet"):
-        with pytest.raises(pv.InputError, match="before"):
+        with pytest.raises(pv.InputError, match="already packed or stored"):
             pv.pack(tmp_path / stored, tmp_path / "d.pvx")
         assert not (tmp_path / "d.pvx").exists()
-    with pytest.raises(pv.InputError, match="before"):
+    with pytest.raises(pv.InputError, match="already packed or stored"):
         pv.pack(tmp_path / "c.pvx", tmp_path / "c.pvx")
     assert len(pv.read_ratings(tmp_path / "c.pvx")) > 0
     (tmp_path / "other").mkdir()
@@ -313,7 +313,7 @@ def test_what_cannot_be_appended(tmp_path: Path) -> None:
     (tmp_path / "text.csv").write_text("item,rater,score\nx,a,1\n")
     (tmp_path / "off.csv").write_text("item,rater,score\n5,a,9\n")
     for name, asked, word in (
-        ("again", {}, r"row 3 \(item 2\): 1 \(item, rater\) pair is rated in .*s\.pvx already"),
+        ("again", {}, r"row 3 \(item 2\): 1 \(item, rater\) pair is already rated in .*s\.pvx"),
         ("text", {}, "item ids of the study are numbers"),
         ("off", {}, "'9' is not a point|9 is not a point"),
         ("again", {"duplicates": "first"}, "duplicates was 'error' when it was packed"),
@@ -374,6 +374,6 @@ def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Pat
 def test_too_little_memory_says_how_much_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame_of(8, 90).write_csv(tmp_path / "a.csv")
     monkeypatch.setattr(packing, "MOST_BUCKETS", 2)
-    with pytest.raises(pv.InputError, match=r"cannot be sorted in so little memory\. Give --memory"):
+    with pytest.raises(pv.InputError, match=r"cannot be sorted in this little memory\. Give --memory"):
         pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", scale="0:4", missing=["NA"])
     assert not (tmp_path / "b.pvx").exists()

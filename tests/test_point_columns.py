@@ -86,10 +86,10 @@ def test_columns_of_each_rater_against_long(tmp_path: Path) -> None:
     assert ratings.intake.missing_scores == 1
     with pytest.raises(InputError, match="already says what --rater says"):
         pv.read_ratings(tmp_path / "wide.csv", point_columns="{rater}_s.*", rater="text")
-    with pytest.raises(InputError, match="the column 'text' has no place where each rater has columns"):
+    with pytest.raises(InputError, match="the column 'text' cannot be used if each rater has columns of their own"):
         pv.read_ratings(tmp_path / "wide.csv", point_columns="{rater}_s.*", rater_attributes=["text"])
     lacking = wide.drop("b_s.0").with_columns(pl.Series("c_s.1", [5, 0]))
-    with pytest.raises(ColumnError, match=r"fits '{rater}_s\.\*' beside column 6 is that of the point 0"):
+    with pytest.raises(ColumnError, match=r"matches '{rater}_s\.\*' alongside column 6 is for the point 0"):
         pv.Ratings.from_frame(lacking, point_columns="{rater}_s.*")
     many = wide.with_columns(pl.Series("b_s.1", [1, 1]))
     with pytest.raises(ScoreError, match=r"'several: 0, 1' is not a point of the scale.*") as error:
@@ -123,14 +123,14 @@ def test_rows_without_or_with_several_ones_are_named(tmp_path: Path) -> None:
     [
         ("s.1,s.2", "2,0", {}, ScoreError, r"column 's.1', row 2: '2' is neither 0 nor 1.*if they hold counts"),
         ("s.1,s.2", "yes,0", {}, ScoreError, "'yes' is neither 0 nor 1"),
-        ("s.low,s.high", "1,0", {}, ScaleError, "text has no order of its own; found, in no order, high, low.*--scale"),
-        ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that fits 's.*' is that of the point 3"),
-        ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 fits 's.*', but 'x' is not a point of the scale"),
+        ("s.low,s.high", "1,0", {}, ScaleError, "text, which has no order of its own: high, low.*--scale"),
+        ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that matches 's.*' is for the point 3"),
+        ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 matches 's.*', but 'x' is not a point of"),
         ("s.1,s.1.0", "1,0", {"scale": "1:2"}, ColumnError, "columns 3 and 4 are the same point, 1"),
-        ("t.1,t.2", "1,0", {}, ColumnError, "no column is called like 's.*'; the columns are item, rater, t.1, t.2"),
+        ("t.1,t.2", "1,0", {}, ColumnError, "no column matches 's.*'; the columns are item, rater, t.1, t.2"),
         ("a,b", "1,0", {"point_columns": "a,c"}, ColumnError, "there is no column 'c' for a point"),
         ("a,b", "1,0", {"point_columns": "a,a"}, ColumnError, "named for two points"),
-        ("a,b", "1,0", {"point_columns": "a,b", "scale": "1:3"}, ColumnError, "2 columns are named for the 3 points"),
+        ("a,b", "1,0", {"point_columns": "a,b", "scale": "1:3"}, ColumnError, "2 columns are named, but the scale"),
         ("s.1,s.2", "1,0", {"point_columns": "*.*"}, ColumnError, "more than one star"),
         ("s.1,s.2", "1,0", {"score": "s.1"}, InputError, "already says what --score says"),
         ("s.1,s.2", "1,0", {"layout": "wide"}, InputError, "already says what --wide says"),
@@ -153,7 +153,7 @@ def test_ids_of_several_columns(tmp_path: Path) -> None:
     items = write(tmp_path, "turn,talk,topic\nz,1,p\nx | y,1,q\nz,2,p\n", "items.csv")
     found = pv.read_ratings(path, item="talk,turn", items=items).items
     assert found.select("turn", "topic").rows() == [("x | y", "q"), ("z", "p"), ("z", "p")]
-    with pytest.raises(IdError, match=r"column 'turn', row 2: 'x \| y' holds a bar"):
+    with pytest.raises(IdError, match=r"column 'turn', row 2: 'x \| y' contains a bar"):
         pv.read_ratings(path, item="turn,talk")
     with pytest.raises(ColumnError, match="there is no column 'turns' for the item"):
         pv.read_ratings(path, item="talk,turns")

@@ -403,7 +403,7 @@ def test_no_frame_and_no_file(tmp_path: Path, write: Write) -> None:
 
 
 def test_short_rows_and_other_encodings(write: Write) -> None:
-    assert "p.csv, row 5: the row has 3 fields, the header has 5" in message(
+    assert "p.csv, row 5: the row has 3 fields, but the header has 5" in message(
         FileError, write("p.csv", GOOD + "a,x,1\n")
     )
     latin = write("p.csv", (GOOD + "bért,x,1,0,0\n").encode("latin-1"))

@@ -142,4 +142,4 @@ def test_a_column_whose_name_holds_a_comma_is_one_question(tmp_path: Path) -> No
     done = run_cli("describe", tmp_path / "r.csv", "--score", "sad, or not", "--json")
     assert done.json()["columns"]["score"] == "sad, or not"
     wrong = run_cli("report", tmp_path / "r.csv", "--score", "g,item", "-o", tmp_path / "r.html")
-    assert "This takes one question at a time: --score 'g'" in wrong.err
+    assert "Choose one question at a time: --score 'g'" in wrong.err

@@ -172,7 +172,10 @@ def test_errors_name_rows_and_not_raters(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        (made(rater=["worker-7", "worker-8"], age=[1, 2]), "here like 'aaaaaa-9', there like 'aaaaaaa'"),
+        (
+            made(rater=["worker-7", "worker-8"], age=[1, 2]),
+            "(2, like 'aaaaaa-9') is among the rater ids of the ratings (2, like 'aaaaaaa')",
+        ),
         (made(rater=["workerA", "workerA"], age=[1, 2]), "rows 2, 3: one rater has more than one value"),
         (made(rater=["workerA", ""], age=[1, 2]), "row 3: the rater id is missing"),
     ],

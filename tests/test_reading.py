@@ -241,5 +241,5 @@ def test_the_line_by_which_excel_knows_the_delimiter(write: Write) -> None:
     path = write("excel.csv", "sep=;\nitem;rater;score\nx;a;1\nx;b;2\ny;a;3\n")
     assert pv.read_ratings(path).to_frame().rows() == [("x", "a", 1), ("x", "b", 2), ("y", "a", 3)]
     path = write("broken.csv", "SEP=;\nitem;rater;score\nx;a;1\nx;b\n")
-    with pytest.raises(InputError, match="row 4: the row has 2 fields, the header has 3"):
+    with pytest.raises(InputError, match="row 4: the row has 2 fields, but the header has 3"):
         pv.read_ratings(path)

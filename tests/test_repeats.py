@@ -160,8 +160,8 @@ def test_numbers_are_times_as_they_are(given: list[Any], expected: list[float | 
     ("given", "message"),
     [
         (["1", "soon", "2"], "row 2: the time 'soon' is neither a number nor an ISO date"),
-        (["1", "2", "2026-01-31"], "row 3: the time '2026-01-31' does not fit: others are numbers"),
-        (["2026-01-31", "7", "2026-02-01"], "row 2: the time '7' does not fit: others are dates"),
+        (["1", "2", "2026-01-31"], "row 3: the time '2026-01-31' does not match the others, which are numbers"),
+        (["2026-01-31", "7", "2026-02-01"], "row 2: the time '7' does not match the others, which are dates"),
         (["2026-02-30", "2026-01-31", "NA"], "row 1: the time '2026-02-30' is neither"),
         (["31.01.2026", "01.02.2026", "NA"], "rows 1, 2: the time '31.01.2026' is neither"),
         (["2026-01-31T25:00", "2026-01-31", "NA"], "row 1: the time '2026-01-31T25:00' is neither"),
@@ -185,7 +185,7 @@ def test_a_unit_is_one_over_all_blocks_of_a_file(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("plurivox.intake.text.BLOCK", 64)
     path = tmp_path / "r.csv"
     path.write_text("item,rater,score,when\n" + "".join(f"{i},a,1,{i}\n" for i in range(40)) + "41,a,0,2026-01-31\n")
-    with pytest.raises(ColumnError, match="row 42: the time '2026-01-31' does not fit: others are numbers"):
+    with pytest.raises(ColumnError, match="row 42: the time '2026-01-31' does not match the others, which are numbers"):
         pv.read_ratings(path, time="when")
     path.write_text("item,rater,score,when\n" + "".join(f"{i},a,{i % 2},\n" for i in range(40)) + "41,a,0,2026-01-31\n")
     assert pv.read_ratings(path, time="when").intake.time_unit == "days"
@@ -287,8 +287,8 @@ def test_ratings_without_them_are_stored_as_before(tmp_path: Path) -> None:
     [
         (lambda f: f.with_columns(score_code=4 - pl.col("score_code")), "its content is not what was written"),
         (lambda f: f.with_columns(time_value=pl.col("time_value") + 1), "its content is not what was written"),
-        (lambda f: f.with_columns(time_value=pl.lit(float("inf"))), "time_value does not hold times throughout"),
-        (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some are there twice"),
+        (lambda f: f.with_columns(time_value=pl.lit(float("inf"))), "time_value holds something other than times"),
+        (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some occur twice"),
         (lambda f: f.with_columns(occasion=pl.col("occasion") + 1), "its rows are not in order"),
         (lambda f: f.drop("time_value"), "time_value"),
         (lambda f: f[::-1], "its rows are not in order"),

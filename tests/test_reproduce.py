@@ -40,7 +40,7 @@ def test_grasp_table_5_but_voting_agreement(real_data: Path) -> None:
 
 def test_grasp_from_the_catalogue_is_the_same(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
-    with pytest.raises(InputError, match=r"or fetch them: plurivox data get dices-350\.$"):
+    with pytest.raises(InputError, match=r"or download them with plurivox data get dices-350\.$"):
         reproduce.run("grasp")
     ratings, raters = (pl.read_csv(real_data / "dices350" / f"{n}.csv") for n in ("ratings", "raters"))
     renamed = {name: f"rater_{name}" for name in ("gender", "race", "age")}
@@ -73,7 +73,7 @@ def test_soft_examples_and_what_knows_nothing_on_convabuse(real_data: Path) -> N
     gaps = found.filter(pl.col("table").str.starts_with("Figure 1"), column="E[EMD]")["ours"].to_list()
     assert gaps == sorted(gaps)  # the gap widens with data
     without = reproduce.run("soft")
-    assert without.findings()[-1].startswith("Table 3 is left out without ConvAbuse. It takes ConvAbuseEMNLPfull.csv")
+    assert without.findings()[-1].startswith("Table 3 is left out without ConvAbuse. It needs ConvAbuseEMNLPfull.csv")
     assert "Table 3, ConvAbuse" not in without.to_frame()["table"]
 
 
@@ -132,9 +132,9 @@ def test_a_cell_agrees_to_the_decimals_printed(published: str, ours: float, agre
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("grasp",), "grasp takes ratings.csv and raters.csv of DICES-350"),
-        (("lewidi",), "lewidi takes CSC_dev.json and .* of LeWiDi 2025"),
-        (("responsiveness", "here"), "responsiveness takes no data"),
+        (("grasp",), "grasp needs ratings.csv and raters.csv of DICES-350"),
+        (("lewidi",), "lewidi needs CSC_dev.json and .* of LeWiDi 2025"),
+        (("responsiveness", "here"), "responsiveness needs no data"),
         (("bert",), "there is no paper 'bert'.*grasp"),
     ],
 )
@@ -144,11 +144,11 @@ def test_what_is_missing_is_named(given: tuple[str, ...], message: str) -> None:
 
 
 def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no file human_annotations.json; alt-test takes"):
+    with pytest.raises(InputError, match=r"there is no file human_annotations.json; alt-test needs"):
         reproduce.run("alt-test", tmp_path)
     for name in ("human", "llm"):
         (tmp_path / f"{name}_annotations.json").write_text("[1]")
-    with pytest.raises(InputError, match="not an object from names to items"):
+    with pytest.raises(InputError, match="not an object that maps names to items"):
         reproduce.run("alt-test", tmp_path)
 
 

@@ -267,7 +267,7 @@ def test_a_group_that_never_rated_a_referenced_item() -> None:
     )
     for axis, group in (("g", "y"), ("rater", "b")):
         for name in STATISTICS:
-            assert reason(found, axis, group, name) == "no item it rated has a reference"
+            assert reason(found, axis, group, name) == "none of the rated items has a reference"
         row = found.row(axis, group, "wra")
         assert (row.n_raters, row.n_items, row.n_ratings) == (1, 0, 0)
         assert math.isnan(row.p_value or 0.0)
@@ -278,7 +278,7 @@ def test_a_group_that_never_rated_a_referenced_item() -> None:
 def test_a_rater_without_any_score() -> None:
     ratings = made({"a": [0, 4], "b": [None, None], "c": [1, 3]}, {"a": "x", "b": "y", "c": "x"})
     found = pv.responsiveness(ratings, "crowd", ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1, ids=True)
-    assert reason(found, "rater", "b", "wra") == "no item it rated has a reference"
+    assert reason(found, "rater", "b", "wra") == "none of the rated items has a reference"
     assert found.value("rater", "a", "wra") == 1
     assert found.null("g", "x", "wra").tolist() == pytest.approx([math.nan] * 5, nan_ok=True)  # b is never shuffled
 
@@ -350,7 +350,7 @@ def test_a_named_group_is_a_reference_for_others_only() -> None:
         "n_items": 30, "n_items_without": 0, "n_items_unused": 0,
         "n_ratings": len(ratings.where(raters={"g": "x"})),
     }  # fmt: skip
-    assert reason(found, "g", "x", "wra") == "no item it rated has a reference"
+    assert reason(found, "g", "x", "wra") == "none of the rated items has a reference"
     assert not math.isnan(found.value("g", "y", "wra"))
     assert not math.isnan(found.value("rater", "r00", "wra"))  # one of x, held against the other seven
     single = pv.responsiveness(ratings, {"rater": "r00"}, "g", permutations=0, interval="none")

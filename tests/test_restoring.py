@@ -118,12 +118,12 @@ def packed(frame: pl.DataFrame) -> str:
         (lambda t: t.with_columns(item_code=pl.col("item_code") + 1), "item_code holds numbers that are out of range"),
         (lambda t: t.with_columns(rater_code=pl.col("rater_code") - 1), "rater_code holds numbers that are out of"),
         (lambda t: t.with_columns(score_code=pl.lit(5, pl.UInt8)), "score_code holds numbers that are out of range"),
-        (lambda t: t.with_columns(item_code=pl.col("item_code").cast(pl.Float64)), "item_code does not hold whole"),
-        (lambda t: t.with_columns(score_code=pl.lit(None, pl.UInt8)), "score_code does not hold whole numbers"),
-        (lambda t: t.with_columns(rater_code=pl.lit(0, pl.Int32)), "its rows are not in order, or some are"),
+        (lambda t: t.with_columns(item_code=pl.col("item_code").cast(pl.Float64)), "item_code holds something other"),
+        (lambda t: t.with_columns(score_code=pl.lit(None, pl.UInt8)), "score_code holds something other than whole"),
+        (lambda t: t.with_columns(rater_code=pl.lit(0, pl.Int32)), "its rows are not in order, or some occur"),
         (lambda t: t.reverse(), "its rows are not in order"),
         (lambda t: t.drop("item_code"), "damaged ("), (lambda t: t.drop("rater_code"), "damaged ("),
-        (lambda t: t.with_columns(score=pl.lit(0)), "its ids and its codes do not belong together"),
+        (lambda t: t.with_columns(score=pl.lit(0)), "its ids and its codes do not match"),
     ],
 )  # fmt: skip
 def test_a_stored_study_with_wrong_codes(stored: bytes, tmp_path: Path, change: Any, said: str) -> None:
@@ -141,11 +141,11 @@ IDS = pl.DataFrame({"item": ["a"] * 12})
 @pytest.mark.parametrize(
     ("described", "said"),
     [
-        ({"version": 3}, "it was written in form 3, and this version reads form 2. Update plurivox."),
-        ({"version": None}, "it does not say in which form it is"), ({"scale": {}}, "a scale has labels"),
+        ({"version": 3}, "it was written in form 3, but this version of plurivox reads form 2. Update plurivox."),
+        ({"version": None}, "it does not state its form"), ({"scale": {}}, "a scale has labels"),
         ({"scale": {"labels": [[1], 2]}}, "labels is [[1], 2]"), ({"intake": {"rows": "many"}}, "rows is 'many'"),
         ({"intake": {"x": 1}}, "unexpected keyword"), ({"items": "x"}, "damaged ("), ({"raters": None}, "damaged ("),
-        ({"items": packed(IDS)}, "its table of items has ids that are missing, there twice"),
+        ({"items": packed(IDS)}, "its table of items has ids that are missing, occur twice"),
         ({"items": packed(pl.DataFrame({"x": [1]}))}, "its table of items has no ids"),
         ({"items": packed(pl.DataFrame({"item": pl.repeat("a", 10**7, eager=True)}))}, "its table of items has 10,000"),
     ],

@@ -440,7 +440,7 @@ def test_empirical_bayes_tells_of_its_limits() -> None:
     found = soft(ratings_of([[2, 2, 0]] * 30), constant(20, m=LEFT), "empirical-bayes", **VALUES_ONLY)
     note = found.settings["prior_note"]
     assert "20 of them" in note
-    assert "no more than chance allows" in note
+    assert "no more than by chance" in note
     assert "Nobody used 1 of 3 points" in note
     assert note in found.findings()
     assert found.settings["prior"][2] == 0.001

@@ -814,7 +814,7 @@ def test_counts_are_checked(counts: Any, message: str) -> None:
 @pytest.mark.parametrize("function", [r.function for r in COUNTED if r.needs == "pair"])
 def test_sides_have_to_match(function: Callable[..., float]) -> None:
     for other in ([[1, 2, 3]], [[1, 2], [3, 4]]):
-        with pytest.raises(InputError, match=r"has the shape \(1, 2\) and counts_\w+ \(\d, \d\)"):
+        with pytest.raises(InputError, match=r"has the shape \(1, 2\), but counts_\w+ has \(\d, \d\)"):
             function([[1, 2]], other)
 
 
@@ -870,7 +870,7 @@ def test_other_arguments_are_checked() -> None:
 @pytest.mark.parametrize("level", ["ordinal", np.zeros((1001, 1001))], ids=["ordinal", "matrix"])
 def test_long_scales_have_no_matrix(level: Any) -> None:
     counts = np.zeros((2, 1001), dtype=int)
-    with pytest.raises(InputError, match=r"on 1,001 points, and at most 1,000 are supported"):
+    with pytest.raises(InputError, match=r"on 1,001 points, but at most 1,000 are supported"):
         statistics.krippendorff_alpha(counts, level)
     with pytest.raises(InputError, match=r"on 1,001 points"):
         statistics.xrr(counts, counts, level)

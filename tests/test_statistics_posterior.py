@@ -501,7 +501,7 @@ def test_counts_are_checked(function: Callable[..., Any], counts: Any, message: 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("prior", [0, -1.0, math.nan, [1.0, 0.0], [1.0, 1.0, 1.0]])
 def test_priors_are_checked(function: Callable[..., Any], prior: Any) -> None:
-    with pytest.raises(InputError, match=r"prior is .*Give a positive number, or 2 of them"):
+    with pytest.raises(InputError, match=r"prior is .*Give a number from .*, or 2 of them"):
         function([1, 2], prior=prior)
 
 

@@ -164,7 +164,7 @@ def test_items_that_do_not_differ() -> None:
     assert fit.converged
     assert fit.strength == pytest.approx(1e4)
     assert np.array(fit.alpha) / fit.strength == pytest.approx(counts.sum(axis=0) / counts.sum(), rel=1e-3)
-    assert fit.note == "Items differ no more than chance allows, so the strength is held at 10,000."
+    assert fit.note == "Items differ no more than by chance, so the strength is held at 10,000."
 
 
 def test_raters_who_never_differ() -> None:
@@ -193,24 +193,20 @@ def test_one_point_for_all() -> None:
     assert fit.alpha == (0.001, 1.0, 0.001)
     assert fit.n_items == 2
     assert not fit.capped
-    assert fit.note.startswith(
-        "All ratings are on one point, so the strength cannot be told; this point has the weight"
-    )
+    assert fit.note.startswith("All ratings are on one point, so the strength is unknown; this point has the weight")
 
 
 def test_one_item() -> None:
     fit = fit_prior([[3, 1, 0], [0, 1, 0]])
     assert fit.alpha == (1.5, 0.5, 0.001)
     assert fit.n_items == 1
-    assert fit.note.startswith("Only one item has two ratings, so the strength cannot be told;")
+    assert fit.note.startswith("Only one item has two ratings, so the strength is unknown;")
     assert fit.note.endswith("Nobody used 1 of 3 points; it has the weight 0.001.")
 
 
 def test_no_item_with_two_ratings() -> None:
     for counts in ([[1, 0], [0, 1]], np.zeros((0, 3)), [[0, 0]]):
-        with pytest.raises(
-            InputError, match=r"counts holds no item with two ratings\. A prior is fitted to how raters"
-        ):
+        with pytest.raises(InputError, match=r"counts has no item with two ratings\. A prior is fitted to how raters"):
             fit_prior(counts)
 
 
@@ -238,7 +234,7 @@ def test_a_fit_that_does_not_settle_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(priors, "_MOST_STEPS", 1)
     fit = fit_prior(simulated((0.5, 1, 2), 5, 300))
     assert not fit.converged
-    assert fit.note == "The fit did not settle, so the weights may be off."
+    assert fit.note == "The fit did not converge, so the weights may be off."
 
 
 def test_fits_are_frozen_and_input_is_not_changed() -> None:

@@ -432,7 +432,7 @@ def test_a_long_scale() -> None:
 @pytest.mark.parametrize(
     ("ones", "zeros", "reason", "defined"),
     [
-        ([0, 0], [0, 0], "no item it rated has a reference", set()),
+        ([0, 0], [0, 0], "none of the rated items has a reference", set()),
         ([1, 2], [0, 0], "every reference rating lies at or above the boundary", {"mpa_raw"}),
         ([0, 0], [0.5, 0], "every reference rating lies below the boundary", {"mpa_raw"}),
         ([0, 2], [0, 1], "only one score was used", set(TWINS) - {"kendall_tau_b", "spearman_rho"}),
@@ -480,9 +480,9 @@ FUNCTIONS = [statistics.precision, statistics.recall, *(getattr(statistics, name
     [
         ([[1, 2]], r"ones has the shape \(1, 2\)\. Give one row, a weight for each score"),
         (3, r"ones has the shape \(\)"),
-        ([], "ones has 0 weights, one for each score, and a scale has at least two scores. Give a weight to every"),
+        ([], "ones has 0 weights, one for each score, but a scale has at least two scores. Give a weight for every"),
         ([1], "ones has 1 weights"),
-        ([1, -2], r"ones holds a negative weight: -2 at score 1, counted from 0\. Give how many samples"),
+        ([1, -2], r"ones holds a negative weight: -2 at score 1, counted from 0\. Give the number of samples"),
         ([1, 2, math.nan], "ones holds a weight that is not finite: nan at score 2"),
         ([math.inf, -1], "ones holds a weight that is not finite: inf at score 0"),
         ([1, [2]], "ones has rows of unequal length"),
@@ -500,7 +500,7 @@ def test_weights_are_checked(function: Callable[[Any, Any], Any], weights: Any, 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_lengths_have_to_match(function: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises(InputError, match=r"ones has 2 weights and zeros 3\. Both need one weight for each score"):
+    with pytest.raises(InputError, match=r"ones has 2 weights, but zeros has 3\. Both need one weight for each score"):
         function([1, 2], [1, 2, 3])
 
 
@@ -518,7 +518,7 @@ def test_harmonic_mean_of_what_is_undefined_or_wrong() -> None:
     assert statistics.harmonic_mean(0, 0) == statistics.harmonic_mean(0, 0.7) == 0
     for a, b in ((math.nan, 0.5), (0.5, math.nan), (math.nan, 0), (math.nan, math.nan)):
         assert math.isnan(statistics.harmonic_mean(a, b))
-    with pytest.raises(InputError, match=r"a is -0\.25\. Give one finite number, 0 or more, or NaN\."):
+    with pytest.raises(InputError, match=r"a is -0\.25\. Give one finite number, 0 or greater, or NaN\."):
         statistics.harmonic_mean(-0.25, 0.5)
     with pytest.raises(InputError, match=r"b is -1"):
         statistics.harmonic_mean(math.nan, -1)

@@ -427,8 +427,8 @@ FUNCTIONS: list[Callable[..., Any]] = [getattr(statistics, name) for name in (*E
         ([[0.5, 0.5], [1.2, -0.2]], r"q holds a negative probability in row 1 \(sum 1\)"),
         ([[math.nan, 0.5], [0.5, 0.5]], r"q holds a probability that is missing \(NaN\) in row 0"),
         ([[math.inf, 0.5], [0.5, 0.5]], r"do not sum to 1 in row 0 \(sum inf\)"),
-        ([[0.5, 0.5]] * 3, r"q has the shape \(3, 2\), and there are 2 items and 2 points"),
-        ([0.2, 0.3, 0.5], r"q has the shape \(3,\), and there are 2 items and 2 points"),
+        ([[0.5, 0.5]] * 3, r"q has the shape \(3, 2\), but there are 2 items and 2 points"),
+        ([0.2, 0.3, 0.5], r"q has the shape \(3,\), but there are 2 items and 2 points"),
         (0.5, r"q has the shape \(\)"),
         (["a", "b"], "q holds <U1 instead of numbers"),
     ],
@@ -481,7 +481,7 @@ def test_shares_are_no_counts() -> None:
 @pytest.mark.parametrize("prior", [0, -1.0, math.nan, math.inf, [1.0, 0.0], [1.0, 1.0, 1.0], [[1.0, 1.0]]])
 def test_priors_are_checked(prior: Any) -> None:
     for function in (statistics.expected_js, statistics.expected_emd):
-        with pytest.raises(InputError, match=r"prior is .*Give a positive number, or 2 of them, one for each point"):
+        with pytest.raises(InputError, match=r"prior is .*Give a number from .*, or 2 of them, one for each point"):
             function([1, 2], [0.5, 0.5], prior)
     with pytest.raises(InputError, match="prior is "):
         statistics.posterior_mean([1, 2], prior)

@@ -46,9 +46,9 @@ def test_what_is_left_aside_is_said(write: Write) -> None:
     path = write("s.csv", "Timestamp,id,Q1,Q2,comments,age\n2024-01-01,a,1,2,so so,20\n2024-01-02,b,2,1,,30\n")
     ratings = pv.read_ratings(path)
     assert ratings.intake.layout == "survey"
-    assert ratings.intake.remarks == ["columns that tell of raters: age", "2 columns left aside: Timestamp, comments"]
+    assert ratings.intake.remarks == ["columns that describe raters: age", "2 columns not used: Timestamp, comments"]
     unnamed = pv.read_ratings(write("t.csv", "Q1,Q2\n1,2\n2,1\n"))
-    assert unnamed.intake.remarks == ["no column of respondents: each row counts as one rater"]
+    assert unnamed.intake.remarks == ["there is no column of respondents, so each row counts as one rater"]
     assert unnamed.raters["rater"].to_list() == [2, 3]  # the header is row 1
 
 
@@ -129,8 +129,8 @@ def test_points_that_nobody_used_do_not_make_another_scale(write: Write) -> None
 def test_where_questions_do_not_belong(write: Write) -> None:
     path = write("s.csv", PEOPLE)
     assert message(path, questions="Q1,Q2", layout="wide") == (
-        "s.csv: --questions is about a table with a row for each respondent, and it is read as a plain table. Leave "
-        "--questions out, or say --format survey, without --wide, --totals and --one-hot."
+        "s.csv: --questions needs a table with one row per respondent, but it is read as a plain table. Leave out "
+        "--questions, or use --format survey without --wide, --totals and --one-hot."
     )
     assert "there is no column 'Q7' for --questions; it has Q1, Q2, age" in message(path, questions="Q1,Q7")
     assert "there is no column 'X*' for --questions" in message(path, questions="X*")
@@ -196,7 +196,7 @@ def test_an_attribute_that_is_asked_for_by_a_part_of_its_name(write: Write) -> N
 
 def test_what_qualtrics_calls_by_a_number_is_told_with_its_text(write: Write) -> None:
     ratings = pv.read_ratings(write("q.csv", export(R1, R2)))
-    assert "columns that tell of raters: Q3 (What is your gender?)" in ratings.intake.remarks
+    assert "columns that describe raters: Q3 (What is your gender?)" in ratings.intake.remarks
 
 
 def test_a_scale_is_offered_beside_answers_that_are_not_points(write: Write) -> None:

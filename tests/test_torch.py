@@ -303,8 +303,8 @@ def test_the_caller_s_tensors_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("counts", "q", "more", "message"),
     [
-        ([[1, 2]], [[0.2, 0.3, 0.5]], {}, "counts have 2 points and q has 3"),
-        ([[1, 2]] * 3, [[0.5, 0.5]] * 2, {}, "do not fit"),
+        ([[1, 2]], [[0.2, 0.3, 0.5]], {}, "counts have 2 points, but q has 3"),
+        ([[1, 2]] * 3, [[0.5, 0.5]] * 2, {}, "do not match"),
         ([[1, 2]], [[2.0, -1.0]], {}, "from_logits=True"),
         ([[1, 2]], [[0.7, 0.7]], {}, "sums from 1.4 to 1.4"),
         ([[1, -2]], [[0.5, 0.5]], {}, "counts hold a number that is negative"),
@@ -357,7 +357,7 @@ def test_autocast_changes_nothing() -> None:
         (lambda q: losses.emd([1, 2], q, values=[0, float("inf")]), "rising"),
         (lambda q: loss_of("emd")([1, 2], q, values=3), "rising"),
         (lambda q: loss_of("kl")([1, 2], q, floor="x"), "floor"),
-        (lambda q: losses.kl([1, 2], torch.tensor([1.0005, -0.0005])), "no distributions"),
+        (lambda q: losses.kl([1, 2], torch.tensor([1.0005, -0.0005])), "not distributions"),
         (lambda q: losses.empirical_target([-1, 2]), "negative"),
         (lambda q: losses.smoothed_target([1, 2], 1e9), "sigma"),
     ],

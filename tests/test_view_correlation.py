@@ -150,7 +150,7 @@ def test_undefined_has_its_reason(reason: str, group: Any, rest: Any) -> None:
 
 
 def test_errors_say_what_is_wrong() -> None:
-    with pytest.raises(pv.InputError, match="scores_group has 2 items and scores_rest 3"):
+    with pytest.raises(pv.InputError, match="scores_group has 2 items, but scores_rest has 3"):
         statistics.view_correlation([[1, 2], [2, 3]], [[1, 2], [2, 3], [1, 1]])
     with pytest.raises(pv.InputError, match=r"scores_rest has the shape \(3,\)"):
         statistics.view_correlation([[1, 2], [2, 3], [1, 1]], [1, 2, 3])

@@ -147,7 +147,7 @@ def test_what_stands_beside_it(client: Any, packed: Path) -> None:
     refused = client.post(
         f"{home}/files", data={"role": "raters"}, files=[("files", ("raters.csv", "rater,a\nr1,b\n"))], headers=OWN
     )
-    assert "carry their attributes with them" in settled(client, home), refused.text
+    assert "already contain their attributes" in settled(client, home), refused.text
     assert send(client, f"{home}/files/raters/delete").status_code == 303
     assert "of one, two" in settled(client, home)
 

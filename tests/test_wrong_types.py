@@ -203,15 +203,15 @@ def test_draws_have_a_limit(option: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"n_items": 10**8}, "n_items is 100000000 and has to be at most 10,000,000."),
-        ({"n_items": 10**7, "n_raters": 10**7}, "the number of ratings is 100000000000000 and has to be at most 100,0"),
-        ({"n_items": 10**7, "n_raters": 10**7, "ratings_per_item": (2, 11)}, "the number of ratings is 110000000 and"),
+        ({"n_items": 10**8}, "n_items is 100000000, but must be at most 10,000,000."),
+        ({"n_items": 10**7, "n_raters": 10**7}, "the number of ratings is 100000000000000, but must be at most 100,0"),
+        ({"n_items": 10**7, "n_raters": 10**7, "ratings_per_item": (2, 11)}, "the number of ratings is 110000000, but"),
         (
             {"n_items": 10**7, "n_raters": 1, "trained": 0, "scale": "0:9"},
-            "the number of predicted probabilities is 300000000 and",
+            "the number of predicted probabilities is 300000000, but",
         ),
-        ({"trained": 10**6, "n_items": 10**5}, "the number of ratings of trained raters is 100000000000 and"),
-        ({"seed": 2**63}, "seed is 9223372036854775808 and has to be at most 9,223,372,036,854,775,807."),
+        ({"trained": 10**6, "n_items": 10**5}, "the number of ratings of trained raters is 100000000000, but"),
+        ({"seed": 2**63}, "seed is 9223372036854775808, but must be at most 9,223,372,036,854,775,807."),
     ],
 )
 def test_simulated_studies_have_a_limit(given: dict[str, Any], said: str) -> None:

@@ -55,14 +55,14 @@ CASES = [
     Case(
         "zip", "broken", "different.zip", archive({"ratings.csv": ONE, "raters.csv": "rater,age\n1,30\n"}),
         error=("different.zip", "2 tables with different columns", "raters.csv (rater, age)",
-               "Say which: ", "different.zip::ratings.csv"),
+               "Name one of them: ", "different.zip::ratings.csv"),
     ),
     Case("zip", "broken", "cut.zip", archive(PARTS)[:-40], error=("cut.zip", "the ZIP is damaged or cut off")),
     Case("zip", "broken", "nested.zip", archive({"inner.zip": archive(PARTS)}), error=("nested.zip", "Unpack it")),
     Case("zip", "broken", "locked.zip", bytes(LOCKED), error=("locked.zip", "it is encrypted")),
     Case(
         "zip", "broken", "bare.zip", archive({"README.md": "x"}),
-        error=("bare.zip", "there is no table in it (README.md)"),
+        error=("bare.zip", "it contains no table (README.md)"),
     ),
     Case(
         "zip", "broken", "row.zip", archive({"a.csv": ONE, "b.csv": ONE.replace("1,4", "2,x y")}),

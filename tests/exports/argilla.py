@@ -74,7 +74,7 @@ NESTED = [
     nested("173", {"severity": [given(4, A), given(2, B)]}, severity={"value": 3, "score": 0.8, "agent": "m0"}),
     nested("174", {"severity": [given(1, A)]}, severity={"value": 1, "score": None, "agent": "m1"}),
 ]
-UNTOLD = "cannot be told from submitted ones"
+UNTOLD = "cannot be distinguished from submitted ones"
 _FLATTENED = [
     Case(
         "argilla", "plain", "records.jsonl", lines(*PLAIN), ratings=THREE,
@@ -107,7 +107,7 @@ _FLATTENED = [
     ),
     Case(
         "argilla", "broken", "uneven.jsonl", lines(PLAIN[1], flat("173", {"severity": ([4, 2], [A], ["submitted"])})),
-        error=("uneven.jsonl", "row 2", "2 responses to 'severity' of 1 users"),
+        error=("uneven.jsonl", "row 2", "2 responses to 'severity' but 1 users"),
     ),
     Case(
         "argilla", "broken", "questions.jsonl",

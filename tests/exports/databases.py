@@ -44,7 +44,7 @@ def cases_of(kind: str, connect: Callable[[str], Any], ending: str) -> list[Case
         Case(kind, "awkward", f"view.{ending}", made(connect, *begin, TABLE, ROWS, VIEW), ratings=RATINGS),
         Case(
             kind, "broken", f"several.{ending}", several,
-            error=(f"several.{ending}", "it holds 2 tables: ", "raters", "Say which: ", f"several.{ending}::ra"),
+            error=(f"several.{ending}", "it contains 2 tables: ", "raters", "Name one of ", f"several.{ending}::ra"),
         ),
         Case(kind, "broken", f"none.{ending}", none, error=(f"none.{ending}", "rated")),
         Case(

@@ -108,7 +108,7 @@ _JSON = [
         ]),
         ratings=(("173", "1", "4"), ("173", "2", "2")),
         items={"173": {"_data_id": "a", "_data_severity": "?"}},
-        remarks=("called like another column: 'url'",),
+        remarks=("have the name of another column: 'url'",),
     ),
     Case(  # without a field of that name, the task is the item, also if it has a prompt that others have, too
         "label-studio", "awkward", "prompts.json",
@@ -207,7 +207,7 @@ _CSV = [
         "label-studio", "broken", "no-question.csv",
         '"annotation_id","annotator","created_at","id","lead_time","safe","text","updated_at"\n'
         + f'7,1,"{WHEN}",1,7.662,No,text 1,"{LATER}"\n9,1,"{WHEN}",2,7.662,Yes,text 2,"{LATER}"\n',
-        error=("no-question.csv", "no column was recognised as that of the answers", "--score"),
+        error=("no-question.csv", "no column of answers was recognised", "--score"),
     ),
     Case(
         "label-studio", "broken", "cut-cell.csv",

@@ -57,11 +57,11 @@ CASES = [
     ),
     Case(
         "lewidi", "broken", "lengths.json", json.dumps({**OLD, "3": edition_2023("0,1,0", "Ann1,Ann2")}),
-        error=("lengths.json", "row 3", "item '3' has 2 annotators and 3 annotations"),
+        error=("lengths.json", "row 3", "item '3' has 2 annotators but 3 annotations"),
     ),
     Case(
         "lewidi", "broken", "CSC_annotators_meta.json", '{"Ann0":{"Gender":"Female","Age":"56"},"Ann1":{}}',
-        error=("CSC_annotators_meta.json", "who the annotators of LeWiDi are", "--raters"),
+        error=("CSC_annotators_meta.json", "it describes the annotators of LeWiDi", "--raters"),
     ),
     Case(
         "lewidi", "broken", "mixed.json", json.dumps({**NEW, "3": edition_2023("0,1,0", "Ann1,Ann2,Ann3")}),

@@ -119,7 +119,7 @@ CASES = [
     Case(
         "mturk", "broken", "undecided.csv",
         batch(("H1", "W1", "Approved", shown("173", "4")), ("H1", "W2", "Rejected", shown("173", "0"))),
-        error=("undecided.csv", "1 of 2 answers are rejected", "--rejected drop"),
+        error=("undecided.csv", "1 of 2 answers is rejected", "--rejected drop"),
     ),
     Case(
         "mturk", "broken", "many-questions.csv",

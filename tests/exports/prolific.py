@@ -68,13 +68,13 @@ CASES = [
         "prolific", "broken", "half-decided.csv", RATED + f"{C},1,2\n",
         given={"rejected": "drop"},
         beside=raters(person(A), person(B, "REJECTED"), person(C, "RETURNED")),
-        error=("prolific_export.csv", "1 of 3 raters are not approved: RETURNED (1)", "--unfinished drop"),
+        error=("prolific_export.csv", "1 of 3 raters is not approved: RETURNED (1)", "--unfinished drop"),
     ),
     Case(
         "prolific", "broken", "nobody-left.csv", RATED,
         given={"rejected": "drop"},
         beside=raters(person(A, "REJECTED"), person(B, "REJECTED")),
-        error=("prolific_export.csv", "no rater is left"),
+        error=("prolific_export.csv", "no raters remain"),
     ),
     Case(
         "prolific", "broken", "prolific_export.csv", "\n".join([HEADER, person(A), person(B)]) + "\n",

@@ -87,7 +87,7 @@ CASES = [
          ratings=(("Q2_1", "R_1", "5"), ("Q2_1", "R_2", "3"))),
     Case(
         "qualtrics", "broken", "undecided.csv", export(R1, response("R_3", "3", "", "", "Man", "", finished="False")),
-        error=("undecided.csv", "1 of 2 respondents are unfinished", "--unfinished drop"),
+        error=("undecided.csv", "1 of 2 respondents is unfinished", "--unfinished drop"),
     ),
     Case(
         "qualtrics", "broken", "labels-without-order.csv",

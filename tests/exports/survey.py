@@ -96,7 +96,7 @@ CASES = [
     ),
     Case(
         "survey", "broken", "undecided.csv", TOOL,
-        error=("1 of 2 respondents are unfinished", "--unfinished drop", "--unfinished keep"),
+        error=("1 of 2 respondents is unfinished", "--unfinished drop", "--unfinished keep"),
     ),
     Case(
         "survey", "broken", "off.csv", PLAIN, given={"scale": "1:4"},

@@ -69,6 +69,6 @@ CASES = [
     Case(
         "toloka", "broken", "controls-alone.tsv",
         tsv(task("174", "w1", "1", golden="1"), task("175", "w1", "0", hint="Look again")),
-        error=("controls-alone.tsv", "no answer is left", "control tasks (2)"),
+        error=("controls-alone.tsv", "no answers remain", "control tasks (2)"),
     ),
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Clusters: work on other machines through Dask, which nothing else imports.
 
-A worker gets a unit of work once, with its large arrays, and opens the parts of a packed study by itself: only sums
-come back. Units are pure, so what is lost with a worker is done by another one, and neither who does it nor how often
-changes a bit.
+A worker gets a unit of work once, with its large arrays, and opens the parts of a packed study itself; only sums come
+back. Units are pure, so work lost with one worker is done by another, and neither who does it nor how often changes a
+single bit.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from plurivox.engine.shipping import Parcel, Work, digest_of, loaded
 from plurivox.errors import MissingExtraError, PlurivoxError
 
 PACKAGES = ("plurivox", "numpy", "numba")
-"""What must be the same version here and on every worker, for the same bits."""
+"""The packages whose versions must be the same here and on every worker, so that results have the same bits."""
 PATIENCE = 30.0
-"""Seconds for which a cluster may be without a scheduler or a worker."""
+"""How many seconds a cluster may be without a scheduler or a worker."""
 LOST = 3
-"""How often a unit is handed out anew that its scheduler lost; those lost with a worker its scheduler hands out."""
+"""How often a unit that the scheduler lost is submitted again; the scheduler resubmits those lost with a worker."""
 _LOOK = 2.0  # seconds between looks at who is there
 _SHARED = "Every worker needs the folder under the same path: put it on storage that all of them share."
 
 
 class ClusterError(PlurivoxError):
-    """A cluster cannot be reached, has no worker, or has workers who cannot do the work."""
+    """A cluster cannot be reached, has no worker, or has workers that cannot do the work."""
 
 
 def versions() -> dict[str, str]:
-    """Return which versions are installed here."""
+    """Return the versions that are installed here."""
     return {name: metadata.version(name) for name in PACKAGES}
 
 
@@ -104,7 +104,7 @@ class Cluster(Executor):
 
     @property
     def n_workers(self) -> int:
-        """How many units it works on at once; those who come and go count."""
+        """How many units it works on at once; workers may come and go."""
         if time.monotonic() - self._looked > _LOOK:
             self._look()
         return max(self._count, 1)
@@ -118,24 +118,24 @@ class Cluster(Executor):
         return _Shipment(self, Parcel.of(work))
 
     def watch(self) -> None:
-        """Raise if there has been no scheduler or no worker for too long."""
+        """Raise an error if there has been no scheduler or no worker for too long."""
         if time.monotonic() - self._looked > _LOOK:
             self._look()
         if time.monotonic() - self._seen > self.patience:
             raise ClusterError(
-                f"no worker is left at {self._address}. Start workers with dask worker {self._address}, and ask again; "
-                "of a packed study what was finished is not done again."
+                f"no worker is left at {self._address}. Start workers with dask worker {self._address} and try again; "
+                "for a packed study, finished work is not repeated."
             )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Close what was opened by this; a client that was given stays open."""
+        """Close what this cluster opened; a client that was passed in stays open."""
         self._held.clear()
         for close in self._closes:
             close()
         self._closes = []
 
     def held(self, array: NDArray[Any]) -> Any:
-        """Return a large array as the cluster has it: sent once, and forgotten when it is gone here."""
+        """Return the cluster's copy of a large array: sent once, and forgotten when it is gone here."""
         name = digest_of(array)
         if name not in self._held:
             self._held[name] = self.client.submit(_same, array, key=f"plurivox-array-{name}", pure=False)
@@ -158,7 +158,7 @@ class Cluster(Executor):
             self._seen = self._looked
 
     def _check_workers(self) -> None:
-        """Raise if there is no worker, or one that has other versions."""
+        """Raise an error if there is no worker, or one with other versions."""
         try:
             self.client.wait_for_workers(1, timeout=self.patience)
         except (TimeoutError, OSError):
@@ -174,7 +174,7 @@ _clusters: weakref.WeakKeyDictionary[Any, Cluster] = weakref.WeakKeyDictionary()
 
 
 class _Shipment:
-    """Work that a cluster has."""
+    """Work that was handed to a cluster."""
 
     def __init__(self, cluster: Cluster, parcel: Parcel) -> None:
         self._cluster, self._name, self._known = cluster, parcel.name, versions()
@@ -193,7 +193,7 @@ class _Shipment:
 
 
 class _Task:
-    """A unit on its way: its outcome here, whichever worker makes it."""
+    """A unit in progress: its outcome here, whichever worker computes it."""
 
     def __init__(self, cluster: Cluster, start: Callable[[], Any]) -> None:
         self.outcome: Future[Any] = Future()
@@ -206,12 +206,12 @@ class _Task:
         there.add_done_callback(self._came)
 
     def _came(self, there: Any) -> None:
-        """Take over what came of it, or hand it out anew if it was lost."""
+        """Take over its outcome, or submit it again if it was lost."""
         result: Any = None
         error: Exception | None = None
         try:
             result = there.result()
-        except CancelledError as lost:  # nobody but us cancels, so its scheduler has forgotten it
+        except CancelledError as lost:  # only this class cancels, so the scheduler has forgotten it
             if self._left and not self.outcome.cancelled() and self._cluster.client.status == "running":
                 self._left -= 1
                 self._go()
@@ -238,7 +238,7 @@ def _killed(error: Exception) -> bool:
 def _lost(error: BaseException) -> ClusterError:
     return ClusterError(
         f"the same piece of work was lost with several workers, one after the other ({error}). Most often they have "
-        "too little memory: give them more, or fewer threads each, and ask again."
+        "too little memory: give them more, or fewer threads each, and try again."
     )
 
 
@@ -251,18 +251,18 @@ def perform(name: str, known: dict[str, str], content: bytes, arrays: list[NDArr
     try:
         return loaded.get(name, lambda: Parcel(content, arrays))(first, last)
     except PlurivoxError as error:
-        raise ClusterError(f"the worker {worker} cannot do it. {error} {_SHARED}") from None
+        raise ClusterError(f"the worker {worker} cannot do the work. {error} {_SHARED}") from None
 
 
 def _refuse(worker: str, found: Any, known: dict[str, str] | None = None) -> None:
-    """Raise if a worker has not the versions that there are where the question is asked."""
+    """Raise an error if a worker does not have the same versions as the caller."""
     known = versions() if known is None else known
     if not isinstance(found, dict):
-        raise ClusterError(f"the worker {worker} has no plurivox that works ({found}). Install {as_text(known)} there.")
+        raise ClusterError(f"the worker {worker} has no working plurivox ({found}). Install {as_text(known)} there.")
     if found != known:
         raise ClusterError(
-            f"the worker {worker} has {as_text(found)}, and here is {as_text(known)}. Install the same versions on "
-            "both, since others may give other bits."
+            f"the worker {worker} has {as_text(found)}, but this machine has {as_text(known)}. Install the same "
+            "versions on both, since others may give slightly different numbers."
         )
 
 

@@ -13,7 +13,7 @@ from plurivox.engine.part import Part
 from plurivox.ratings import Ratings
 
 BLOCK = 1024
-"""Items that are added up at once; blocks are then added in their order, so that the sum depends on nothing else."""
+"""How many items are added up at once; blocks are then added in order, so that the sum depends on nothing else."""
 Counts = NDArray[np.int64]
 """Items × groups × points: how many raters of a group gave an item a point."""
 
@@ -23,7 +23,7 @@ def group_counts(
 ) -> Counts:
     """Return how many raters of each group gave items ``start`` to ``stop`` of a part each point.
 
-    Without codes all ratings make one group, also those of totals. Raters outside the axis are not counted.
+    Without codes, all ratings are one group, including those of totals. Raters outside the axis are not counted.
     """
     item, score, group, entries = _cells(part, codes, start, stop)
     stop = part.n_items if stop is None else stop
@@ -40,7 +40,7 @@ def group_counts(
 def weighted_counts(
     part: Part, codes: NDArray[Any], n_groups: int, n_points: int, weights: NDArray[Any], start: int, stop: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Σw by item, group and point, and Σw² by item and group, where raters have weights."""
+    """Return Σw by item, group and point, and Σw² by item and group, if raters have weights."""
     item, score, group, entries = _cells(part, codes, start, stop)
     shape = (stop - start, n_groups, n_points)
     inside = group >= 0
@@ -66,7 +66,7 @@ def counts_of(ratings: Ratings, axis: Axis | None = None, start: int = 0, stop: 
 def weighted_counts_of(
     ratings: Ratings, axis: Axis | None = None, start: int = 0, stop: int | None = None
 ) -> NDArray[np.float64]:
-    """Return what :func:`counts_of` does, each rater counted as often as their weight: Σw by item, group and point."""
+    """Return the counts of :func:`counts_of` with raters weighted: Σw by item, group and point."""
     if ratings.weights is None:
         return counts_of(ratings, axis, start, stop).astype(float)
     n_points, n_groups = len(ratings.scale), 1 if axis is None else len(axis)
@@ -84,7 +84,7 @@ def weighted_counts_of(
 
 
 def blocks(n_items: int) -> Iterator[tuple[int, int]]:
-    """Yield where blocks of items begin and end; one, if there is no item."""
+    """Yield where blocks of items begin and end; one block if there are no items."""
     for start in range(0, max(n_items, 1), BLOCK):
         yield start, min(start + BLOCK, n_items)
 
@@ -102,9 +102,9 @@ def add_up(
     Parameters
     ----------
     contribution
-        From the number of a draw, and where a block of items begins and ends, to what each item adds (items, …).
+        Maps the number of a draw and the bounds of a block of items to what each item adds (items, …).
     weights
-        Draws × items; draws × 0 where every item counts once.
+        Draws × items; draws × 0 if every item counts once.
     same
         Whether the contribution is the same in every draw, and so computed once.
     """
@@ -123,7 +123,7 @@ def add_up(
 def _cells(
     part: Part, codes: NDArray[Any] | None, start: int, stop: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], slice]:
-    """Return of each rating its item, counted from ``start``, its score and its group, and which ratings these are."""
+    """Return each rating's item, counted from ``start``, its score and its group, and which ratings these are."""
     stop = part.n_items if stop is None else stop
     entries = slice(int(part.offsets[start]), int(part.offsets[stop]))
     item = np.repeat(np.arange(stop - start), np.diff(part.offsets[start : stop + 1]))

@@ -1,7 +1,7 @@
-"""Draws: the raters as they are, shuffled between groups, or some of them; items and raters drawn or left out.
+"""Draws: the raters as they are, shuffled between groups, or subsampled; items and raters drawn or left out.
 
-A draw is made from the seed and its number alone, wherever it is needed, so that neither threads nor batches nor
-machines change it. Copies are weights, never new items or raters.
+A draw is made from the seed and its number alone, wherever it is needed, so it does not depend on threads, batches or
+machines. Copies are weights, never new items or raters.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 Ints = NDArray[np.int64]
 
 # Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
-# the numbers are far from those of plurivox.simulation, whose studies may carry the same seed.
+# the numbers are far from those of plurivox.simulation, whose studies may have the same seed.
 _ITEMS, _RATERS, _SUBSAMPLES, _SIGNS, _ORDERS = 1001, 1002, 1006, 1009, 1010
 RESAMPLE = ("items", "raters", "both")
 """What a bootstrap may draw."""
 
 
 class Draws(NamedTuple):
-    """Draws number ``first`` to ``last`` of a kind.
+    """Draws ``first`` to ``last`` of one kind.
 
-    Permutation 0 is the observed labelling, so permutations are counted from 1 and bootstrap draws from 0. In a
-    jackknife a draw is the unit that is left out, and ``units`` has the unit of each item or rater.
+    Permutation 0 is the observed labelling, so permutations are numbered from 1 and bootstrap draws from 0. In a
+    jackknife, a draw is the unit that is left out, and ``units`` holds the unit of each item or rater.
     """
 
     kind: Literal["permuted", "resampled", "subsampled", "units"]
@@ -52,21 +52,22 @@ class Draws(NamedTuple):
 
     @classmethod
     def subsampled(cls, n: int, seed: int, resample: str = "") -> Draws:
-        """Return ``n`` draws of as many raters of each group as the smallest has, and of items if ``resample`` says."""
+        """Return ``n`` draws of as many raters of each group as the smallest has, and of items if in ``resample``."""
         return cls("subsampled", 0, n, seed, resample)
 
     @classmethod
     def of_units(cls, units: Ints, resample: Literal["items", "raters"]) -> Draws:
-        """Return a draw for each unit: of items the unit alone, of raters all but the unit.
+        """Return a draw for each unit: for items, the unit alone; for raters, all except the unit.
 
-        What all but a unit of items add is the sum over all less that of the unit, which takes less time. It cannot be
-        had so for raters, since an item adds no sum over its raters. Raters outside every unit, -1, do not count.
+        The sum over all items except a unit is the sum over all minus that of the unit, which is faster. This does not
+        work for raters, since an item's contribution is not a sum over its raters. Raters outside every unit, -1, do
+        not count.
         """
         return cls("units", 0, int(units.max(initial=-1)) + 1, resample=resample, units=units)
 
     @classmethod
     def of_blocks(cls, n: int) -> Draws:
-        """Return a draw for each block of single ratings: all ratings but those of the block."""
+        """Return a draw for each block of single ratings: all ratings except those of the block."""
         return cls("units", 0, n, resample="ratings")
 
     @property
@@ -75,11 +76,11 @@ class Draws(NamedTuple):
         return self.last - self.first
 
     def between(self, first: int, last: int) -> Draws:
-        """Return some of them, counted from their first."""
+        """Return some of the draws, counted from the first."""
         return self._replace(first=self.first + first, last=self.first + last)
 
     def item_weights(self, n_items: int, some: slice = slice(None)) -> NDArray[np.int32]:
-        """Return how often each item, or each of some, counts, draws × items; draws × 0 where each counts once."""
+        """Return how often each item, or each of some, counts, draws × items; draws × 0 if each counts once."""
         if self.resample not in ("items", "both"):
             return np.zeros((self.total, 0), dtype=np.int32)
         if self.units is not None:
@@ -87,7 +88,7 @@ class Draws(NamedTuple):
         return item_weights(n_items, self.total, self.seed, self.first)[:, some].astype(np.int32)
 
     def rater_weights(self, codes: ArrayLike) -> NDArray[np.int32]:
-        """Return how often each rater counts, draws × raters; draws × 0 where each counts once."""
+        """Return how often each rater counts, draws × raters; draws × 0 if each counts once."""
         if self.resample not in ("raters", "both"):
             return np.zeros((self.total, 0), dtype=np.int32)
         if self.units is not None:
@@ -104,11 +105,11 @@ def item_weights(n_items: int, draws: int, seed: int, first: int = 0) -> Ints:
     Parameters
     ----------
     n_items
-        How many items there are, and are drawn with replacement.
+        How many items there are; as many are drawn, with replacement.
     draws, first
         How many draws to make, and the number of the first.
     seed
-        A whole number, 0 or more.
+        A whole number, 0 or greater.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def rater_weights(group_of: ArrayLike, draws: int, seed: int, first: int = 0) ->
     Parameters
     ----------
     group_of
-        For each rater a whole number that names the group, -1 if outside.
+        For each rater, a whole number that names the group, -1 if outside.
     draws, seed, first
         As in :func:`item_weights`.
 
@@ -197,6 +198,6 @@ def _runs(groups: Ints) -> tuple[Ints, Ints]:
 
 
 def _generators(seed: int, child: int, first: int, draws: int) -> Iterator[np.random.Generator]:
-    """Yield a generator for each draw, which depends on the seed and the draw's number alone."""
+    """Yield a generator for each draw, which depends only on the seed and the draw's number."""
     for number in range(first, first + draws):
         yield np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(child, number))))

@@ -1,8 +1,8 @@
-"""Who may be exchanged with whom: raters who saw the same items, or all, if groups and assignment are not entangled.
+"""Who may be exchanged with whom: raters who saw the same items, or all if groups and assignment are not entangled.
 
-Shuffling profiles asks what a study would look like if raters were exchangeable given the items they saw. Where raters
-were assigned in batches that holds within a batch only; where items and groups travel together it does not hold at all,
-and no difference may be claimed.
+Shuffling profiles asks what a study would look like if raters were exchangeable given the items they saw. If raters
+were assigned in batches, that holds only within a batch; if items and groups go together, it does not hold at all, and
+no difference may be claimed.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.ratings import Ratings
 
 ALIKE = 0.9
-"""Raters of a block share at least this part of the items that either of any two of them saw (Jaccard's index)."""
+"""Any two raters of a block share at least this part of the items that either of them saw (Jaccard's index)."""
 COVERED = 0.9
 """At least this part of the raters must be in blocks of two or more."""
 MOST_SETS = 20_000
-"""Different sets of items up to which blocks are looked for."""
+"""The most distinct sets of items for which blocks are looked for."""
 MOST_STEPS = 1_000_000_000
-"""Up to how many steps it may take to see that most raters share their items with nobody."""
+"""The most steps it may take to see that most raters share their items with nobody."""
 MOST_PAIRS, BLOCK, MOST_CELLS = 20_000_000, 100_000, 200_000_000
-"""Pairs of sets that are looked at one by one, how many at a time, and how large a table of all sets may be."""
+"""How many pairs of sets are looked at individually, how many at a time, and how large a table of all sets may be."""
 ENTANGLED = 0.01
 """Up to this p, who rated what depends on the group."""
 ALONE = "no rater of another group shares its {where}, so there is nobody to exchange it with"
@@ -49,13 +49,13 @@ class Exchange:
     Attributes
     ----------
     kind
-        ``"all"`` raters, those of ``"blocks"`` who saw the same items, or those ``"within"`` given attributes.
+        ``"all"`` raters, those in ``"blocks"`` who saw the same items, or those ``"within"`` given attributes.
     strata
-        A number for each rater, within which raters are shuffled; None for all together.
+        A number for each rater; raters with the same number are shuffled. None for all together.
     n_blocks, n_fixed
         How many strata have two raters or more, and how many raters stay put.
     within
-        The attributes given.
+        The given attributes.
     """
 
     kind: Literal["all", "blocks", "within"]
@@ -97,9 +97,9 @@ class Exchange:
         self, ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running,
         before: Entanglement | None = None, *, stop_early: bool = False,
     ) -> Entanglement | None:  # fmt: skip
-        """Tell how far who rated what depends on the group; None where blocks take care of it, or nothing is shuffled.
+        """Return how far who rated what depends on the group; None if blocks take care of it, or nothing is shuffled.
 
-        With what was found ``before`` for other groups of the same axis, the smaller p-values count.
+        If ``before`` was found for other groups of the same axis, the smaller p-values count.
         """
         if self.kind == "blocks" or not permutations:
             return before
@@ -108,7 +108,7 @@ class Exchange:
         return found if before is None else Entanglement(*map(min, found, before))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what a result remembers."""
+        """Return what a result keeps."""
         return {"kind": self.kind, "blocks": self.n_blocks, "raters_fixed": self.n_fixed, "within": list(self.within)}
 
 
@@ -116,9 +116,9 @@ class Entanglement(NamedTuple):
     """How far who rated what depends on the group, as p-values under the shuffles of the call."""
 
     exposure: float
-    """Of the χ² of items × groups."""
+    """p of the χ² of items × groups."""
     workload: float
-    """Of the variance between groups of how much their raters rated."""
+    """p of the variance between groups of how much their raters rated."""
 
     @property
     def entangled(self) -> bool:
@@ -126,16 +126,16 @@ class Entanglement(NamedTuple):
         return self.exposure <= ENTANGLED or self.workload <= ENTANGLED
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what a result remembers."""
+        """Return what a result keeps."""
         return {**self._asdict(), "entangled": self.entangled}
 
 
 def entanglement(
     ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running, looks: Looks = ALL_DRAWS
 ) -> Entanglement:
-    """Tell how far items and workload depend on the group, under the same shuffles as every test of the call.
+    """Return how far items and workload depend on the group, under the same shuffles as every test of the call.
 
-    With n_ig ratings of item i by group g, and n_i, n_g, n their sums, and R_g raters::
+    With n_ig ratings of item i by group g, their sums n_i, n_g and n, and R_g raters::
 
         χ² = Σ_ig (n_ig − n_i n_g / n)² / (n_i n_g / n) = n · Σ_g Σ_i n_ig² / n_i / n_g − n
         workload: Σ_g n_g² / R_g, which grows with the variance between groups of ratings per rater
@@ -161,7 +161,7 @@ def count_type(part: Part) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exposure:
-    """The contribution of a part: for each group Σ n_ig²/n_i; and, with the first one, how much its raters rated."""
+    """The contribution of a part: for each group Σ n_ig²/n_i and, in the first part, how much its raters rated."""
 
     grouping: Grouping
     per_rater: NDArray[np.int64]
@@ -185,7 +185,7 @@ class Exposure:
         return Sums(exposure=np.concatenate([squares[..., :1], ratings], axis=-1))
 
     def statistics(self, sums: Sums) -> Values:
-        """Return χ² and the variance of workload, up to what shuffles do not change, draws × 2."""
+        """Return χ² and the variance of workload, up to constants under shuffles, draws × 2."""
         squares, ratings = np.moveaxis(sums["exposure"], -1, 0)
         codes = self.grouping.codes
         raters = np.bincount(codes[codes >= 0], minlength=self.grouping.n_groups)
@@ -195,10 +195,10 @@ class Exposure:
 
 
 def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
-    """Return the block of each rater who saw the same or nearly the same items; None if too few raters are in any.
+    """Return the block of each rater; raters of a block saw nearly the same items. None if too few raters are in any.
 
-    Raters with the same set of items are together; sets join by complete linkage, so that any two of a block are alike.
-    Raters who rated nothing are in no block, and have the number -1.
+    Raters with the same set of items are together; sets are joined by complete linkage, so that any two of a block are
+    alike. Raters who rated nothing are in no block and have the number -1.
     """
     signs = signs_of(ratings.parts(), ratings.n_raters)
     rated = raters_who_rated(ratings)
@@ -220,14 +220,14 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     sizes = np.bincount(blocks[rated])
     if sizes[sizes > 1].sum() < COVERED * n_rated:
         return None
-    # Numbered by their first rater, so that nothing depends on how sets were sorted.
+    # Blocks are numbered by their first rater, so that nothing depends on how sets were sorted.
     _, first, place = np.unique(blocks[rated], return_index=True, return_inverse=True)
     blocks[rated] = np.argsort(np.argsort(first))[place]
     return blocks.astype(np.int32)
 
 
 def _n_alone(offsets: NDArray[np.int64], owners: NDArray[np.int32], twins: NDArray[np.bool_], most: int) -> int:
-    """Count raters who saw nearly the same items as nobody else, up to one more than ``most``; -1 if it takes long."""
+    """Count raters whose items nearly match nobody else's, up to one more than ``most``; -1 if it takes long."""
     from plurivox.kernels.exposure import alone
 
     return int(alone(offsets, owners, twins, ALIKE - 1e-9, most, np.int64(MOST_STEPS)))
@@ -244,7 +244,7 @@ def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:
 
 
 def _one_of_each(ratings: Ratings, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the ratings of some raters, by the place of each among these, and where those of each item begin."""
+    """Return the ratings of some raters, by each rater's index among them, and where those of each item begin."""
     place = np.full(ratings.n_raters, -1, np.int32)
     place[chosen] = np.arange(len(chosen))
     owners, sizes = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
@@ -263,7 +263,7 @@ def _sets(offsets: NDArray[np.int64], owners: NDArray[np.int32], n_owners: int) 
 
 
 def _linked(sets: list[NDArray[np.int32]], n_items: int) -> NDArray[np.int64]:
-    """Return the block of each set: complete linkage, cut where any two would share less than :data:`ALIKE`."""
+    """Return the block of each set: complete linkage, cut where two sets would share less than :data:`ALIKE`."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -295,10 +295,10 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 def _close_pairs(sets: list[NDArray[np.int32]], n_items: int) -> Pairs:
-    """Return every pair of sets that are alike, the first before the second, and their Jaccard distance.
+    """Return every pair of similar sets, the first before the second, and their Jaccard distance.
 
-    Two sets that share so much share at least one of the few rarest items of either, so that only pairs which do are
-    looked at; unless most do, where all sets are compared at once.
+    Two sets that share so much share at least one of the few rarest items of either, so only pairs that do are
+    looked at; if most do, all sets are compared at once.
     """
     sizes = np.array([len(one) for one in sets])
     table = _table(sets, n_items)
@@ -335,7 +335,7 @@ def _common(table: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> 
 
 
 def _all_pairs(table: Any, sizes: NDArray[np.int64]) -> Pairs:
-    """Return the same by comparing all sets with all, some at a time; counts in float32 are exact."""
+    """Return the same by comparing every set with every other, some at a time; counts in float32 are exact."""
     n_sets, n_items = table.shape
     dense = table.nnz > 0.02 * n_sets * n_items and n_sets * n_items <= MOST_CELLS
     right = table.toarray().T if dense else table.T.tocsr()

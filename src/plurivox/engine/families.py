@@ -17,16 +17,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SIGNIFICANT = 0.05
-"""Below this, after correction, a value stands apart from chance."""
+"""Below this, after correction, a p-value is significant."""
 ERRORS = 2.0
-"""A p-value within so many of its standard errors from what decides is undecided."""
+"""A p-value within this many standard errors of the level is undecided."""
 
 
 def standardised(observed: ArrayLike, null: ArrayLike) -> tuple[Floats, Floats]:
     """Return values and their draws in standard deviations from the mean of both together.
 
-    The observed labelling is one of the relabellings, so it counts in mean and deviation. All is NaN where a value is
-    undefined or draws do not vary.
+    The observed labelling is one of the relabellings, so it counts in the mean and the deviation. All are NaN if a
+    value is undefined or draws do not vary.
 
     Examples
     --------
@@ -56,14 +56,15 @@ def step_down(observed: ArrayLike, null: ArrayLike) -> Floats:
         p = (#{max |z*| ≥ |z|} + 1) / (N + 1)
 
     Dependence between values is kept, and the smallest p does not grow with their number. Values that are undefined or
-    do not vary are in no family: NaN. A draw that is undefined for a value leaves it out of that draw's maximum.
+    do not vary are in no family and get NaN. If a draw is undefined for a value, that value is left out of the draw's
+    maximum.
 
     Parameters
     ----------
     observed
         One value for each hypothesis.
     null
-        Draws × hypotheses, the same shuffles for all.
+        Draws × hypotheses, with the same shuffles for all.
 
     References
     ----------
@@ -88,11 +89,11 @@ def step_down(observed: ArrayLike, null: ArrayLike) -> Floats:
 
 
 MORE = 10
-"""Up to so many times the permutations asked for are made where a p-value is undecided."""
+"""Up to this many times the requested permutations are made while a p-value is undecided."""
 
 
 def most_shuffles(asked: int, most: int | None) -> int:
-    """Return how many shuffles may be made: ten times as many as asked for, unless another number is given.
+    """Return how many shuffles may be made: ten times as many as requested, unless another number is given.
 
     Examples
     --------
@@ -103,12 +104,12 @@ def most_shuffles(asked: int, most: int | None) -> int:
 
 
 def unsettled(p: ArrayLike, draws: int, n_lenses: int) -> bool:
-    """Tell whether any p-value lies too close to what decides, alone or after Holm's correction over some lenses."""
+    """Return whether any p-value is too close to the level, alone or after Holm's correction over some lenses."""
     return any(bool(undecided(p, draws, SIGNIFICANT / k).any()) for k in range(1, n_lenses + 1))
 
 
 def undecided(p: ArrayLike, draws: ArrayLike, at: float = SIGNIFICANT) -> Bools:
-    """Tell which p-values from so many draws lie too close to what decides to be on one side of it for certain.
+    """Return which p-values from a number of draws are too close to the level to be on one side of it for certain.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def adjust(p: ArrayLike, method: str = "bh") -> Floats:
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:
-    # The factor is taken first: it is at least 1, so that no adjusted value can be rounded below its raw one.
+    # The factor comes first: it is at least 1, so that no adjusted value can be rounded below its raw one.
     factor = len(p) / np.arange(1.0, len(p) + 1)
     return np.minimum.accumulate((p * factor)[::-1])[::-1]
 
@@ -179,11 +180,11 @@ METHODS: dict[str, Callable[[Floats], Floats]] = {
     "bonferroni": lambda p: p * len(p),
     "none": lambda p: p,
 }
-"""From the defined p-values in rising order to adjusted ones, not yet held at 1."""
+"""Maps the defined p-values in rising order to adjusted ones, not yet capped at 1."""
 
 
 class Tested(Protocol):
-    """A value that may have a p-value, and can be completed by the adjusted one."""
+    """A value that may have a p-value and can be completed with the adjusted one."""
 
     @property
     def p_value(self) -> float | None:
@@ -194,7 +195,7 @@ class Tested(Protocol):
         """What is corrected together."""
 
     def hypothesis(self, *, of_axis: bool = False) -> Hashable:
-        """Return what was tested, or what all groups of its axis say alike."""
+        """Return what was tested, or what all groups of its axis share."""
 
     def set_adjusted(self, p: float) -> None:
         """Complete the value."""
@@ -204,10 +205,10 @@ Row = TypeVar("Row", bound=Tested)
 
 
 def corrected(rows: Sequence[Row], method: str, same: Callable[[Row], bool] | None = None) -> list[Row]:
-    """Correct p-values over each family of the rows of a call, in which each hypothesis counts once.
+    """Correct p-values within each family of the rows of a call; each hypothesis counts once.
 
-    Where ``same`` says so, the rows of an axis are one hypothesis: what the first of two groups says of the second,
-    the second says of the first. The rows must be new: they are completed, not copied.
+    If ``same`` says so, the rows of an axis are one hypothesis: what the first of two groups says about the second,
+    the second says about the first. The rows must be new: they are completed, not copied.
     """
     tested = [row for row in rows if row.p_value is not None]
     hypotheses = [row.hypothesis(of_axis=same is not None and same(row)) for row in tested]
@@ -221,7 +222,7 @@ def corrected(rows: Sequence[Row], method: str, same: Callable[[Row], bool] | No
 def adjust_families(
     p: Sequence[float], families: Sequence[Hashable], hypotheses: Sequence[Hashable], method: str
 ) -> list[float]:
-    """Return p-values adjusted within each family, in which each hypothesis counts once, by its first p-value.
+    """Return p-values adjusted within each family; each hypothesis counts once, by its first p-value.
 
     Examples
     --------

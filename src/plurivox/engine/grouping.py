@@ -1,4 +1,4 @@
-"""Who is compared with whom: axes of a call, strata, and the raters that a permutation shuffles."""
+"""Who is compared with whom: the axes of a call, strata, and the raters that a permutation shuffles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Grouping:
         All raters, stratum by stratum, -1 − r for those that a permutation does not shuffle, and where each stratum
         starts. A draw puts all of them into one random order, so that all axes of a call share their shuffles.
     weights
-        The weight of each rater; empty if all count alike.
+        The weight of each rater; empty if all count equally.
     """
 
     codes: NDArray[np.int32]
@@ -54,9 +54,9 @@ class Grouping:
         Parameters
         ----------
         strata
-            A stratum for each rater, within which raters are shuffled; all together without it.
+            A stratum for each rater, within which raters are shuffled; by default all together.
         among
-            Which raters to shuffle; those with a group without it. A rater without ratings is never shuffled.
+            Which raters to shuffle; by default those with a group. A rater without ratings is never shuffled.
         """
         rated = raters_who_rated(ratings)
         chosen = (codes >= 0) & rated if among is None else among & rated
@@ -74,7 +74,7 @@ class Grouping:
 
     @property
     def shuffled(self) -> NDArray[np.int64]:
-        """The raters that a permutation shuffles, or of whom subsamples are drawn, stratum by stratum."""
+        """The raters that a permutation shuffles or from whom subsamples are drawn, stratum by stratum."""
         return self.everyone[self.everyone >= 0]
 
     @property
@@ -88,7 +88,7 @@ class Grouping:
 
     @property
     def kernel_codes(self) -> NDArray[Any]:
-        """The codes as kernels want them: those outside in one more group at the end."""
+        """The codes as kernels expect them: raters outside are in one more group at the end."""
         return self._for_kernels(self.codes)
 
     def _for_kernels(self, codes: NDArray[np.int32]) -> NDArray[Any]:
@@ -96,13 +96,13 @@ class Grouping:
         return np.where(codes < 0, self.n_groups, codes).astype(kind)
 
     def kernel_labels(self, draws: Draws) -> NDArray[Any]:
-        """Return the labels as kernels want the codes."""
+        """Return the labels in the form in which kernels expect codes."""
         return _kept(self, draws, "kernel", lambda: self._for_kernels(self.labels(draws)))
 
     def sixteens(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the labels as kernels want them that take sixteen draws together: words, or places of many groups.
+        """Return the labels for kernels that process sixteen draws together: words, or places if groups are many.
 
-        Words are sixteens × raters, places sixteens × raters × 16; those of the two that are not meant are empty.
+        Words are sixteens × raters, places sixteens × raters × 16; the one that is not used is empty.
         """
         from plurivox.kernels.shuffling import FEW
 
@@ -111,7 +111,7 @@ class Grouping:
         return _nothing(2, np.uint64), _kept(self, draws, "places", lambda: self._places(draws))
 
     def sixteens_if_many(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the same of many raters; of few, whose rows of counts are soon had, both are empty."""
+        """Return the same if there are many raters; if few, whose rows of counts are made quickly, both are empty."""
         from plurivox.kernels.exposure import LARGEST_TABLE
         from plurivox.kernels.shuffling import TOGETHER
 
@@ -135,7 +135,7 @@ class Grouping:
         return made
 
     def labels(self, draws: Draws) -> NDArray[np.int32]:
-        """Return the group of each rater under each draw, draws × raters: shuffled, or outside unless drawn."""
+        """Return the group of each rater in each draw, draws × raters: shuffled, or outside unless drawn."""
         return _kept(self, draws, "labels", lambda: self._labels(draws))
 
     def _labels(self, draws: Draws) -> NDArray[np.int32]:
@@ -149,10 +149,10 @@ class Grouping:
         return made
 
     def rater_weights(self, draws: Draws) -> NDArray[Any]:
-        """Return the weight of each rater under each draw, draws × raters; draws × 0 where each counts once.
+        """Return the weight of each rater in each draw, draws × raters; draws × 0 if each counts once.
 
-        A shuffle gives a rater another's group and with it their weight, which is a function of what they are. Raters
-        who are drawn or left out keep theirs, as often as they are drawn.
+        A shuffle gives a rater another's group and with it their weight, which is a function of their attributes.
+        Raters who are drawn or left out keep their own weight, times how often they are drawn.
         """
         drawn = draws.rater_weights(self.codes)
         if not len(self.weights):
@@ -179,27 +179,27 @@ class Grouping:
 
 
 def _nothing(dimensions: int, kind: Any) -> NDArray[Any]:
-    """Return an empty array that kernels take for none."""
+    """Return an empty array, which kernels read as none."""
     none = np.zeros((1, 0, 16)[:dimensions], kind)
     none.flags.writeable = False
     return none
 
 
 _FEW, _MANY = 8, 1 << 16
-"""How many sets of labels are kept, and from how many labels on one is: every part of the items asks for the same."""
+"""How many sets of labels are kept, and how large one must be to be kept: every part of the items needs the same."""
 _kept_labels: OrderedDict[tuple[int, Draws, str], tuple[Grouping, threading.Lock, list[NDArray[Any]]]] = OrderedDict()
 _lock = threading.Lock()
 
 
 def _kept(of: Grouping, draws: Draws, form: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-    """Return what was made for the same draws before, by whichever thread, or make it."""
+    """Return what any thread already made for the same draws, or make it."""
     if draws.units is not None or draws.total * len(of.codes) < _MANY:
         made = make()
         made.flags.writeable = False  # as below: kernels are compiled for one kind of array
         return made
     key = (id(of), draws, form)
     with _lock:
-        entry = _kept_labels.setdefault(key, (of, threading.Lock(), []))  # which keeps the id from being used again
+        entry = _kept_labels.setdefault(key, (of, threading.Lock(), []))  # keeps the id from being reused
         while len(_kept_labels) > _FEW:
             _kept_labels.popitem(last=False)
     with entry[1]:
@@ -211,7 +211,7 @@ def _kept(of: Grouping, draws: Draws, form: str, make: Callable[[], NDArray[Any]
 
 
 def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int32] | None) -> NDArray[np.bool_]:
-    """Tell which groups share a stratum with another group, so that shuffling can change who is in them.
+    """Return which groups share a stratum with another group, so that shuffling can change who is in them.
 
     Examples
     --------
@@ -228,9 +228,9 @@ def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int
 
 
 def raters_who_rated(ratings: Ratings, items: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-    """Tell which raters rated anything, or any of some items."""
+    """Return which raters rated anything, or any of some items."""
     if not ratings.has_raters:
-        return np.asarray(ratings.codes_of_raters > 0)  # says that nobody knows who rated
+        return np.asarray(ratings.codes_of_raters > 0)  # raises an error if it is unknown who rated
     if items is None:
         return np.asarray(ratings.per_rater() > 0)
     rated = np.zeros(ratings.n_raters, np.bool_)
@@ -246,12 +246,12 @@ def each_axis(by: By | Sequence[By]) -> list[By]:
 
 
 def named_axes(by: Sequence[By]) -> list[list[str]]:
-    """Return the attributes of each axis, as settings keep them."""
+    """Return the attributes of each axis in the form that settings keep."""
     return [[one] if isinstance(one, str) else list(one) for one in by]
 
 
 def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
-    """Sort the raters along each axis, of which all are shown together."""
+    """Sort the raters along each axis; all axes are shown together."""
     axes = _each_alone(ratings, by, min_group_size)
     return withholding(axes, raters_who_rated(ratings)) if axes else axes
 
@@ -264,7 +264,7 @@ def _each_alone(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list
 
 
 def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
-    """Return the attributes of ``by`` with several values per rater; refuse what their groups cannot give."""
+    """Return the attributes of ``by`` with several values per rater; reject what overlapping groups cannot do."""
     found = {}
     for one in by:
         attributes = (one,) if isinstance(one, str) else tuple(one)
@@ -288,8 +288,8 @@ class Compared:
     axis
         The axis by its attributes.
     each
-        The axis itself; where a rater may have several values, one axis for each value, of which the first group is
-        meant and the second is its rest.
+        The axis itself; if a rater may have several values, one axis for each value, whose first group has that value
+        and whose second group is the rest.
     overlapping
         Whether a rater may have several values.
     """
@@ -300,32 +300,32 @@ class Compared:
 
     @property
     def shown(self) -> list[tuple[Axis, list[int]]]:
-        """The groups that may be shown: each axis with the places of its own; of overlapping ones those meant."""
+        """The groups that may be shown: each axis with the indices of its groups; for overlapping ones, the first."""
         if self.overlapping:
             return [(one, [0]) for one in self.each if not one.withheld[0]]
         return [(self.axis, np.flatnonzero(~self.axis.withheld).tolist())]
 
     @property
     def told(self) -> list[tuple[Axis, list[int]]]:
-        """The groups that may be shown, where those withheld are one, so that nothing depends on who is in which."""
+        """The groups that may be shown, with withheld ones merged, so that nothing depends on who is in which."""
         if self.axis.attributes == ("rater",):
             return self.shown
         return [(axis.withheld_as_one, list(range(len(places)))) for axis, places in self.shown]
 
     def decided(self, each: Sequence[Axis]) -> Compared:
-        """Return the same groups, of which others may be withheld."""
+        """Return the same groups with other decisions about which are withheld."""
         return replace(self, axis=self.axis if self.overlapping else each[0], each=tuple(each))
 
     @property
     def n_withheld(self) -> int:
-        """How many groups are withheld; raters on their own never are."""
+        """How many groups are withheld; individual raters never are."""
         if self.axis.attributes == ("rater",):
             return 0
         return sum(one.n_withheld > 0 for one in self.each) if self.overlapping else self.axis.n_withheld
 
     @property
     def n_revealing(self) -> int:
-        """How many of the groups withheld are large enough, but would reveal a small one."""
+        """How many of the withheld groups are large enough but would reveal a small one."""
         if self.overlapping:
             return sum(bool(one.revealing[0]) for one in self.each)
         return int(np.count_nonzero(self.axis.revealing)) if self.n_withheld else 0
@@ -341,7 +341,7 @@ def compared(
 ) -> list[Compared]:
     """Return the groups that each axis of a call compares.
 
-    Where ``sums`` over raters are shown, such as means and counts, groups that would reveal a small one are withheld.
+    If ``sums`` over raters are shown, such as means and counts, groups that would reveal a small one are withheld.
     """
     axes = _each_alone(ratings, by, min_group_size)
     each: list[list[Axis]] = [
@@ -354,13 +354,13 @@ def compared(
 
 
 def counting(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
-    """Return the same groups for sums over some raters, and so withheld by them: who rated some items."""
+    """Return the same groups for sums over some raters (those who rated some items), withheld accordingly."""
     sized = [own.decided([one.counting(rated) for one in own.each]) for own in axes]
     return together(sized, rated, sums=True)
 
 
 def together(axes: Sequence[Compared], rated: NDArray[np.bool_], *, sums: bool) -> list[Compared]:
-    """Return groups that are shown together, withheld so that no group reveals a small one of these raters."""
+    """Return groups that are shown together, withheld so that none reveals a small group of these raters."""
     flat = iter(withholding([one for own in axes for one in own.each], rated))
     each = [[next(flat) for _ in own.each] for own in axes]
     return [own.decided([one.summed if sums else one for one in found]) for own, found in zip(axes, each, strict=True)]
@@ -369,8 +369,8 @@ def together(axes: Sequence[Compared], rated: NDArray[np.bool_], *, sums: bool) 
 def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) -> list[list[Compared]]:
     """Return the groups that are compared on all items, the first of ``subsets``, and on each part of them.
 
-    The whole less the parts in which a group is shown is the part in which it is not. So the parts are withheld
-    together with the whole: what counts is how many raters rated something of a part.
+    The whole minus the parts in which a group is shown is the part in which it is not. So the parts are withheld
+    together with the whole: what counts is how many raters rated something in a part.
     """
     flat = [one for own in axes for one in own.each]
     parts = list(subsets.values())[1:]
@@ -398,15 +398,15 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
 
 
 def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
-    """Return all ratings, and those of the items of each value of an item attribute."""
+    """Return all ratings, and the ratings of the items with each value of an item attribute."""
     parts = {} if items_by is None else items_of_values(ratings, items_by)
     return {"all": ratings, **{name: with_items(ratings, chosen) for name, chosen in parts.items()}}
 
 
 def items_of_values(ratings: Ratings, items_by: str) -> dict[str, NDArray[np.bool_]]:
-    """Tell for each value of an item attribute which items have it."""
+    """Return for each value of an item attribute which items have it."""
     if items_by not in ratings.items.columns:
-        known = few(ratings.items.columns[1:]) or "none: give them with --items"
+        known = few(ratings.items.columns[1:]) or "none; give a table of items with --items"
         raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
     return {
         f"{items_by} = all" if value == "all" else value: chosen_rows(ratings.items, {items_by: value}, "item")

@@ -1,4 +1,4 @@
-"""Intervals: what draws make of a value, and what needs no draws."""
+"""Intervals: from draws, and without them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NORMAL_95 = 1.959963984540054
 
 
 class Interval(NamedTuple):
-    """Ends of an interval for each column of draws."""
+    """The ends of an interval for each column of draws."""
 
     low: Floats
     """NaN where fewer than two draws are defined."""
     high: Floats
     """As ``low``."""
     n_undefined: NDArray[Any]
-    """How many draws, or what share of them, are NaN and were left out."""
+    """How many draws, or which share of them, are NaN and were left out."""
 
 
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
-    """Return the interval that holds the middle ``level`` of the defined draws.
+    """Return the interval that contains the middle ``level`` of the defined draws.
 
     Its ends are the quantiles q = (1 − level)/2 and 1 − q. The q-quantile of n sorted draws x(0) ≤ … ≤ x(n−1) is
     interpolated linearly at the position (n − 1)·q: type 7 of Hyndman & Fan (1996), which is numpy's default.
@@ -74,14 +74,14 @@ def _quantile(ordered: Floats, n: Ints, q: float) -> Floats:
     low = np.take_along_axis(ordered, below[np.newaxis], axis=0)[0]
     high = np.take_along_axis(ordered, np.minimum(below + 1, np.maximum(n - 1, 0))[np.newaxis], axis=0)[0]
     part = position - below
-    with np.errstate(invalid="ignore"):  # ∞ − ∞ and 0·∞, where the lower of the two is meant
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ and 0·∞, for which the lower of the two is used
         between = np.minimum(low + (high - low) * part, high)
     exact = (low == high) | (part == 0) | np.isneginf(low)
     return np.where(n < 2, np.nan, np.where(exact, low, between))
 
 
 def wilson(share: float, n: float, z: float = NORMAL_95) -> tuple[float, float]:
-    """Return Wilson's interval of a share of n trials, of 95 % unless another normal quantile is given.
+    """Return Wilson's interval for a share of n trials, at 95 % unless another normal quantile is given.
 
     References
     ----------

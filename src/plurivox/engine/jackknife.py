@@ -1,8 +1,8 @@
-"""Two-way jackknife: what values become without single items and without single raters, and intervals made of that.
+"""Two-way jackknife: values without single items and without single raters, and intervals made from them.
 
-Nothing is drawn. Each unit is left out once: an item, or a rater of a group. The spread of the values over items tells
-how much other items would change a value, the spread over the raters of each group how much other raters would. Where
-there are very many, a unit is a block of them, so that the number of passes over the ratings stays bounded.
+Nothing is drawn. Each unit is left out once: an item, or a rater of a group. The spread of the values over items shows
+how much other items would change a value; the spread over the raters of each group shows how much other raters would.
+If there are very many, a unit is a block of them, so that the number of passes over the ratings stays bounded.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from plurivox.errors import InputError
 Ints = NDArray[np.int64]
 
 MOST_ITEMS = 1000
-"""Units of items, at most."""
+"""The most units of items."""
 MOST_PER_GROUP = 100
-"""Units of raters of one group, at most …"""
+"""The most units of raters of one group …"""
 MOST_RATERS = 600
 """… and of all groups, unless every group has ``LEAST_PER_GROUP``."""
 LEAST_PER_GROUP = 10
 MOST_BLOCKS = 100
-"""Blocks of single ratings."""
+"""The most blocks of single ratings."""
 LARGE, FEWER = 100_000, 0.4
-"""From so many ratings, or more raters than units, on: what is left of the two numbers above, since passes are long."""
+"""With more ratings than this, or more raters than units, this share of blocks or units remains: passes take long."""
 SCALES = ("plain", "fisher", "inverse", "complement", "logit")
-"""On which scale an interval is symmetric: the value's own, artanh x, 1/x, 1/(1 − x), or log(x/(1 − x))."""
+"""The scales on which an interval may be symmetric: the value's own, artanh x, 1/x, 1/(1 − x), or log(x/(1 − x))."""
 
 
 _NONE = 1e-12  # differences up to this are rounding
 _AT_ONCE = 1 << 16
-_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
+_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers without a pattern
 
 
 # Units ---------------------------------------------------------------------------------------------------------------
 
 
 def blocks(n: int, most: int) -> Ints:
-    """Return the unit of each of n things: each its own, or blocks of equal size that take turns.
+    """Return the unit of each of n things: each its own, or interleaved blocks of equal size.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class RaterUnits(NamedTuple):
     strata
         The stratum of each group, -1 if it has no rater.
     alone
-        Which groups have a single rater, so that nothing is known of how their raters vary.
+        Which groups have a single rater, so that nothing is known about how their raters vary.
     """
 
     units: Ints
@@ -80,7 +80,7 @@ class RaterUnits(NamedTuple):
 
     @classmethod
     def of(cls, codes: ArrayLike, n_groups: int) -> RaterUnits:
-        """Make units of raters, each group a stratum; single raters join the largest group as a part of others' rest.
+        """Make units of raters, each group a stratum; single raters join the largest group, as part of others' rest.
 
         Examples
         --------
@@ -116,12 +116,12 @@ class LeftOut(NamedTuple):
     Attributes
     ----------
     observed
-        Groups × statistics: the values of all.
+        Groups × statistics: the values with nothing left out.
     each
         For each stratum, units × groups × statistics: the values without a unit; NaN where they are undefined. Items
         are one stratum, the raters of each group another.
     ratings
-        Units × groups × statistics: the values without blocks of single ratings, where items and raters are left out.
+        Units × groups × statistics: the values without blocks of single ratings, if items and raters are left out.
     """
 
     observed: Values
@@ -130,7 +130,7 @@ class LeftOut(NamedTuple):
 
     @property
     def n_units(self) -> int:
-        """How many units were left out, of which an interval counts the undefined."""
+        """How many units were left out; an interval counts the undefined ones."""
         return sum(map(len, self.each)) + (0 if self.ratings is None else len(self.ratings))
 
     def difference(self, a: int, b: int) -> LeftOut:
@@ -145,7 +145,7 @@ class LeftOut(NamedTuple):
     def on(
         self, there: Callable[[Values], Values], low: float, high: float, groups: NDArray[np.bool_], at: int
     ) -> LeftOut:
-        """Return one statistic of some groups on another scale, undefined unless between two values."""
+        """Return one statistic of some groups on another scale, undefined outside a range."""
 
         def moved(values: Values) -> Values:
             own = values[..., groups, at]
@@ -162,7 +162,7 @@ class LeftOut(NamedTuple):
         return interval(self, scales, ranges, level)
 
     def p_value(self) -> Values:
-        """Return p of each value, two-sided, that it is 0; by the t of :func:`interval` on its plain scale.
+        """Return the two-sided p of each value being 0, by the t of :func:`interval` on its plain scale.
 
         Values that no unit changes are certain: p is 0, or 1 if the value is 0.
 
@@ -185,7 +185,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Without:
-    """From the sums of units of items to the values of all items but these."""
+    """Maps the sums of units of items to the values of all items except these."""
 
     whole: Sums
     finish: Finish
@@ -209,7 +209,7 @@ def without_raters(
 ) -> tuple[Values, ...]:
     """Return the values without each unit of raters, for each stratum units × groups × statistics.
 
-    A group of a single rater has no values: what it would be with another one cannot be told.
+    A group of a single rater has no values: what it would be with another rater is unknown.
     """
     made = run(parts, contribution, Draws.of_units(units.units, "raters"), finish, how)
     if not made:
@@ -224,7 +224,7 @@ def without_raters(
 def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:
     """Return the block of each rating, by its item and rater.
 
-    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
+    A block is spread over items and raters, so that it hardly ever contains two ratings of one item or by one rater.
     """
     item, rater = np.asarray(items).astype(np.uint64), np.asarray(raters).astype(np.uint64)
     mixed = (item * _MIX[0] + rater * _MIX[1]) >> np.uint64(33)
@@ -232,7 +232,7 @@ def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:
 
 
 class OfRatings(Contribution, Protocol):
-    """A contribution that may hold ratings itself, and can do without some of them."""
+    """A contribution that may hold ratings itself, and can leave some of them out."""
 
     def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Contribution:
         """Return the same without the ratings that a rule drops from a part."""
@@ -242,7 +242,7 @@ def rating_blocks(part: Part, n_blocks: int) -> NDArray[np.int16]:
     """Return the block of each rating of a part, -1 without a rater."""
     found = np.empty(len(part.raters), dtype=np.int16)
     step = max(1, part.n_items * _AT_ONCE // max(len(found), 1))
-    for first in range(0, part.n_items, step):  # some items at a time, since each step makes arrays of all ratings
+    for first in range(0, part.n_items, step):  # some items at a time, since each step makes arrays of their ratings
         offsets = part.offsets[first : first + step + 1]
         items = np.repeat(np.arange(first, first + len(offsets) - 1) + part.first, np.diff(offsets))
         own = slice(offsets[0], offsets[-1])
@@ -257,7 +257,7 @@ def number_of_blocks(parts: Sequence[Part]) -> int:
 
 
 def most_blocks(n_ratings: int) -> int:
-    """Return into how many blocks so many ratings are cut."""
+    """Return into how many blocks a number of ratings is cut."""
     return min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
 
 
@@ -281,14 +281,14 @@ def kept(part: Part, keep: NDArray[np.bool_]) -> Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Blocks:
-    """The contribution of all ratings but those of a block, for each block."""
+    """The contribution of all ratings except those of a block, for each block."""
 
     contribution: OfRatings
     n_blocks: int
 
     @property
     def cost(self) -> float:
-        """About how many seconds a draw takes."""
+        """Roughly how many seconds a draw takes."""
         return 2 * self.contribution.cost
 
     @property
@@ -321,10 +321,10 @@ def without_ratings(
 
 
 class _Scale(NamedTuple):
-    """A scale on which an interval is symmetric: there and back, and the values that have a place on it.
+    """A scale on which an interval is symmetric: the mapping, its inverse, and the values it is defined for.
 
-    ``narrow`` scales are for intervals that have room between the two ends when they are symmetric around the value
-    itself; near an end they would reach far beyond what is known.
+    ``narrow`` scales are for intervals that, symmetric around the value itself, fit between the two ends; near an end,
+    they would reach far beyond what is known.
     """
 
     there: Callable[[Values], Values]
@@ -335,7 +335,7 @@ class _Scale(NamedTuple):
 
 
 def _from_inverse(y: Values) -> Values:
-    """Return −1/y, and infinity where an inverse may be 0 or less: then there is no upper end."""
+    """Return −1/y, or infinity if an inverse may be 0 or less: then there is no upper end."""
     return np.where(y < 0, -1 / np.where(y < 0, y, -1.0), np.where(np.isnan(y), np.nan, np.inf))
 
 
@@ -349,24 +349,24 @@ _SCALES = {
 
 
 def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
-    """Return intervals that generalise over what was left out, one for each value; groups × statistics.
+    """Return intervals that generalise over what was left out, one for each value, groups × statistics.
 
-    Let θ_(u) be the value without unit u of the U units of stratum h, on the scale g where the interval is symmetric.
-    Its variance is V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². That of items and that of all strata of raters add up. What
-    items and raters share, the chance in single ratings, is in both; the variance without blocks of ratings estimates
-    it and is taken off once, V = V_items + max(0, V_raters − V_ratings). The interval is g⁻¹(g(θ) ± t·√V).
+    Let θ_(u) be the value without unit u of the U units of stratum h, on the scale g on which the interval is
+    symmetric. Its variance is V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². That of items and those of all strata of raters
+    add up. Both include the noise of single ratings; the variance from leaving out blocks of ratings estimates it and
+    is subtracted once: V = V_items + max(0, V_raters − V_ratings). The interval is g⁻¹(g(θ) ± t·√V).
 
     The degrees of freedom of t are V²/Σ(V_h²/df_h) (Satterthwaite), df_h = 2·(Σ_u d_u²)²/(Σ_u d_u⁴ − (Σ_u d_u²)²/U)
-    with d_u = θ_(u) − mean, but at most U − 1: fewer where a few units weigh most.
+    with d_u = θ_(u) − mean, but at most U − 1: fewer if a few units dominate.
 
     Parameters
     ----------
     left
-        The values without each unit. Undefined ones, and those without a place on the scale, are left out and counted.
+        The values without each unit. Undefined ones, and those not defined on the scale, are left out and counted.
     scales
-        One of :data:`SCALES` for each statistic. A value that has no place on it has an interval on its own scale.
+        One of :data:`SCALES` for each statistic. A value not defined on it has an interval on the plain scale.
     ranges
-        Statistics × 2: the lowest and the highest value there is, beyond which no interval reaches.
+        Statistics × 2: the lowest and the highest possible value, beyond which no interval reaches.
     level
         Between 0 and 1.
 
@@ -393,7 +393,7 @@ def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: flo
     lowest, highest = np.asarray(ranges, dtype=float).T
     for at, name in enumerate(scales):
         value = left.observed[:, at]
-        for scale in (_SCALES["plain"], _SCALES[name]):  # a value that has no place on the other keeps the first
+        for scale in (_SCALES["plain"], _SCALES[name]):  # a value not defined on the second keeps the first
             inside = np.isfinite(value) & (value > scale.low) & (value < scale.high)
             if scale.narrow:
                 inside &= (low[:, at] > scale.low) & (high[:, at] < scale.high)
@@ -406,7 +406,7 @@ def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: flo
 
 
 def _variance(left: LeftOut) -> _Spread:
-    """Return the variance over all strata, NaN where a stratum has none or nothing was left out."""
+    """Return the variance over all strata, NaN if a stratum has none or nothing was left out."""
     each = [_spread(values) for values in left.each or (np.zeros((0, *left.observed.shape)),)]
     if left.ratings is None or len(each) < 2:
         return _added(each)
@@ -423,7 +423,7 @@ class _Spread(NamedTuple):
 
 
 def _added(each: Sequence[_Spread], least: Values | float = 0.0) -> _Spread:
-    """Return the sum of variances, which is at least so much, with Satterthwaite's degrees of freedom."""
+    """Return the sum of variances, at least ``least``, with Satterthwaite's degrees of freedom."""
     total = np.maximum(np.sum([one.variance for one in each], axis=0), least)
     squares = np.sum([np.nan_to_num(one.variance) ** 2 / one.freedom for one in each], axis=0)
     most = np.sum([one.freedom for one in each], axis=0)

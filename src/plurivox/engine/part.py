@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SIZE = 1 << 20
-"""Ratings of a part: it ends with the first item past every so many."""
+"""How many ratings a part has: it ends with the first item past every multiple of this."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -20,13 +20,13 @@ class Part:
     Attributes
     ----------
     first
-        The code of its first item among all.
+        The code of its first item among all items.
     offsets
         The ratings of its item ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``.
     raters, scores
-        Of each rating the code of its rater and the position on the scale; no raters in a table of totals.
+        For each rating, the code of its rater and the position on the scale; no raters in a table of totals.
     multiplicity
-        How many ratings an entry stands for, in a table of totals; else empty, which means 1.
+        How many ratings an entry stands for, in a table of totals; otherwise empty, which means 1.
     """
 
     first: int
@@ -36,7 +36,7 @@ class Part:
     multiplicity: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        # Kernels are compiled for arrays that cannot be written, wherever these come from.
+        # Kernels are compiled for read-only arrays, wherever these come from.
         for array in (self.offsets, self.raters, self.scores, self.multiplicity):
             array.flags.writeable = False
 
@@ -50,7 +50,7 @@ class Part:
 
     @property
     def items(self) -> slice:
-        """Where its items are among all."""
+        """Where its items are among all items."""
         return slice(self.first, self.first + self.n_items)
 
     def some(self, items: slice) -> Part:
@@ -73,7 +73,7 @@ def cut(
     multiplicity: NDArray[np.int64] | None,
     size: int = SIZE,
 ) -> tuple[Part, ...]:
-    """Cut ratings that are sorted by item into parts; where depends on the data alone.
+    """Cut ratings that are sorted by item into parts; the cuts depend on the data alone.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def cut(
 
 
 def runs(offsets: NDArray[np.int64], size: int = SIZE) -> Iterator[tuple[int, int]]:
-    """Yield the first item of each part and the one after its last; one empty part where there is no item."""
+    """Yield the first item of each part and the one after its last; one empty part if there are no items."""
     n_items, first = len(offsets) - 1, 0
     if n_items == 0:
         yield 0, 0

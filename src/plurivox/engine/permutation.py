@@ -1,4 +1,4 @@
-"""Permutation tests: where an observed value lies among those of shuffled raters."""
+"""Permutation tests: where an observed value is among those of shuffled raters."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Ints = NDArray[np.int64]
 
 
 class PermutationResult(NamedTuple):
-    """What a permutation test says of each observed value, in arrays of their shape."""
+    """What a permutation test says about each observed value, in arrays of their shape."""
 
     p_value: Floats
-    """NaN where the observed value, or every draw, is undefined."""
+    """NaN if the observed value, or every draw, is undefined."""
     direction: NDArray[np.object_]
-    """``"above"`` or ``"below"`` the null median; None where equal or undefined."""
+    """``"above"`` or ``"below"`` the null median; None if equal or undefined."""
     null_median: Floats
-    """Of the defined draws: the median, under the published convention the lower one."""
+    """The median of the defined draws; under the published convention, the lower median."""
     n_undefined: Ints
     """How many draws are NaN and were left out."""
 
@@ -36,17 +36,17 @@ class Maximum:
     """The largest of several groups' values, tested against the largest of each draw."""
 
     value: float
-    """NaN where no group is defined."""
+    """NaN if no group is defined."""
     index: int
-    """Which group attains it, the first of ties; -1 where none is defined."""
+    """Which group attains it, the first if tied; -1 if none is defined."""
     p_value: float
     """One-sided, see :func:`upper_p`."""
     null: Floats
-    """The maximum of each draw, NaN where no group is defined in it."""
+    """The maximum of each draw, NaN if no group is defined in it."""
 
 
 class MaxT(NamedTuple):
-    """A maximum over groups on two footings."""
+    """A maximum over groups, raw and standardised."""
 
     raw: Maximum
     """Of the values as they are, which favours groups whose values vary much, as those of small groups do."""
@@ -55,7 +55,7 @@ class MaxT(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the observed values lie among the defined draws."""
+    """Where the observed values are among the defined draws."""
 
     n: Ints
     at_most: Ints
@@ -66,7 +66,7 @@ class _Place(NamedTuple):
 def compare(
     observed: ArrayLike, null: ArrayLike, *, convention: str = "default", exhaustive: bool = False
 ) -> PermutationResult:
-    """Return the p-value of each observed value, and on which side of its null it lies.
+    """Return the p-value of each observed value, and on which side of its null it is.
 
     Two-sided, over the N defined draws s* of an observed value o::
 
@@ -81,10 +81,10 @@ def compare(
     null
         Draws × the shape of ``observed``, NaN where a draw is undefined.
     convention
-        ``"published"`` is GRASP's rule: #{s* < o}/N if o is below the lower median of s*, else #{s* > o}/N. It can
-        be 0, and rejects about twice as often as it says.
+        ``"published"`` is GRASP's rule: #{s* < o}/N if o is below the lower median of s*, otherwise #{s* > o}/N. It can
+        be 0, and rejects about twice as often as it claims.
     exhaustive
-        Whether the draws are all relabellings there are, the observed one among them: the default rule without +1.
+        Whether the draws are all possible relabellings, including the observed one: the default rule without +1.
 
     References
     ----------
@@ -114,15 +114,15 @@ def compare(
 def among_peers(observed: ArrayLike, strata: ArrayLike | None = None) -> PermutationResult:
     """Return the p-value of each value among those of its peers: :func:`compare` for groups of one.
 
-    Where every group has one member, shuffling members between groups gives each group the value of a random peer, so
-    that all relabellings are known without a draw, and their null is the peers' values, its own included.
+    If every group has one member, shuffling members between groups gives each group the value of a random peer, so all
+    relabellings are known without drawing, and the null is the peers' values, including its own.
 
     Parameters
     ----------
     observed
         Peers × anything, NaN where undefined.
     strata
-        For each peer a number; values are compared within a stratum only, and NaN for who is alone in one.
+        A number for each peer; values are compared only within a stratum, and NaN for a peer who is alone in one.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def among_peers(observed: ArrayLike, strata: ArrayLike | None = None) -> Permuta
 
 
 def upper_p(observed: ArrayLike, null: ArrayLike, *, exhaustive: bool = False) -> Floats:
-    """Return the one-sided p-value of each observed value, small where it is large: (#{s* ≥ o} + 1)/(N + 1).
+    """Return the one-sided p-value of each observed value, small if the value is large: (#{s* ≥ o} + 1)/(N + 1).
 
     Parameters and ties are those of :func:`compare`.
 
@@ -176,8 +176,8 @@ def max_t(observed: ArrayLike, null: ArrayLike, *, exhaustive: bool = False) -> 
 
         raw = max_g o_g        standardised = max_g (o_g − μ_g) / σ_g        p = (#{max* ≥ max} + 1) / (N + 1)
 
-    Undefined groups are left out of the maximum they are undefined in; the standardised one also leaves out groups
-    whose draws do not vary.
+    A group is left out of the maxima in which it is undefined; the standardised maximum also leaves out groups whose
+    draws do not vary.
 
     Parameters
     ----------
@@ -203,35 +203,35 @@ def max_t(observed: ArrayLike, null: ArrayLike, *, exhaustive: bool = False) -> 
         raise InputError(f"observed has the shape {values.shape}", hint="Give one value for each group.")
     mean, deviation = _moments(draws)
     deviation = np.where(deviation > TOLERANCE * np.maximum(1.0, np.abs(mean)), deviation, np.nan)
-    with np.errstate(invalid="ignore"):  # an infinite draw makes the mean infinite and leaves its group out
+    with np.errstate(invalid="ignore"):  # an infinite draw makes the mean infinite and excludes its group
         scaled = _maximum((values - mean) / deviation, (draws - mean) / deviation, exhaustive)
     return MaxT(_maximum(values, draws, exhaustive), scaled)
 
 
 def _paired(observed: ArrayLike, null: ArrayLike) -> tuple[Floats, Floats]:
-    """Return both as floats, the draws along the first dimension of the second."""
+    """Return both as floats, with the draws along the first dimension of the second."""
     values, draws = np.asarray(observed, dtype=np.float64), np.asarray(null, dtype=np.float64)
     if draws.ndim == 0 or draws.shape[1:] != values.shape:
         raise InputError(
-            f"observed has the shape {values.shape} and null {draws.shape}",
-            hint="Give null the shape of observed with the draws as a dimension in front.",
+            f"observed has the shape {values.shape}, but null has {draws.shape}",
+            hint="Give null the shape of observed, with the draws as an additional first dimension.",
         )
     return values, draws
 
 
 def _place(values: Floats, draws: Floats) -> _Place:
-    """Count the defined draws, and those up to and from each value, ties in both."""
+    """Count the defined draws, and those at most and at least each value, with ties in both."""
     margin = np.where(np.isinf(values), 0.0, TOLERANCE * np.maximum(1.0, np.abs(values)))
     return _Place(_count(~np.isnan(draws)), _count(draws <= values + margin), _count(draws >= values - margin), margin)
 
 
 def _count(true: NDArray[np.bool_]) -> Ints:
-    """Count along the draws; an array also where one value was observed."""
+    """Count along the draws; an array even if one value was observed."""
     return np.asarray(np.count_nonzero(true, axis=0), dtype=np.int64)
 
 
 def _share(place: _Place, count: Ints, values: Floats, plus: int = 0) -> Floats:
-    """Return (count + plus)/(N + plus), NaN where the value or every draw is undefined."""
+    """Return (count + plus)/(N + plus), NaN if the value or every draw is undefined."""
     share = (count + plus) / np.maximum(place.n + plus, 1)
     return np.where((place.n > 0) & ~np.isnan(values), share, np.nan)
 
@@ -250,15 +250,15 @@ def _median(draws: Floats, n: Ints, *, lower: bool) -> Floats:
 
 
 def _at(ordered: Floats, position: Ints) -> Floats:
-    """Return the draw at a position of its own for each value."""
+    """Return for each value the draw at its own position."""
     taken: Floats = np.take_along_axis(ordered, np.asarray(position)[np.newaxis], axis=0)[0]
     return np.asarray(taken)
 
 
 def _moments(draws: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation (divisor n − 1) of the defined draws, NaN where there are too few."""
+    """Return the mean and standard deviation (divisor n − 1) of the defined draws, NaN if there are too few."""
     n = np.count_nonzero(~np.isnan(draws), axis=0).astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 is the NaN that is meant
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 gives the intended NaN
         mean = np.nansum(draws, axis=0) / n
         variance = np.nansum((draws - mean) ** 2, axis=0) / (n - 1)
         return mean, np.sqrt(np.where(n > 1, variance, np.nan))

@@ -1,8 +1,8 @@
 """Workers: units of work in batches, on threads or any executor, in order, and quick to stop.
 
-A unit of work is a callable of a range, ``work(first, last)``. To run in another process or on another machine it is a
-small frozen record of a module-level class: it returns what it made and writes nothing. How such a record reaches who
-does it is told in :mod:`plurivox.engine.shipping`.
+A unit of work is a callable of a range, ``work(first, last)``. To run in another process or on another machine, it must
+be a small frozen record of a module-level class: it returns what it made and writes nothing.
+:mod:`plurivox.engine.shipping` says how such a record reaches the worker.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AHEAD = 2  # batches handed out per worker, so that none waits for the next
 _GLANCE = 0.1  # seconds between looks for Ctrl-C, which cannot break a longer wait on every platform
 _SECONDS = 0.2  # a batch should take about this long, so that Ctrl-C and progress are prompt
 CELLS = 2_000_000
-"""Numbers that a batch holds at once, at most."""
+"""The most numbers that a batch holds at once."""
 
 
 def batched(work: Callable[[int, int], T], total: int, how: Running, *, cost: float, width: int) -> list[T]:
@@ -34,7 +34,7 @@ def batched(work: Callable[[int, int], T], total: int, how: Running, *, cost: fl
     work, total, how
         As in :func:`in_batches`.
     cost, width
-        Seconds that one of ``total`` takes, roughly, and how many numbers it holds at once.
+        Roughly how many seconds one of ``total`` takes, and how many numbers it holds at once.
     """
     spread = -(-total // (4 * at_once(how)))  # enough batches to keep every worker busy to the end
     batch = max(1, min(int(_SECONDS / cost), int(CELLS / width), spread))
@@ -44,19 +44,19 @@ def batched(work: Callable[[int, int], T], total: int, how: Running, *, cost: fl
 def in_batches(work: Callable[[int, int], T], total: int, how: Running, *, batch: int = 1) -> list[T]:
     """Call ``work(first, last)`` for consecutive ranges that cover ``range(total)``, and return its results in order.
 
-    What ``work`` returns must depend on its range alone; then neither the number of workers nor which batch ends
-    first changes the result. An error in ``work`` is raised here. Upon an error or Ctrl-C no further batch starts,
-    and those running are not waited for; the interpreter does wait for them when it exits, so batches should take a
-    second at most.
+    What ``work`` returns must depend on its range alone; then neither the number of workers nor the order in which
+    batches end changes the result. An error in ``work`` is raised here. After an error or Ctrl-C, no further batch
+    starts, and running ones are not waited for; the interpreter does wait for them when it exits, so batches should
+    take a second at most.
 
     Parameters
     ----------
     work
-        From the first number and the one after the last to any result; on threads it should release the GIL.
+        Maps the first number and the one after the last to any result; on threads, it should release the GIL.
     total
         How many units there are.
     how
-        Threads, or whose executor, which is left running; who is told how far it is, in the thread of the caller.
+        The threads or the executor, which is left running, and the progress function, called in the caller's thread.
     batch
         How many units a call covers; the last may cover fewer.
 
@@ -72,7 +72,7 @@ def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: i
     """Yield the results of :func:`in_batches` one by one, in order, so that not all need be kept."""
     count = at_once(how)
     if batch < 1 or count < 1:
-        raise InputError(f"batch is {batch} and threads is {count}", hint="Give whole numbers, 1 or more.")
+        raise InputError(f"batch is {batch} and threads is {count}", hint="Give whole numbers, 1 or greater.")
     ranges = [(first, min(first + batch, total)) for first in range(0, total, batch)]
     results: dict[int, T] = {}
     running: dict[Future[T], int] = {}
@@ -106,7 +106,7 @@ def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: i
 
 
 def at_once(how: Running) -> int:
-    """Return how many units of work are done at once: as asked for, or as many as the executor has workers for."""
+    """Return how many units of work run at once: as many as requested, or as the executor has workers."""
     if how.threads is not None:
         return how.threads
     for name in ("n_workers", "_max_workers"):  # of a cluster, and of the executors of the standard library

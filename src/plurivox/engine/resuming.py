@@ -1,8 +1,8 @@
-"""Going on: what an interrupted question had added up of a packed study is read, not made again.
+"""Resuming: what an interrupted analysis of a packed study had already added up is read, not computed again.
 
-Beside the folder lies another, with a file for each few draws that are finished, and the sums over the parts that were
-done of those that are not. A file is named after all that decides what is in it: the parts, the contribution, the draws
-and what is made of them. So it is never taken for something else; what differs in anything is computed.
+Next to the study's folder is another one, with a file for every few finished draws and, for unfinished ones, the sums
+over the parts done so far. A file is named after everything that determines its content: the parts, the contribution,
+the draws and the finish. So it is never mistaken for something else; anything that differs is computed.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from plurivox.errors import FileError
 from plurivox.files import write_bytes
 
 SECONDS = 5.0
-"""How often sums over some of the parts are written down."""
-_DONE = "_parts_done"  # what no sum is called
+"""How often, in seconds, sums over some of the parts are written."""
+_DONE = "_parts_done"  # no sum has this name
 
 
 SHARE: ContextVar[Any] = ContextVar("share", default=None)
-"""Which share of the work on packed studies is done here: a :class:`plurivox.engine.sharing.Share`, None if all is."""
+"""The share of the work on packed studies that is done here: a :class:`plurivox.engine.sharing.Share`, None for all."""
 
 
 def sharing(parts: Sequence[Part]) -> Any:
-    """Return the share that is done of some parts, None if all is."""
+    """Return the share of the work on some parts that is done here, None for all."""
     return SHARE.get() if hasattr(parts, "log") else None
 
 
 class Log:
-    """What is finished of a contribution under some draws."""
+    """The finished part of a contribution under some draws."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._values, self._sums = folder / f"{name}.npy", folder / f"{name}.npz"
@@ -51,14 +51,14 @@ class Log:
 
     @classmethod
     def of(cls, parts: Sequence[Part], contribution: Any, draws: Draws, finish: Any) -> Log | None:
-        """Return the log of some draws, None where parts are not those of a packed study or nothing can be kept."""
+        """Return the log of some draws, None if parts do not belong to a packed study or nothing can be kept."""
         folder: Path | None = getattr(parts, "log", None)
         if folder is None:
             return None
         try:
             name = name_of(parts, contribution, draws, finish)
             folder.mkdir(exist_ok=True)
-        except (OSError, pickle.PicklingError, AttributeError, TypeError):  # of what cannot travel, either
+        except (OSError, pickle.PicklingError, AttributeError, TypeError):  # also for what cannot be pickled
             return None
         return cls(folder, name)
 
@@ -75,31 +75,31 @@ class Log:
         return int(found.pop(_DONE)), found
 
     def keep_sums(self, n_parts: int, sums: dict[str, NDArray[Any]]) -> None:
-        """Write down what so many parts add up to, now and then."""
+        """Write what the first parts add up to, now and then."""
         if time.monotonic() - self._last < SECONDS:
             return
-        with contextlib.suppress(FileError, OSError):  # a question can be answered without a log
+        with contextlib.suppress(FileError, OSError):  # an analysis works without a log
             write_arrays(self._sums, {_DONE: np.array(n_parts), **sums})
         self._last = time.monotonic()
 
     def keep_values(self, values: NDArray[np.float64]) -> None:
-        """Write down what all parts make."""
+        """Write the values from all parts."""
         with contextlib.suppress(FileError, OSError):
             write_arrays(self._values, values)
             self._sums.unlink(missing_ok=True)
 
 
 def name_of(*what: Any) -> str:
-    """Return what tells a piece of work from all others: a checksum of all that decides what comes of it."""
+    """Return a unique name for a piece of work: a checksum of everything that determines its result."""
     whole = hashlib.blake2b(digest_size=16)
     pickler = _Digest(_Hashed(whole), 5)
-    pickler.fast = True  # what is equal is written alike, whether or not it is the same object
+    pickler.fast = True  # equal objects are written alike, whether or not they are the same
     pickler.dump((metadata.version("plurivox"), *what))
     return whole.hexdigest()
 
 
 def loaded(path: Path) -> Any:
-    """Return what a file of numpy holds, None if there is none or it is damaged."""
+    """Return the content of a numpy file, None if there is none or it is damaged."""
     try:
         found = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
         return {name: found[name] for name in found.files} if path.suffix == ".npz" else found
@@ -119,7 +119,7 @@ def write_arrays(path: Path, arrays: Any) -> None:
 
 @contextlib.contextmanager
 def answering(ratings: Any) -> Iterator[None]:
-    """Remove the log of a packed study once a question is answered."""
+    """Remove the log of a packed study once an analysis is complete."""
     yield
     parts = ratings.parts() if hasattr(ratings, "parts") else ()
     if (folder := getattr(parts, "log", None)) is not None and folder.is_dir():
@@ -127,23 +127,23 @@ def answering(ratings: Any) -> Iterator[None]:
 
 
 class _Hashed(io.RawIOBase):
-    """A file that only its checksum is kept of."""
+    """A file of which only the checksum is kept."""
 
     def __init__(self, whole: Any) -> None:
         self._whole = whole
 
     def writable(self) -> bool:
-        """Tell that it can be written to."""
+        """Return that it is writable."""
         return True
 
     def write(self, data: Any) -> int:
-        """Take bytes."""
+        """Add bytes to the checksum."""
         self._whole.update(data)
         return memoryview(data).nbytes
 
 
 class _Digest(pickle.Pickler):
-    """Writes arrays by what is in them, wherever they come from, and a packed study by what tells it from others."""
+    """Pickles arrays by their content, wherever they come from, and a packed study by what identifies it."""
 
     def persistent_id(self, obj: Any) -> Any:
         """Return what stands for an array or a packed study."""

@@ -1,4 +1,4 @@
-"""The one driver: what parts of the items add under each draw, added up in order and finished."""
+"""The driver: what parts of the items contribute in each draw is added up in order and finished."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from plurivox.engine.resuming import Log, sharing
 from plurivox.engine.running import Running
 
 MANY_PARTS, TOGETHER = 8, 16
-"""From so many parts on they are what is spread over workers, each under so many draws at once."""
+"""With at least this many parts, parts are spread over workers, each under this many draws at once."""
 Values = NDArray[np.float64]
-"""Draws × whatever a finish makes of their sums."""
+"""Draws × whatever a finish makes from their sums."""
 
 
 class Sums(dict[str, NDArray[Any]]):
@@ -31,11 +31,11 @@ class Sums(dict[str, NDArray[Any]]):
 
 
 class Contribution(Protocol):
-    """What a part of the items adds under some draws: a frozen record of a module-level class, numbers in and out."""
+    """What a part of the items adds in some draws: a frozen record of a module-level class, numbers in and out."""
 
     @property
     def cost(self) -> float:
-        """About how many seconds a draw takes, over all parts."""
+        """Roughly how many seconds a draw takes, over all parts."""
 
     @property
     def width(self) -> int:
@@ -46,11 +46,11 @@ class Contribution(Protocol):
 
 
 Finish = Callable[[Sums], Values]
-"""From sums to values; a function or a record of a module-level class, so that it can travel."""
+"""Maps sums to values; a function or a record of a module-level class, so that it can be pickled."""
 
 
 def total(parts: Sequence[Part], contribution: Contribution, how: Running | None = None) -> Sums:
-    """Return the sums over all items of the raters as they are; parts are added in their order."""
+    """Return the sums over all items for the raters as they are; parts are added in order."""
     if (share := sharing(parts)) is not None:
         return Sums(share.total(parts, contribution, how or Running()))
     work = EachPart(parts, contribution, Draws.observed())
@@ -62,20 +62,20 @@ def total(parts: Sequence[Part], contribution: Contribution, how: Running | None
 def run(
     parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running | None = None
 ) -> list[Values]:
-    """Return what is made of the sums under each draw, batch by batch: neither workers nor batches change a bit.
+    """Return the values from the sums in each draw, batch by batch; neither workers nor batches change a single bit.
 
     Parameters
     ----------
     parts
-        The items, whole.
+        The parts, of whole items.
     contribution
         What a part adds.
     draws
         Which draws.
     finish
-        From the sums over all parts to values, draws first.
+        Maps the sums over all parts to values, draws first.
     how
-        Who does it, and who is told how far it is.
+        How the work is run, and what is called with its progress.
     """
     how = how or Running()
     if not draws.total:
@@ -122,7 +122,7 @@ class EachPart:
 
 
 def blocks(contribution: Contribution, draws: Draws) -> Iterator[tuple[int, Draws]]:
-    """Yield the few draws at a time under which a part is looked at, each with how many there are before."""
+    """Yield a few draws at a time, each with the number of draws before them."""
     together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
     for first in range(0, draws.total, together):
         yield first, draws.between(first, min(first + together, draws.total))
@@ -131,7 +131,7 @@ def blocks(contribution: Contribution, draws: Draws) -> Iterator[tuple[int, Draw
 def _by_part(
     parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running
 ) -> Iterator[Values]:
-    """Yield values of a few draws at a time, over which parts are spread: what all parts share is made once for all."""
+    """Yield values of a few draws at a time, with parts spread over workers; what all parts share is made once."""
     for first, some in blocks(contribution, draws):
         log = Log.of(parts, contribution, some, finish)
         values = None if log is None else log.values()
@@ -144,7 +144,7 @@ def _by_part(
 
 
 def added(work: EachPart, how: Running, log: Log | None = None) -> Sums:
-    """Return the sums over all parts, added in order as they are made, so that only a few are held at once."""
+    """Return the sums over all parts, added in order as they come, so that only a few are held at once."""
     done, known = (0, {}) if log is None else log.sums()
     whole = Sums(known) if done else None
     left = replace(work, skipped=done)

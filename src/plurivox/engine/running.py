@@ -1,4 +1,4 @@
-"""How work is run: on how many threads, by whom, and who is told how far it is."""
+"""How work is run: on how many threads, by which executor, and what is called with its progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from plurivox.arguments import MOST_THREADS, Kind, check_given, whole
 
 Progress = Callable[[str, int, int], object]
-"""Called with what is being done, how much of it is done, and how much there is."""
+"""Called with what is being done, how much of it is done, and how much there is in total."""
 
 
 _KINDS = {
@@ -21,7 +21,7 @@ _KINDS = {
         ),
     ],
     "progress": Annotated[
-        Any, Kind("a function of what is done, how far, and how far it goes", lambda one: one is None or callable(one))
+        Any, Kind("a function of what is done, how far, and the total", lambda one: one is None or callable(one))
     ],
 }
 
@@ -34,9 +34,9 @@ class Running(NamedTuple):
     threads
         How many calls run at once, by default as many as there are processors.
     executor
-        Who runs them instead of threads of our own: any executor, also one of processes or of a cluster.
+        Runs them instead of threads: any executor, including one of processes or of a cluster.
     progress
-        Who is told how far it is.
+        Called with the progress.
     what
         What is being done, in a few words.
     """
@@ -48,12 +48,12 @@ class Running(NamedTuple):
 
     @classmethod
     def given(cls, threads: Any = None, executor: Any = None, progress: Any = None) -> Running:
-        """Return how a caller wants work to be run.
+        """Return how a caller wants work to run.
 
         Raises
         ------
         InputError
-            If threads is not a whole number from 1 on, executor not an executor, or progress not a function.
+            If threads is not a whole number from 1 up, executor is not an executor, or progress is not a function.
         """
         count = None if threads is None else whole("threads", threads, 1, MOST_THREADS)
         check_given({"executor": executor, "progress": progress}, _KINDS)
@@ -64,17 +64,17 @@ class Running(NamedTuple):
         return cls(count, executor, progress)
 
     def doing(self, what: str) -> Running:
-        """Return the same for something else that is done."""
+        """Return the same for another kind of work."""
         return self._replace(what=what)
 
     def within(self, done: int, total: int, times: int = 1) -> Running:
-        """Return the same for a part of something: it tells how far the whole is, of which so much was done before."""
+        """Return the same for a part of a whole: it reports the progress of the whole, of which ``done`` was done."""
         tell = self.progress
         if tell is None:
             return self
         return self._replace(progress=lambda what, more, _: tell(what, done + more * times, total))
 
     def tell(self, done: int, total: int) -> None:
-        """Tell how far it is, if anybody wants to know."""
+        """Report the progress, if there is a function to call."""
         if self.progress is not None:
             self.progress(self.what, done, total)

@@ -1,11 +1,11 @@
-"""Sharing work between programs that meet in a folder only, whoever starts them, in any order, as often as they like.
+"""Sharing work between programs that share only a folder, started by anyone, in any order, any number of times.
 
-A question of a packed study adds up parts under draws. All that takes long is cut into pieces: a few draws over all
-parts, or over some. A piece is a file, named after all that decides what is in it. So a plan is the question, asked
-without any piece: it goes on with undefined values in place of those that are missing, and notes what it would have
-needed. A task is the same question, asked by a program that makes its own pieces and no others. The end is the
-question asked once all pieces are there. What only then turns out to be needed, such as more shuffles where a p-value
-is undecided, is another round.
+An analysis of a packed study adds up parts under draws. Everything that takes long is cut into pieces: a few draws over
+all parts, or over some. A piece is a file, named after everything that determines its content. So a plan is the
+analysis run without any pieces: it continues with undefined values instead of missing ones, and notes what it would
+have needed. A task is the same analysis, run by a program that makes its own pieces and no others. The end is the
+analysis run once all pieces are there. What only then turns out to be needed, such as more shuffles if a p-value is
+undecided, takes another round.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from plurivox.errors import PlurivoxError
 
 
 class Unfinished(PlurivoxError):  # noqa: N818 - nothing went wrong
-    """A question was asked to share its work, and has no answer yet."""
+    """An analysis shares its work and has no result yet."""
 
 
 def settle() -> None:
-    """Raise if what was asked last has no answer, since its work is shared."""
+    """Raise an error if the last analysis has no result because its work is shared."""
     if (share := SHARE.get()) is not None:
         share.settle()
 
@@ -51,12 +51,12 @@ class Piece(NamedTuple):
 
     @property
     def file(self) -> str:
-        """What it is called: the values, if all parts are in it, else the sums of each part."""
+        """Its name: it holds the values if all parts are in it, otherwise the sums of each part."""
         return f"{self.name}.npy" if self.whole else f"{self.name}-{self.first}-{self.last}.npz"
 
 
 class Pass(NamedTuple):
-    """A run of the engine in pieces of which some are missing: its name, and the names of their files."""
+    """A run of the engine with missing pieces: its name, and the names of their files."""
 
     name: str
     n_draws: int
@@ -65,27 +65,27 @@ class Pass(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Share:
-    """What is done here of work that others share.
+    """What this program does of shared work.
 
     Attributes
     ----------
     folder
-        Where pieces lie.
+        Where pieces are kept.
     n_tasks
-        Among how many tasks pieces are divided.
+        The number of tasks among which pieces are divided.
     planned
-        The passes of the round that tasks are at, each with the number of its first piece. A task goes on as if they
-        were missing, even if they are not, so that all tasks of a round meet the same passes.
+        The passes of the current round, each with the number of its first piece. A task continues as if they were
+        missing, even if they are not, so that all tasks of a round meet the same passes.
     task
-        Which task is done here, None if none is.
+        The task that is done here, None if none is.
     met
-        Which passes were met.
+        The passes that were met.
     missing
         Those that lack pieces.
     made
         How many pieces were made here.
     ends
-        Whether the question is to be answered here.
+        Whether the analysis is to be completed here.
     """
 
     folder: Path
@@ -99,24 +99,24 @@ class Share:
 
     @contextlib.contextmanager
     def of_questions(self) -> Iterator[None]:
-        """Ask questions of packed studies so that this share of their work is done."""
+        """Run analyses of packed studies such that this share of their work is done."""
         token = SHARE.set(self)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of what stands for missing values
+                warnings.simplefilter("ignore", RuntimeWarning)  # about stand-ins for missing values
                 yield
         finally:
             SHARE.reset(token)
 
     def settle(self) -> None:
-        """Raise unless all that was asked for was there, and an answer is wanted."""
+        """Raise an error unless all pieces were there and a result is wanted."""
         if self.missing or not self.ends:
             raise Unfinished
 
     # What the engine asks for ----------------------------------------------------------------------------------------
 
     def total(self, parts: Sequence[Part], contribution: Contribution, how: Running) -> dict[str, Any]:
-        """Return the sums over all parts of the raters as they are: one pass, which who comes first makes."""
+        """Return the sums over all parts for the raters as they are: one pass, made by the program that comes first."""
         work = EachPart(parts, contribution, Draws.observed())
         path = self.folder / f"{name_of(parts, contribution)}.npz"
         found = loaded(path)
@@ -128,7 +128,7 @@ class Share:
     def values(
         self, parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running
     ) -> list[Values]:
-        """Return values under draws, undefined ones where pieces are missing; make those that are ours."""
+        """Return values under draws, undefined where pieces are missing; make the pieces of this task."""
         name = name_of(parts, contribution, draws, finish)
         self.met.add(name)
         pieces = tuple(self._pieces(parts, contribution, draws, finish))
@@ -156,7 +156,7 @@ class Share:
         self, pieces: Sequence[Piece], number: int, parts: Sequence[Part], contribution: Contribution, finish: Finish,
         how: Running,
     ) -> None:  # fmt: skip
-        """Make the pieces of this task that are not there; the first of all has this number."""
+        """Make the missing pieces of this task; the first of all pieces has this number."""
         for place, one in enumerate(pieces, number):
             path = self.folder / one.file
             if place % self.n_tasks != self.task or path.exists():
@@ -170,7 +170,7 @@ class Share:
             self.made += 1
 
     def _read(self, pieces: Sequence[Piece], finish: Finish) -> list[Values] | None:
-        """Return what pieces make, None if one is missing or damaged; that is removed, to be made again."""
+        """Return the values from pieces, None if one is missing or damaged; a damaged one is removed and made again."""
         found: dict[str, list[Any]] = {}
         for one in pieces:
             content = loaded(self.folder / one.file)
@@ -183,7 +183,7 @@ class Share:
         ]
 
     def _undefined(self, parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish) -> Values:
-        """Return values of the right shape of which none is defined."""
+        """Return values of the right shape, all undefined."""
         few = parts[0].some(slice(0, min(parts[0].n_items, 2)))
         like = finish(contribution(few, draws.between(0, 1)))
         return np.full((draws.total, *like.shape[1:]), np.nan)

@@ -1,7 +1,7 @@
-"""Shipping: how a unit of work reaches those who do it, once for all of its batches.
+"""Shipping: how a unit of work reaches the workers, once for all of its batches.
 
-Threads get the work itself. Processes of this machine read it from a file, and map its large arrays from files of
-their own, so that they are on disk and in memory once. Workers of a cluster get it through their scheduler
+Threads get the work itself. Processes on this machine read it from a file and map its large arrays from separate files,
+so that these are on disk and in memory only once. Workers of a cluster get it through their scheduler
 (:mod:`plurivox.engine.cluster`). Any other executor gets it with every batch.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGE = 1 << 16
-"""Bytes from which on an array travels apart from the record that has it."""
+"""From this many bytes on, an array is sent separately from the record that holds it."""
 _LOADED = 4  # units of work that a worker keeps
 Work = Callable[[int, int], Any]
 
@@ -39,14 +39,14 @@ class Shipment(Protocol):
         """Have a batch done."""
 
     def watch(self) -> None:
-        """Raise if nobody is left who could do it; called while nothing is finished."""
+        """Raise an error if no worker is left that could do it; called while nothing is finished."""
 
     def forget(self) -> None:
         """Take it back."""
 
 
 def shipped(work: Work, pool: Executor) -> Shipment:
-    """Hand work over to an executor, in the way that suits it."""
+    """Hand work to an executor in the way that suits it."""
     if isinstance(pool, ThreadPoolExecutor):
         return _Plain(pool, work)
     if isinstance(pool, ProcessPoolExecutor):
@@ -58,7 +58,7 @@ def shipped(work: Work, pool: Executor) -> Shipment:
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """Work that is called as it is."""
+    """Work that is called directly."""
 
     pool: Executor
     work: Work
@@ -93,7 +93,7 @@ class Parcel(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tells it from all others."""
+        """A name that distinguishes it from all others."""
         whole = hashlib.blake2b(self.content, digest_size=16)
         for array in self.arrays:
             whole.update(digest_of(array).encode())
@@ -101,7 +101,7 @@ class Parcel(NamedTuple):
 
 
 class _Pickler(pickle.Pickler):
-    """Writes for each large array only which it is, and whether it can be written: kernels tell that apart."""
+    """Writes for each large array only its number and whether it is writable, which matters to kernels."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -137,14 +137,14 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Loaded:
-    """Units of work that this process has put together, the last few."""
+    """The last few units of work that this process has put together."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[str, Work] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, name: str, make: Callable[[], Parcel]) -> Work:
-        """Return the work of a name, put together where it is not known yet."""
+        """Return the work with a name, put together if it is not yet known."""
         with self._lock:
             if name not in self._found:
                 content, arrays = make()
@@ -161,7 +161,7 @@ _digests: dict[int, str] = {}
 
 
 def digest_of(array: NDArray[Any]) -> str:
-    """Return a checksum of an array, which is made once: work in flight is never changed."""
+    """Return a checksum of an array, computed once: work in progress is never changed."""
     if id(array) not in _digests:
         whole = hashlib.blake2b(repr((array.dtype.str, array.shape)).encode(), digest_size=16)
         whole.update(np.ascontiguousarray(array).data)
@@ -175,13 +175,13 @@ def digest_of(array: NDArray[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _InFile:
-    """Work that lies in a file; each worker reads it once."""
+    """Work in a file; each worker reads it once."""
 
     path: str
 
     @classmethod
     def of(cls, work: Work) -> _InFile:
-        """Write work down."""
+        """Store work."""
         content, arrays = Parcel.of(work)
         place = tempfile.NamedTemporaryFile(dir=_folder(), suffix=".work", delete=False)  # noqa: SIM115
         with place:
@@ -199,7 +199,7 @@ class _InFile:
 
 @lru_cache(maxsize=1)
 def _folder() -> str:
-    """Return a folder of this process, gone when it ends."""
+    """Return a folder of this process, removed when it ends."""
     folder = tempfile.mkdtemp(prefix="plurivox-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -209,7 +209,7 @@ _places: dict[int, str] = {}
 
 
 def _place_of(array: NDArray[Any]) -> str:
-    """Write an array down, unless it was before, and return where."""
+    """Store an array, unless that was done before, and return where it is."""
     if id(array) not in _places:
         with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".npy", delete=False) as file:
             np.save(file, array)
@@ -224,7 +224,7 @@ def _gone(number: int) -> None:
 
 @lru_cache(maxsize=512)
 def _mapped(path: str) -> NDArray[Any]:
-    """Read an array, which stays on disk and is mapped into memory."""
+    """Map an array from disk into memory."""
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
@@ -240,7 +240,7 @@ class _Carried:
 
     @classmethod
     def of(cls, work: Work) -> _Carried:
-        """Write work down."""
+        """Store work."""
         content = pickle.dumps(work, pickle.HIGHEST_PROTOCOL)
         return cls(hashlib.blake2b(content, digest_size=16).hexdigest(), content)
 

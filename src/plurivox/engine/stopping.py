@@ -1,35 +1,36 @@
-"""Fewer shuffles than asked for: looks that are planned, at which a family of tests may end, and p-values for them.
+"""Fewer shuffles than requested: planned looks at which a family of tests may end, and the p-values for them.
 
-Draws are joint, so all tests of a family end together. After n₁ < n₂ < … < N draws the usual p-values p₁, p₂, …, p_N
-are made, alone and corrected, each from all draws so far. A look k has two borders, fixed before any draw:
+Draws are joint, so all tests of a family end together. After n₁ < n₂ < … < N draws, the usual p-values p₁, p₂, …, p_N
+are computed, raw and corrected, each from all draws so far. A look k has two bounds, fixed before any draw:
 
 - **far**, a_k, above the level and never rising: a test with p ≥ a_k is given up.
-- **clear**, b: at one look, a test with p ≤ b is taken for certain. b is *spent* there: it is added to every p of later
-  looks, and to p_N.
+- **clear**, b: at one look, a test with p ≤ b is considered certain. b is *spent* there: it is added to every p of
+  later looks, and to p_N.
 
-The family ends once every test that may make a claim was far or clear at a look, or after all N draws. What is told of
-a test, of its p alone and of its corrected p alike, is
+The family ends once every test that may make a claim was far or clear at a look, or after all N draws. The p-value
+reported for a test, raw and corrected alike, is
 
-1. if it was clear, p of that look; else p of the last, with what was spent, and at an early end not less than a_k: so
-   few draws say nothing of smaller ones;
-2. never less than what p was, with what was spent, at a look at which it was far.
+1. if it was clear, p of that look; otherwise p of the last look plus what was spent and, at an early end, not less than
+   a_k: so few draws say nothing about smaller p-values;
+2. never less than p plus what was spent at any look at which it was far.
 
-**Why that is valid.** From a number of draws fixed beforehand p is valid, P(p ≤ α) ≤ α, since it treats the observed
-labelling and the draws alike; standardising by all of them and taking the largest changes nothing about that. Take any
-α, and let k be the first look with a_k ≤ α, or N if there is none. Let α or less be told of a test. Then it was not far
-at a look j before k, since a_j > α, nor did all end there unless it was clear by then. So it was clear before k; or
-look k was reached, and p_k with what was spent before k is α or less, since either no less is told (it was far at k, or
-all ended there), or it was not far, below a_k ≤ α. The first has a probability of at most b, the second of α − b; or of
-α and 0 if α < b, and of 0 and α if nothing was spent before k. The sum is always α.
+**Why this is valid.** With a number of draws fixed beforehand, p is valid, P(p ≤ α) ≤ α, since it treats the observed
+labelling and the draws alike; standardising by all of them and taking the largest does not change that. Take any α, and
+let k be the first look with a_k ≤ α, or N if there is none. Suppose α or less is reported for a test. Then it was not
+far at a look j before k, since a_j > α, nor did the family end there unless the test was clear by then. So either it
+was clear before k; or look k was reached, and p_k plus what was spent before k is α or less, because either no less is
+reported (it was far at k, or the family ended there), or it was not far, and so below a_k ≤ α. The first has a
+probability of at most b, the second of α − b; or of α and 0 if α < b, and of 0 and α if nothing was spent before k. The
+sum is always α.
 
-Nothing was said of how p is corrected, or of when exactly the family ends. Taken for the smallest corrected p of all
-true hypotheses, the same lines say that any false claim is made in 5 of 100 studies at most. The false discovery rate
-is kept, too: without a claim it is 0, claims at the look that spends are those of the procedure at level b, and those
-after N draws are those at level .05 − b.
+None of this depends on how p is corrected or on when exactly the family ends. Applied to the smallest corrected p of
+all true hypotheses, the same argument shows that any false claim is made in at most 5 of 100 studies. The false
+discovery rate is also kept: without a claim it is 0, claims at the look that spends are those of the procedure at level
+b, and those after N draws are those at level .05 − b.
 
-What is far follows Besag and Clifford, who end a single test once enough draws have reached it; it is set so that a
-test that N draws would find is hardly ever given up, the resampling risk of Fay and Follmann and of Gandy. What is
-spent follows interim looks of clinical trials (Lan and DeMets).
+The far bound follows Besag and Clifford, who end a single test once enough draws have reached it; it is set so that a
+test that N draws would find is hardly ever given up, which is the resampling risk of Fay and Follmann and of Gandy.
+Spending follows interim looks in clinical trials (Lan and DeMets).
 
 References
 ----------
@@ -53,15 +54,15 @@ from plurivox.engine.families import SIGNIFICANT, unsettled
 Floats = NDArray[np.float64]
 
 FIRST = 100
-"""The first look is after one draw less, so that p is a multiple of 1/100; every further one after twice as many."""
+"""The first look is after one draw fewer, so that p is a multiple of 1/100; each further one after twice as many."""
 LATEST = 0.8
-"""No look is later than this share of the draws asked for: it would save little."""
+"""No look is later than this share of the requested draws: it would save little."""
 RISK = 0.001
-"""How likely a look takes a test for far whose p from endless draws is the level; smaller ones less often."""
+"""How likely a look is to find a test far whose p from infinitely many draws is the level; smaller ones less often."""
 PARTS = 10
-"""At most one of so many parts of the level, over the lenses corrected together, is spent on clear differences."""
+"""At most one part in this many of the level, over the lenses corrected together, is spent on clear differences."""
 SOONEST = 1 / 8
-"""The look that spends comes after this share of the draws asked for, so that more of these make it cheaper."""
+"""The look that spends comes after this share of the requested draws, so that requesting more makes it cheaper."""
 
 
 class Looks(NamedTuple):
@@ -70,11 +71,11 @@ class Looks(NamedTuple):
     Attributes
     ----------
     at
-        After how many draws, rising. Nothing if all draws are made.
+        The numbers of draws after which to look, rising; empty if all draws are made.
     far
-        For each look, from which p on a test is given up.
+        For each look, the p from which on a test is given up.
     clear
-        For each look, up to which p a test is below the level for certain; 0 where none can be.
+        For each look, the p up to which a test is certainly below the level; 0 if none can be.
     """
 
     at: tuple[int, ...] = ()
@@ -83,16 +84,16 @@ class Looks(NamedTuple):
 
     @classmethod
     def of(cls, asked: int, *, level: float = SIGNIFICANT, n_lenses: int = 1, ends_clear: bool = True) -> Looks:
-        """Plan the looks of so many draws asked for.
+        """Plan the looks for a number of requested draws.
 
         Parameters
         ----------
         level
-            What decides.
+            The level of significance.
         n_lenses
-            Over how many lenses the level is divided at most.
+            The most lenses over which the level is divided.
         ends_clear
-            Whether clear p-values may end it, too.
+            Whether clear p-values may also end it.
 
         Examples
         --------
@@ -111,17 +112,17 @@ class Looks(NamedTuple):
         return cls(tuple(at), tuple(far), tuple(2 / (n + 1) if n == first else 0.0 for n in at))
 
     def until(self, made: int) -> list[int]:
-        """Return after how many draws p-values were made, the last number being that of all."""
+        """Return after how many draws p-values were computed; the last number is that of all."""
         return [*(n for n in self.at if n < made), made]
 
     def spent(self, made: int) -> float:
-        """Return what is added to p-values of so many draws: what was spent at earlier looks."""
+        """Return what is added to p-values after ``made`` draws: what was spent at earlier looks."""
         return math.fsum(clear for n, clear in zip(self.at, self.clear, strict=True) if n < made)
 
     def end(self, p: Sequence[ArrayLike], *, clear: bool = True) -> bool:
-        """Tell whether a family may end at the last of some looks, at each of which its p-values are given.
+        """Return whether a family may end at the last of some looks, given its p-values at each of them.
 
-        All that are defined, one at least, were far, or ``clear``.
+        It may if all defined ones, at least one, were far or, if ``clear`` is set, clear.
         """
         if not 0 < len(p) <= len(self.at):
             return False
@@ -131,7 +132,7 @@ class Looks(NamedTuple):
         return bool(defined.any() and np.any(settled, axis=0)[defined].all())
 
     def told(self, p: Sequence[ArrayLike], made: int) -> Floats:
-        """Return what is told of p-values, whose arrays at every look that was made and, last, now are given.
+        """Return the p-values to report, given their arrays at every look so far and, last, now.
 
         Examples
         --------
@@ -155,11 +156,11 @@ class Looks(NamedTuple):
         return np.asarray(np.minimum(found, 1.0))
 
     def told_of(self, p: Callable[[int], ArrayLike], made: int) -> Floats:
-        """Return what is told of p-values that are made of the first so many draws."""
+        """Return the p-values to report, given a function that computes them from the first draws."""
         return self.told([p(n) for n in self.until(made)], made)
 
     def _at_looks(self, p: Sequence[ArrayLike]) -> list[Floats]:
-        """Return those of some p-values that are of early looks, which come first."""
+        """Return the p-values of early looks, which come first."""
         return [np.asarray(values, dtype=np.float64) for values in p[: len(self.at)]]
 
     def _is_far(self, p: Floats, k: int) -> NDArray[np.bool_]:
@@ -174,12 +175,12 @@ ALL_DRAWS = Looks()
 
 
 class Plan(NamedTuple):
-    """How many draws a family of tests is given: as many as asked for, more while p-values are undecided, or fewer.
+    """How many draws a family of tests gets: as many as requested, more while p-values are undecided, or fewer.
 
     Attributes
     ----------
     asked, most
-        How many draws are asked for, and how many there may be.
+        How many draws are requested, and how many there may be.
     n_lenses
         How many lenses' claims are corrected together.
     looks
@@ -192,15 +193,15 @@ class Plan(NamedTuple):
     looks: Looks = ALL_DRAWS
 
     def after(self, made: int) -> int:
-        """Return up to which draw to go on."""
+        """Return the number of draws to make next in total."""
         if made < self.asked:
             return next((n for n in self.looks.at if n > made), self.asked)
         return min(2 * made, self.most)
 
     def enough(self, p: Sequence[Floats], made: int, beside: Sequence[Floats] | None = None) -> bool:
-        """Tell whether corrected p-values, given as they were at each look, need no more draws, or get none.
+        """Return whether corrected p-values, given as they were at each look, need no more draws or get none.
 
-        Nothing is claimed of p-values ``beside`` without a claim of the others, if there are any.
+        Nothing is claimed about p-values ``beside`` these without a claim among the others, if there are any.
         """
         every = p if beside is None else [np.concatenate(both) for both in zip(p, beside, strict=True)]
         if made < self.asked:
@@ -209,7 +210,7 @@ class Plan(NamedTuple):
 
 
 def _far(n: int, level: float) -> float:
-    """Return from which two-sided p of n draws on a test is far, as its smaller side has so many draws by chance."""
+    """Return the two-sided p of n draws from which on a test is far, by how many its smaller side has by chance."""
     from scipy.special import bdtrc
 
     side = level / 2

@@ -1,9 +1,9 @@
-"""Units of a bootstrap over items: single items, or bundles of them where there are very many; and their sums.
+"""Units of a bootstrap over items: single items, or bundles of them if there are very many; and their sums.
 
-A bootstrap over items need not go over the ratings again: it weighs sums that were made once. One item is one unit
-while there are few enough; then sums by unit have the same bits, however the items are cut into parts. The items of a
-bundle may lie in several parts, whose sums are added in their order: as the cuts depend on the data alone, so does the
-result, whoever computes it; another cut may change its last bits.
+A bootstrap over items need not read the ratings again: it weights sums that were made once. One item is one unit if
+there are few enough; then sums by unit have the same bits, however the items are cut into parts. The items of a bundle
+may be in several parts, whose sums are added in order: since the cuts depend on the data alone, so does the result,
+whoever computes it; another cut may change its last bits.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from plurivox.engine.run import Contribution, Values, total
 from plurivox.engine.running import Running
 
 MOST_UNITS = 20_000
-"""Units that a bootstrap draws; with more items, a unit is a few items of one subset, chosen at random."""
-_LEAST = 200  # units of a subset, however many subsets there are
+"""How many units a bootstrap draws; with more items, a unit is a few items of one subset, chosen at random."""
+_LEAST = 200  # units per subset, however many subsets there are
 
 
 def units_of(
     codes: NDArray[np.int64], n_subsets: int, seed: int, most: int = MOST_UNITS
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the unit of each item, and where the units of each subset begin; a unit's items are of one subset.
+    """Return the unit of each item, and where the units of each subset begin; a unit's items belong to one subset.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def units_of(
     n_subsets
         How many subsets there are.
     seed
-        What decides which items make a bundle.
+        Decides which items form a bundle.
     most
-        About how many units to make at most.
+        Roughly the most units to make.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def units_of(
 
 
 Finish = Callable[[Values], Values]
-"""From draws × subsets × … sums to draws × … values; a function or a record of a module-level class."""
+"""Maps draws × subsets × … sums to draws × … values; a function or a record of a module-level class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ class UnitSums:
     def of(
         cls, parts: Sequence[Part], contribution: Contribution, starts: NDArray[np.int64], how: Running | None = None
     ) -> UnitSums:
-        """Add up what the contribution calls ``by_unit``, one draw × units × … ."""
+        """Add up the contribution's ``by_unit``, one draw × units × … ."""
         return cls(total(parts, contribution, how)["by_unit"][0], starts)
 
     @property
@@ -92,7 +92,7 @@ class UnitSums:
         return int(self.starts[-1])
 
     def totals(self, weights: NDArray[np.int64] | None = None) -> Values:
-        """Return the sums over the units of each subset, draws × subsets × …; every unit once without weights."""
+        """Return the sums over the units of each subset, draws × subsets × …; each unit counts once without weights."""
         from plurivox.kernels.resampling import weighted_sums
 
         drawn = np.ones((1, self.n_units), dtype=np.int64) if weights is None else weights
@@ -102,7 +102,7 @@ class UnitSums:
         return sums.reshape(*sums.shape[:2], *self.by_unit.shape[1:])
 
     def resampled(self, n: int, seed: int, finish: Finish, how: Running) -> Values:
-        """Return what is made of the sums when units are drawn with replacement, ``n`` times."""
+        """Return the values when units are drawn with replacement, ``n`` times."""
         if not n:
             return finish(self.totals())[:0]
         cost = (self.by_unit.size + 20 * self.n_units) / 1e9
@@ -123,7 +123,7 @@ class _Resampled:
 
 
 def and_all(sums: Values) -> Values:
-    """Return draws × subsets × … sums with those of all subsets behind them; a single subset is all there is."""
+    """Append the sums of all subsets to draws × subsets × … sums; a single subset is already all."""
     if sums.shape[1] == 1:
         return sums
     return np.concatenate([sums, sums.sum(axis=1, keepdims=True)], axis=1)

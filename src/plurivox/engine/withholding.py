@@ -1,14 +1,14 @@
-"""Who is not shown, so that nobody is recognised in a small group: the only place that decides it.
+"""Who is not shown, so that nobody is recognised in a small group; the only place that decides this.
 
-Groups with few raters are withheld, and with one of two the other, whose rest it is (:func:`too_small`). Where numbers
-are sums over raters, that is not enough, since sums that are published let one work out sums that are not: all raters
-less the groups shown are those withheld, and groups of one attribute beside those of another, or of a crossing beside
-its attributes, tell of those in both. So larger groups are withheld too, until no sum or difference of what is
-published gives a small set of raters.
+Groups with few raters are withheld and, if one of two is, so is the other, whose rest it is (:func:`too_small`). If
+numbers are sums over raters, that is not enough, since published sums let one work out unpublished ones: all raters
+minus the groups shown are those withheld, and groups of one attribute together with those of another, or of a crossing
+together with its attributes, reveal those in both. So larger groups are withheld, too, until no sum or difference of
+what is published gives a small set of raters.
 
-Two sums can be added or subtracted only as the sets of raters behind them can. So it is enough to look at sets: those
-published are all raters, the raters of each axis, as soon as one of its groups is shown, and the groups shown. A small
-set is given away if it is a linear combination of these. :func:`withheld_together` decides for a whole study, or for
+Sums can be added or subtracted only as the sets of raters behind them can. So it is enough to look at sets: the
+published ones are all raters, the raters of each axis as soon as one of its groups is shown, and the groups shown. A
+small set is revealed if it is a linear combination of these. :func:`withheld_together` decides for a whole study or for
 the raters of one item, :func:`withheld_on_items` for many items at once.
 """
 
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from plurivox.errors import SelectionError
 
-_SPANNED = 1e-6  # a set is given away if no more than this share of it lies outside of what is published
-_NO_MORE = 1e-12  # what an eigenvalue, relative to the largest, is for a set that others give anyway
+_SPANNED = 1e-6  # a set is revealed if no more than this share of it is outside of what is published
+_NO_MORE = 1e-12  # an eigenvalue below this share of the largest belongs to a set that the others give anyway
 
 Codes = NDArray[np.int64]
 Counts = NDArray[np.int64]
@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 
 
 def too_small(sizes: Counts, least: int, *, alone: bool = False) -> Members:
-    """Tell which groups of an axis have no results at all: those with few raters, and with one of two the other.
+    """Return which groups of an axis have no results at all: those with few raters and, if there are two, the other.
 
-    Raters who are ``alone`` in their groups were asked for, so that only those who rated nothing are left out.
+    Raters who are ``alone`` in their groups were requested, so only those who rated nothing are left out.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def too_small(sizes: Counts, least: int, *, alone: bool = False) -> Members:
 
 
 def revealing(sizes: Counts, withheld: Members, least: int) -> Members:
-    """Tell which groups are withheld only to protect another: they are large enough, and would reveal a small one.
+    """Return which groups are withheld only to protect another: they are large enough but would reveal a small one.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def revealing(sizes: Counts, withheld: Members, least: int) -> Members:
 
 
 def enough_left(n_raters: int, least: int, source: str) -> None:
-    """Raise if fewer raters than a group must have are left of those who were selected by what they are.
+    """Raise an error if, after selecting raters by their attributes, fewer are left than a group must have.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def enough_left(n_raters: int, least: int, source: str) -> None:
 
 
 class Side(NamedTuple):
-    """Raters along one axis: the group of each, -1 for none, and which groups are withheld already."""
+    """Raters along one axis: the group of each, -1 for none, and which groups are already withheld."""
 
     codes: NDArray[np.int32]
     withheld: Members
@@ -94,12 +94,12 @@ class Lot(NamedTuple):
 
 
 def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members] = ()) -> list[Members]:
-    """Tell which groups of raters are withheld: the small ones, and those by which a small set could be worked out.
+    """Return which groups of raters are withheld: small ones, and those from which a small set could be worked out.
 
-    Small sets are groups of fewer than ``least`` raters, all small groups of an axis together, what groups of two
-    axes have in common, and raters who are alike on all axes. Axes are taken in their order and their groups from the
-    largest on, and a group that would give a small set away is withheld; so what is shown of an axis does not depend
-    on later ones. Sets of raters that are ``given`` are published whatever they are.
+    Small sets are groups of fewer than ``least`` raters, all small groups of an axis together, what groups of two axes
+    have in common, and raters who are alike on all axes. Axes are processed in order, and their groups from the largest
+    down; a group that would reveal a small set is withheld. So what is shown of an axis does not depend on later ones.
+    Sets of raters that are ``given`` are published in any case.
 
     Examples
     --------
@@ -134,10 +134,10 @@ def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members
 
 
 def _harmless(known: Sequence[Floats], more: Sequence[Floats], protected: Sequence[Lot]) -> int:
-    """Return how many of the sets may be shown, from the first on, before one gives a protected set away."""
+    """Return how many of the sets may be shown, from the first on, before one reveals a protected set."""
     if not _given_away([*known, *more], protected):
         return len(more)
-    low, high = 0, len(more)  # so many may be, and so many may not
+    low, high = 0, len(more)  # this many may be shown, and this many may not
     while high - low > 1:
         middle = (low + high) // 2
         if _given_away([*known, *more[:middle]], protected):
@@ -148,7 +148,7 @@ def _harmless(known: Sequence[Floats], more: Sequence[Floats], protected: Sequen
 
 
 def _small_sets(cells: Codes, raters: Counts, small: Sequence[Members], least: int) -> Iterator[Lot]:
-    """Yield the small sets in lots, within which sets have no common cell.
+    """Yield the small sets in lots; sets of one lot have no cell in common.
 
     ``cells`` are the distinct combinations of groups, axes × cells, and ``raters`` how many are in each.
     """
@@ -178,10 +178,10 @@ def _small_sets(cells: Codes, raters: Counts, small: Sequence[Members], least: i
 
 
 def _given_away(known: Sequence[Floats], protected: Sequence[Lot]) -> bool:
-    """Tell whether a protected set of cells is a sum or difference of sets that are known.
+    """Return whether a protected set of cells is a sum or difference of known sets.
 
-    A set is one of these if all of it lies in the space that they span, which has as its basis the eigenvectors of
-    their common sizes.
+    It is if all of it is in the space that they span; the eigenvectors of their common sizes give a basis of that
+    space.
     """
     sets = np.stack(known)
     basis = _basis(sets @ sets.T) @ sets
@@ -193,7 +193,7 @@ def _given_away(known: Sequence[Floats], protected: Sequence[Lot]) -> bool:
 
 
 def _basis(common: Floats) -> Floats:
-    """Return what makes an orthonormal basis of sets whose common sizes are given; of a stack of them, one of each."""
+    """Return what turns sets with these common sizes into an orthonormal basis; for a stack, one for each."""
     values, vectors = np.linalg.eigh(common)
     kept = values > _NO_MORE * values[..., -1:]
     weights = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
@@ -202,10 +202,10 @@ def _basis(common: Floats) -> Floats:
 
 
 def withheld_on_items(items: NDArray[np.integer], sides: NDArray[np.int8], asked: Members, least: int) -> Members:
-    """Tell of many items at once on which axes a group may not be shown beside the others of its axis, axes × items.
+    """Return for many items at once on which axes a group may not be shown next to the others, axes × items.
 
-    Of each item all raters are known, and of each axis that is shown the group and the others. Axes are taken in their
-    order; one that would give away a set of fewer than ``least`` raters of the item is withheld. Raters without a value
+    All raters of each item are known and, for each axis that is shown, the group and the others. Axes are processed in
+    order; one that would reveal a set of fewer than ``least`` raters of the item is withheld. Raters without a value
     are such a set, too.
 
     Parameters
@@ -213,7 +213,7 @@ def withheld_on_items(items: NDArray[np.integer], sides: NDArray[np.int8], asked
     items
         The item of each rating.
     sides
-        Axes × ratings: 2 for a rater of the group that is shown of the item, 1 for the others, 0 for neither.
+        Axes × ratings: 2 for a rater of the group that is shown for the item, 1 for the others, 0 for neither.
     asked
         Axes × items: where a group is to be shown.
 
@@ -233,7 +233,7 @@ def withheld_on_items(items: NDArray[np.integer], sides: NDArray[np.int8], asked
 
 
 def _given_away_on(items: NDArray[np.integer], sides: NDArray[np.int8], shown: Members, least: int) -> Members:
-    """Tell of which items a small set of raters follows from what is shown."""
+    """Return for which items a small set of raters follows from what is shown."""
     n_items = shown.shape[1]
     features = [np.ones(len(items)), *(one.astype(float) for side in sides for one in (side >= 1, side == 2))]
     common = np.empty((n_items, len(features), len(features)))
@@ -254,7 +254,7 @@ def _given_away_on(items: NDArray[np.integer], sides: NDArray[np.int8], shown: M
 
 
 def _labels_on(sides: NDArray[np.int8]) -> Iterator[NDArray[np.int64]]:
-    """Yield ways to sort raters into sets: by all axes, by each, and by each two."""
+    """Yield ways to sort raters into sets: by all axes, by each, and by each pair."""
     codes = sides.astype(np.int64)
     alike = np.zeros(codes.shape[1], dtype=np.int64)
     for one in codes:

@@ -1,4 +1,4 @@
-"""Ratings given again: what a rater said of an item on later occasions than the first."""
+"""Ratings given again: what a rater said about an item on occasions after the first."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Again:
-    """Later ratings of pairs of item and rater whose first rating stands in the ratings themselves.
+    """Later ratings of (item, rater) pairs whose first rating is among the ratings themselves.
 
     Attributes
     ----------
     item_codes, rater_codes, scores
         One entry for each, as in :class:`plurivox.Ratings`, sorted by item, rater and occasion.
     times
-        When each was given, NaN where that is not known; None if no times were read.
+        When each was given, NaN where unknown; None if no times were read.
     """
 
     item_codes: NDArray[np.int32]
@@ -36,7 +36,7 @@ class Again:
         return len(self.scores)
 
     def __eq__(self, other: object) -> bool:
-        """Compare all that is held."""
+        """Compare all fields."""
         if not isinstance(other, Again):
             return NotImplemented
         return (
@@ -49,7 +49,7 @@ class Again:
     __hash__ = None  # type: ignore[assignment]
 
     def some(self, keep: NDArray[np.bool_]) -> Again | None:
-        """Return some of them, None if none is left."""
+        """Return those that ``keep`` marks, or None if none are left."""
         if not keep.any():
             return None
         times = None if self.times is None else self.times[keep]
@@ -65,7 +65,7 @@ class EveryRating:
     item_codes, rater_codes, scores, times
         One entry per rating, as in :class:`Again`.
     occasions
-        1 for the first rating of a pair of item and rater, 2 for the second.
+        1 for the first rating of an (item, rater) pair, 2 for the second, and so on.
     repeated
         Whether the pair was rated more than once.
     """
@@ -86,13 +86,13 @@ class EveryRating:
         times: NDArray[np.float64] | None,
         again: Again | None,
     ) -> EveryRating:
-        """Put first ratings, which are sorted by item and rater, and later ones together."""
+        """Merge first ratings, which are sorted by item and rater, with later ones."""
         n = len(scores)
         if again is None:
             return cls(item_codes, rater_codes, scores, times, np.ones(n, np.int64), np.zeros(n, bool))
         items = np.concatenate([item_codes, again.item_codes])
         raters = np.concatenate([rater_codes, again.rater_codes])
-        order = np.lexsort((raters, items))  # stable, and each of the two is in order of its occasions
+        order = np.lexsort((raters, items))  # stable, and both parts are in order of occasion
         items, raters = items[order], raters[order]
         new = np.ones(len(order), dtype=bool)
         new[1:] = (np.diff(items) != 0) | (np.diff(raters) != 0)
@@ -110,7 +110,7 @@ class EveryRating:
 
 
 def first_and_again(every: Again) -> dict[str, Any]:
-    """Return ratings that are sorted by item, rater and occasion as first ones, with the others beside them."""
+    """Split ratings sorted by item, rater and occasion into the first ones and the later ones."""
     first = np.ones(len(every), dtype=bool)
     first[1:] = (np.diff(every.item_codes) != 0) | (np.diff(every.rater_codes) != 0)
     return {
@@ -120,5 +120,5 @@ def first_and_again(every: Again) -> dict[str, Any]:
 
 
 def same_times(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
-    """Tell whether two columns of times are the same; unknown times are."""
+    """Return whether two columns of times are equal; unknown times count as equal."""
     return a is b if a is None or b is None else bool(np.array_equal(a, b, equal_nan=True))

@@ -1,4 +1,4 @@
-"""The columns of a table of answers, checked: points and states, distributions, repetitions, and orders of options."""
+"""Check the columns of a table of answers: points and states, distributions, repetitions, and orders of options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from plurivox.scale import Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
 OWN_PROMPTS = 3
-"""From so many items on, prompts that differ with every item are texts of items, not ways to ask."""
+"""From this many items on, prompts that differ for every item are item texts, not ways of asking."""
 ANSWERED, REFUSED, UNREADABLE, FAILED = range(len(STATES))
 _UNKNOWN = -2
 
@@ -41,13 +41,13 @@ class Found(NamedTuple):
     Attributes
     ----------
     column
-        Where they are; None if there are distributions alone.
+        The column they are in; None if there are only distributions.
     point, state
-        The position on the scale, -1 without one, and the place among :data:`plurivox.reader.STATES`.
+        The position on the scale, -1 if there is none, and the index in :data:`plurivox.reader.STATES`.
     readings
-        The columns of :data:`~plurivox.intake.answer_texts.READINGS`; None where there is not any text.
+        The columns of :data:`~plurivox.intake.answer_texts.READINGS`; None if there is no text.
     n_read
-        How many texts were read now.
+        How many texts were read just now.
     """
 
     column: str | None
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
     @property
     def taken(self) -> dict[str, str | None]:
-        """Which column holds the answers, and as what."""
+        """Which column holds the answers, and in what form."""
         if self.column is None:
             return {}
         return {"text" if is_text_column(self.column) else "point" if self.column == "point" else "answer": self.column}
@@ -74,14 +74,14 @@ def _is_number(value: object) -> bool:
 
 
 def _state_of(text: str) -> int:
-    """Return the place of a state, -1 if it is blank, -2 if unknown."""
+    """Return the index of a state, -1 if it is blank, -2 if it is unknown."""
     name = text.strip().lower()
     return STATES.index(name) if name in STATES else -1 if not name else _UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumns:
-    """Looks at the columns of a table of answers, and raises with its name and rows."""
+    """Checks the columns of a table of answers; its errors name the table and the rows."""
 
     table: pl.DataFrame
     scale: Scale
@@ -89,15 +89,15 @@ class AnswerColumns:
     locate: Locate
 
     def columns(self, item: str) -> None:
-        """Raise unless there are items, and rows."""
+        """Raise an error unless there is a column of items and at least one row."""
         if item not in self.table.columns:
             hint = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
             raise no_column(item, self.table.columns, self.source, hint, role=" with the items", most=20)
         if not self.table.height:
-            raise InputError("there is no answer", source=self.source, hint="Give one row per model and item.")
+            raise InputError("there are no answers", source=self.source, hint="Give one row per model and item.")
 
     def items(self, column: str) -> tuple[pl.Series, NDArray[np.int32]]:
-        """Return the items as text, sorted, and that of each row."""
+        """Return the items as text, sorted, and the index of each row's item."""
         ids = self.ids(column, "item")
         items = ids.unique().sort()
         return items, places_of(ids, items).astype(np.int32)
@@ -111,11 +111,11 @@ class AnswerColumns:
         return texts
 
     def texts(self, column: str) -> pl.Series:
-        """Return a column as text, empty where there is none."""
+        """Return a column as text, empty if there is no such column."""
         return as_text(self.table[column]).fill_null("")
 
     def prompts(self, column: str, item: str, item_of: NDArray[np.int32]) -> pl.Series | None:
-        """Return the name of the prompt of each row; None where there is none, or each item has one of its own."""
+        """Return the name of each row's prompt; None if there are none, or if each item has its own."""
         if column not in self.table.columns or column == item:
             return None
         texts = self.texts(column)
@@ -124,16 +124,16 @@ class AnswerColumns:
         return None if own else texts
 
     def answers(self, column: str | None, prompts: pl.Series | None = None, taken: Sequence[str] = ()) -> Found:
-        """Return the point and the state of each row, and how texts were read; columns that are taken hold no answers.
+        """Return the point and the state of each row, and how texts were read; ``taken`` columns hold no answers.
 
-        A text is read by the options as they were shown, except where the state is known and is not an answer. Points
-        and labels are taken as they are, and what is not a label is read as text.
+        A text is read against the options as they were shown, except where the state is known and is not an answer.
+        Points and labels are used as they are, and anything that is not a label is read as text.
         """
         name = self._answer_column(column, taken)
         stated, n = self._states(), self.table.height
         point, elsewhere = np.full(n, NO_POINT, dtype=np.int16), np.zeros(n, dtype=bool)
         beside = column is None and name != "text" and (name == "point" or {"rule", "state"} <= set(self.table.columns))
-        beside = beside and "text" in self.table.columns  # beside labels alone, it may be that of the item
+        beside = beside and "text" in self.table.columns  # next to labels alone, it may be the item's text
         texts = as_text(self.table["text"]) if beside else self._nothing()
         unread = stated < 0
         if name is not None and is_text_column(name):
@@ -161,7 +161,7 @@ class AnswerColumns:
     def _told(
         self, rows: Ints, rules: list[str], pieces: list[str | None], elsewhere: NDArray[np.bool_]
     ) -> list[pl.Series]:
-        """Return the rule and the piece of each text: those read now, those of the table, or that it is not a point."""
+        """Return the rule and the piece of each text: from this reading, from the table, or that it is not a point."""
         known = []
         for name, now in (("rule", rules), ("read", pieces)):
             there = name in self.table.columns
@@ -174,16 +174,17 @@ class AnswerColumns:
     def _answer_column(self, column: str | None, taken: Sequence[str]) -> str | None:
         if column is not None:
             if column not in self.table.columns:
-                raise ColumnError(f"there is no column '{column}'", source=self.source, hint="Name it with answer=.")
+                hint = "Name the right one with --answer (answer=)."
+                raise ColumnError(f"there is no column '{column}'", source=self.source, hint=hint)
             return column
         found = answer_column(self.table, taken, self.source)
         if found is not None or "distribution" in self.table.columns or self._point_columns():
             return found
         raise ColumnError(
-            f"there is no column of answers; it has {few(self.table.columns, 20)}",
+            f"there is no column of answers; the columns are {few(self.table.columns, 20)}",
             source=self.source,
-            hint="Name it with --answer (answer=), or call it answer (labels), point (positions from 0) or response "
-            "(text to be read).",
+            hint="Name the column with --answer (answer=), or call it answer (labels), point (positions from 0) or "
+            "response (text to read).",
         )
 
     def _states(self) -> NDArray[np.int8]:
@@ -203,7 +204,7 @@ class AnswerColumns:
         return codes
 
     def _points(self, column: pl.Series, *, positions: bool) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
-        """Return the position of each answer, -1 without one, and where an answer is not on the scale."""
+        """Return the position of each answer, -1 if it has none, and which answers are not on the scale."""
         n_points = len(self.scale)
         if positions:
             numbers = as_numbers(column).to_numpy()
@@ -224,12 +225,12 @@ class AnswerColumns:
             return NO_POINT
 
     def _point_columns(self) -> list[str]:
-        """Return the columns that are called like the points, if there is one for each."""
+        """Return the columns named after the points, if there is one for each."""
         labels = [str(label) for label in self.scale.labels]
         return labels if all(label in self.table.columns for label in labels) else []
 
     def shares(self) -> NDArray[np.float64] | None:
-        """Return the probabilities of each row's points, None if there are none."""
+        """Return the probabilities of the points in each row, None if there are none."""
         columns, n = self._point_columns(), len(self.scale)
         if columns:
             table = self.table.select(as_numbers(self.table[name]) for name in columns).to_numpy()
@@ -240,13 +241,13 @@ class AnswerColumns:
             for row, one in enumerate(lists):
                 if one is None:
                     continue
-                # What is no probability at all is told of below; whole numbers may be too large for a float.
+                # Values that are not probabilities are reported below; whole numbers may be too large for a float.
                 numbers = [float(share) for share in one if _is_number(share) and -9 < share < 9]
                 if len(numbers) < n or len(one) != n:
                     wrong = np.arange(len(lists)) == row
                     raise InputError(
-                        f"a distribution has {len(numbers)} probabilities and the scale {n} points",
-                        column="distribution", **self._where(wrong), hint="Give one for each point.",
+                        f"a distribution has {len(numbers)} probabilities, but the scale has {n} points",
+                        column="distribution", **self._where(wrong), hint="Give one probability for each point.",
                     )  # fmt: skip
                 found[row] = numbers
         else:
@@ -256,19 +257,19 @@ class AnswerColumns:
         if wrong.any():
             raise InputError(
                 "probabilities are negative or do not sum to 1", **self._where(wrong),
-                hint="Divide those of each answer by their sum.",
+                hint="Divide the probabilities of each answer by their sum.",
             )  # fmt: skip
         return None if np.isnan(sums).all() else np.asarray(found / sums[:, None])
 
     def samples(self) -> NDArray[np.int32]:
-        """Return the number of each repetition, 0 where none are numbered."""
+        """Return the number of each repetition, 0 if they are not numbered."""
         if "sample" not in self.table.columns:
             return np.zeros(self.table.height, dtype=np.int32)
         numbers = as_numbers(self.table["sample"])
         wrong = ~(numbers.is_between(0, 2**31 - 1) & (numbers == numbers.floor())).fill_null(False).to_numpy()
         if wrong.any():
             raise InputError(
-                "a sample is no whole number", column="sample", **self._where(wrong), hint="Number repetitions from 0."
+                "a sample is not a whole number", column="sample", **self._where(wrong), hint="Number samples from 0."
             )
         return numbers.to_numpy().astype(np.int32)
 
@@ -276,7 +277,7 @@ class AnswerColumns:
         self, item: NDArray[np.int32], voice: NDArray[np.int32], sample: NDArray[np.int32], voices: Sequence[object],
         items: pl.Series,
     ) -> Ints:  # fmt: skip
-        """Return the order by item, voice and sample; raise if an answer is there twice."""
+        """Return the order by item, voice and sample; raise an error if an answer occurs twice."""
         numbers, place = np.unique(sample, return_inverse=True) if sample.any() else (np.zeros(1), 0)
         key = (item.astype(np.int64) * len(voices) + voice) * len(numbers) + place
         order = np.argsort(key, kind="stable")
@@ -289,14 +290,14 @@ class AnswerColumns:
             raise DuplicateError(
                 f"{voices[voice[first]]} answers item {items[int(item[first])]} more than once",
                 **self._where(rows),
-                hint="Number repetitions in a column sample, name prompts in a column prompt, or keep one row.",
+                hint="Number repetitions in a column 'sample', name prompts in a column 'prompt', or keep one row.",
             )
         return order
 
     def shown(
         self, point: NDArray[np.int16]
     ) -> tuple[NDArray[np.int16], NDArray[np.int32], tuple[tuple[int, ...], ...]] | None:
-        """Return at which place each answer's option was shown, the number of its order, and the orders."""
+        """Return the place at which each answer's option was shown, the number of its order, and the orders."""
         if "order" not in self.table.columns:
             return None
         found = np.full(len(point), NO_POINT, dtype=np.int16)
@@ -309,7 +310,7 @@ class AnswerColumns:
         return found, number, tuple(known)
 
     def _orders(self) -> list[tuple[int, ...] | None]:
-        """Return the positions of options in the order shown, None where not known; raise where they are none."""
+        """Return the positions of options in the order shown, None where unknown; raise if they are not positions."""
         if "order" not in self.table.columns:
             return [None] * self.table.height
         positions = set(range(len(self.scale)))
@@ -317,7 +318,7 @@ class AnswerColumns:
         for row, one in enumerate(self._lists("order")):
             if one and not (len(one) <= len(positions) and all(map(_is_number, one)) and positions.issuperset(one)):
                 raise InputError(
-                    "an order of options does not hold positions on the scale", column="order",
+                    "an order of options contains something other than positions on the scale", column="order",
                     **self._where(np.arange(self.table.height) == row),
                     hint=f"Give each option's position, from 0 to {len(self.scale) - 1}, in the order shown.",
                 )  # fmt: skip
@@ -325,7 +326,7 @@ class AnswerColumns:
         return found
 
     def _lists(self, column: str) -> list[list[Any] | None]:
-        """Return lists of numbers, from lists or from their text, as in CSV."""
+        """Return lists of numbers, given as lists or, as in CSV, as text."""
         values = self.table[column]
         if isinstance(values.dtype, pl.List | pl.Array):
             return values.to_list()
@@ -342,7 +343,7 @@ class AnswerColumns:
         )  # fmt: skip
 
     def families(self, models: pl.Series) -> dict[str, str]:
-        """Return the family of each model, as far as a column tells."""
+        """Return the family of each model, as far as a column gives it."""
         if "family" not in self.table.columns:
             return {}
         pairs = pl.DataFrame({"model": models, "family": as_text(self.table["family"])}).drop_nulls().unique()

@@ -1,4 +1,4 @@
-"""Texts that models answered with: which column holds them, and how they are read by the points of a scale."""
+"""Texts that models answered with: which column holds them, and how they are read as points of a scale."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from plurivox.scale import Label, Scale, descriptions_in
 
 NO_POINT = -1
 NO_RULE, NOT_ON_SCALE = "no_rule", "not_on_the_scale"
-"""Rules of answers that were not read: nothing in a text decides; what stands there as a point is not one."""
+"""Rules for answers that were not read: nothing in the text decides, or what is given as a point is not one."""
 READINGS: dict[str, pl.DataType] = {"text": pl.String(), "rule": pl.String(), "read": pl.String()}
-"""Of each answer the text, the rule that read it, and the piece of the text in which it saw the answer."""
+"""For each answer: its text, the rule that read it, and the piece of the text in which the rule saw the answer."""
 TEXT_NAMES = (
     "response", "completion", "output", "generatedtext", "generation", "answertext", "modelresponse", "modeloutput",
     "modelanswer", "modelcompletion", "rawresponse", "rawoutput", "rawanswer", "responsetext", "outputtext",
     "completiontext", "reply",
 )  # fmt: skip
-"""Names of columns with what a model wrote, without case, blanks and signs; beside one, ``text`` is the item's."""
+"""Names of columns with what a model wrote, without case, spaces and signs; next to one, ``text`` is the item's."""
 
 Orders = Sequence[tuple[int, ...] | None]
 
@@ -42,7 +42,7 @@ class TextsRead(NamedTuple):
 
 
 def letters_of(scale: Scale, order: tuple[int, ...], prompt: str = "") -> tuple[tuple[str, ...], ...]:
-    """Return the points as options as a prompt showed them, each with a letter, or a number beyond 26, and its texts.
+    """Return the points as the options a prompt showed, each with a letter (a number beyond 26) and its texts.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _letters(
 def read_texts(
     texts: pl.Series, rows: NDArray[np.int64], scale: Scale, orders: Orders, prompts: pl.Series | None
 ) -> TextsRead:
-    """Read the texts of some rows by the options as they were shown; None as an order is that of the scale."""
+    """Read the texts of some rows against the options as they were shown; an order of None is that of the scale."""
     found = TextsRead(rows, np.full(len(rows), NO_POINT, np.int16), np.zeros(len(rows), np.int8), [], [])
     asked = [""] * len(rows) if prompts is None else prompts.gather(rows).to_list()
     usual = tuple(range(len(scale)))
@@ -83,12 +83,12 @@ def read_texts(
 
 
 def is_text_column(name: str) -> bool:
-    """Tell whether a column of this name holds texts alone, in which a letter is that of an option."""
+    """Return whether a column of this name holds only texts, in which a letter stands for an option."""
     return name == "text" or not plain_names([name]).keys().isdisjoint(TEXT_NAMES)
 
 
 def is_given(column: pl.Series) -> pl.Series:
-    """Tell where there is a value: not null, not NaN, not a blank text."""
+    """Return where there is a value: not null, not NaN, not a blank text."""
     if column.dtype.is_float():
         return column.is_not_null() & column.is_not_nan().fill_null(False)
     if column.dtype == pl.String:
@@ -97,7 +97,7 @@ def is_given(column: pl.Series) -> pl.Series:
 
 
 def answer_column(table: pl.DataFrame, taken: Sequence[str], source: str) -> str | None:
-    """Return the column that holds the answers by its name, None if there is none; raise if several may be it."""
+    """Find the column of answers by its name; None if there is none, an error if there are several candidates."""
     left = [name for name in table.columns if name not in taken]
     full = [name for name in left if is_given(table[name]).any()]
     texts = [name for name in full if is_text_column(name) and name != "text"]
@@ -108,7 +108,7 @@ def answer_column(table: pl.DataFrame, taken: Sequence[str], source: str) -> str
         return labels
     if len(texts) > 1:
         raise ColumnError(
-            f"{few(texts)} may each hold the answers", source=source,
-            hint=f"Name the one that does: --answer {texts[0]} (answer={texts[0]!r}).",
+            f"more than one column may hold the answers: {few(texts)}", source=source,
+            hint=f"Name the right one: --answer {texts[0]} (answer={texts[0]!r}).",
         )  # fmt: skip
     return texts[0] if texts else "text" if "text" in full else None

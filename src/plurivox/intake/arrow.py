@@ -12,7 +12,7 @@ from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 
 
 def read_arrow(opened: Opened) -> RawTable:
-    """Read a file or a stream, once its messages tell that it is not too much."""
+    """Read a file or a stream, once its messages show that it is not too large."""
     data, name = whole(opened), opened.name
     try:
         found = sizes(data)
@@ -27,7 +27,7 @@ def read_arrow(opened: Opened) -> RawTable:
             raise
         raise FileError(
             f"the Arrow data is damaged or cut off ({str(error).splitlines()[0] if str(error) else 'no reason'})",
-            source=name, hint="Fetch or write the file again, or write it as Parquet.",
+            source=name, hint="Download or write the file again, or write it as Parquet.",
         ) from None  # fmt: skip
     if not frame.width:
         raise FileError("it has no columns", source=name, hint="It needs columns of items, raters and scores.")

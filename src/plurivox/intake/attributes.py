@@ -1,4 +1,4 @@
-"""What is known about raters and items: one row each, and columns that sort them into categories."""
+"""What is known about raters and items: one row for each, and columns that sort them into categories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Locate = Callable[[int], str]
 
 
 def row_number(first: int) -> Locate:
-    """Return a function that names positions as rows, position 0 being row ``first``."""
+    """Return a function that names positions as rows; position 0 is row ``first``."""
     return lambda position: f"row {position + first}"
 
 
@@ -31,7 +31,7 @@ COUNTED_FROM_1 = row_number(1)
 
 
 def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:
-    """Return what an error says about its place: the source, and the first of the rows, given as numbers or a mask."""
+    """Return what an error says about where it is: the source, and the first of the rows (row numbers or a mask)."""
     rows, n = wrong if isinstance(wrong, Rows) else (np.asarray(wrong), None)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     places = [locate(int(row)) for row in rows[: InputError.SHOWN]]
@@ -51,21 +51,21 @@ class AttributeTable:
 
 Conflicts = Literal["missing", "first", "error"]
 CONFLICTS: tuple[Conflicts, ...] = ("missing", "first", "error")
-"""What counts where a rater or an item has more than one value of an attribute: none, the first, or it is an error."""
+"""If a rater or an item has several values of an attribute, none of them counts, the first does, or it is an error."""
 UNKNOWN = (
     "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say", "Prefer not to answer", "Prefer not to disclose",
     "Prefer not to respond", "Rather not say", "Rather not answer",
 )  # fmt: skip
-"""Words that tell nothing of a rater; compared without case, and with or without "I", "I would" or "I'd" in front."""
+"""Words that say nothing about a rater; compared ignoring case, with or without "I", "I would" or "I'd" in front."""
 _SPEAKER = re.compile(r"^(i|i'd|i’d|i would)\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Attributes in the order of the ids they were matched to, what did not match, and of how many what is unknown.
+    """Attributes in the order of the ids they were matched to, what did not match, and how many values are unknown.
 
-    ``conflicts`` counts for each attribute the owners with more than one value, ``words`` those of whom nothing is
-    known but a word such as "Prefer not to say"; ``several`` tells who has more than one value.
+    ``conflicts`` counts for each attribute the owners with more than one value, ``words`` those for whom only a word
+    such as "Prefer not to say" is known; ``several`` marks who has more than one value.
     """
 
     frame: pl.DataFrame
@@ -77,7 +77,7 @@ class Matched:
 
 
 def clean(column: pl.Series, words: Sequence[str] = ()) -> pl.Series:
-    """Return the column with blank, NA, N/A, NaN and null as missing, and further words; others keep their type."""
+    """Return the column with blank, NA, N/A, NaN, null and the given words as missing; other values keep their type."""
     if column.dtype.is_float():
         return column.fill_nan(None)
     if words:
@@ -90,7 +90,7 @@ def clean(column: pl.Series, words: Sequence[str] = ()) -> pl.Series:
 
 
 def is_said(column: pl.Series, words: Sequence[str]) -> pl.Series:
-    """Tell where a column of text holds one of some words, compared without case, underscores and a last full stop.
+    """Return where a column of text holds one of the words, ignoring case, underscores and a final full stop.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def is_said(column: pl.Series, words: Sequence[str]) -> pl.Series:
 
 
 def _folded(text: str) -> str:
-    """Return a text as words for what is unknown are compared."""
+    """Return a text in the form in which words for the unknown are compared."""
     plain = " ".join(text.casefold().replace("_", " ").removesuffix(".").split()) or text.strip()
     return _SPEAKER.sub("", plain)
 
@@ -114,7 +114,7 @@ def _folded(text: str) -> str:
 def columns_of_raters(
     by: Iterable[str], columns: Sequence[str], raters: Sequence[str], taken: Iterable[str | None]
 ) -> tuple[str, ...]:
-    """Return the attributes that are columns of the ratings: not of the table of raters, and without another role."""
+    """Return the attributes that are columns of the ratings: not in the table of raters, and without another role."""
     others = {*raters, *taken, "item", "rater", "score", "count"}
     return tuple(name for name in dict.fromkeys(by) if name in columns and name not in others)
 
@@ -127,14 +127,14 @@ class Settled(NamedTuple):
 
 
 def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Settled:
-    """Return each owner's value from a column that repeats it on every row; of several none counts, or the first."""
+    """Return each owner's value from a column that repeats it on every row; of several, none or the first counts."""
     own, several = np.full(n_owners, ABSENT, dtype=np.int32), np.zeros(n_owners, dtype=bool)
     for rows in stretches(len(owners)):
         given, whose = values[rows], owners[rows]
         known = given != ABSENT
         given, whose = given[known], whose[known]
         new = own[whose] == ABSENT
-        own[whose[new][::-1]] = given[new][::-1]  # of several of one owner, the first is written last
+        own[whose[new][::-1]] = given[new][::-1]  # if an owner has several, the first is written last
         several[whose[given != own[whose]]] = True
     if rule == "missing":
         own[several] = ABSENT
@@ -142,7 +142,7 @@ def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Sett
 
 
 def as_categories(column: pl.Series) -> pl.Series:
-    """Return the column as text, by which categories are compared; whole floats lose their ``.0``."""
+    """Return the column as text, as categories are compared; whole floats lose their ``.0``."""
     return as_text(whole_floats(column) if column.dtype.is_float() else column)
 
 
@@ -156,7 +156,7 @@ def category_order(column: pl.Series) -> list[str]:
     return in_order(as_categories(column).drop_nulls().unique())
 
 
-_SAID = "\0said "  # what no column is called
+_SAID = "\0said "  # no column has such a name
 _FIRST_NUMBER = re.compile(r"\s*([<>≤≥]?)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
 _BEFORE, _AFTER = ("<", "≤"), (">", "≥")
 
@@ -202,8 +202,8 @@ def match(
         raise FileError("it has no rows", source=table.source, hint=f"It needs one row per {what}.")
     if unknown == len(ids) and len(ids):
         raise IdError(
-            f"none of its {keyed.height:,} ids occurs among the {len(ids):,} {what} ids of the {among} "
-            f"(here {_like(keyed['_id'][0], what)}, there {_like(wanted['_id'][0], what)})",
+            f"none of its ids ({keyed.height:,}, {_like(keyed['_id'][0], what)}) is among the {what} ids of the "
+            f"{among} ({len(ids):,}, {_like(wanted['_id'][0], what)})",
             source=table.source,
             column=table.id_column,
             hint=f"Check that this is the right column and table of {what}s.",
@@ -220,27 +220,27 @@ def match(
 
 
 def _like(value: str, what: str) -> str:
-    """Show what ids look like: an item's as it is, a rater's with every digit as 9 and every letter as a.
+    """Show what ids look like: an item's as it is; a rater's with every digit as 9 and every letter as a.
 
     Examples
     --------
     >>> _like("Worker-07", "rater"), _like("q7", "item")
-    ("like 'aaaaaa-99'", "'q7'")
+    ("like 'aaaaaa-99'", "such as 'q7'")
     """
     if what != "rater":
-        return repr(value)
+        return f"such as {value!r}"
     return f"like {''.join('9' if c.isdigit() else 'a' if c.isalpha() else c for c in value)!r}"
 
 
 def _one_row_per_id(
     table: AttributeTable, what: str, conflicts: Conflicts, words: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-    """Return the table with one row for each id, and for each attribute the ids with more than one value.
+    """Return the table with one row per id, and for each attribute the ids with more than one value.
 
-    A column beside each attribute that holds such words tells of whom they are said.
+    For each attribute that holds such words, a further column marks the ids they are given for.
     """
     if table.id_column not in table.frame.columns:
-        hint = f"The table of {what}s needs the {what} id under the name it has in the ratings."
+        hint = f"The table of {what}s needs a column of {what} ids with the same name as in the ratings."
         raise no_column(table.id_column, table.frame.columns, table.source, hint)
     given = list(table.frame.drop(table.id_column))
     said = [is_said(column, words).alias(_SAID + column.name) for column in given]
@@ -250,7 +250,7 @@ def _one_row_per_id(
     if blank.any():
         raise IdError(
             f"the {what} id is missing", column=table.id_column, **where(table.source, table.locate, blank),
-            hint="Give it or remove the row.",
+            hint="Fill it in or remove the row.",
         )  # fmt: skip
     if conflicts == "error":
         _refuse_several(table, keyed, what)
@@ -261,7 +261,7 @@ def _one_row_per_id(
 
 
 def _settled(keyed: pl.DataFrame, rule: Conflicts) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-    """Return one row for each id, in the order in which they come, and who has more than one value of what."""
+    """Return one row per id, in order of appearance, and for each attribute who has more than one value."""
     ids = keyed["_id"].unique(maintain_order=True)
     owners = places_of(keyed["_id"], ids)
     columns, several = [ids], {}
@@ -284,7 +284,7 @@ def _settled(keyed: pl.DataFrame, rule: Conflicts) -> tuple[pl.DataFrame, dict[s
 
 
 def _refuse_several(table: AttributeTable, keyed: pl.DataFrame, what: str) -> None:
-    """Raise if an id has rows that differ."""
+    """Raise an error if the rows of an id differ."""
     distinct = keyed.unique(maintain_order=True)
     repeated = distinct["_id"].is_duplicated()
     if not repeated.any():
@@ -295,31 +295,31 @@ def _refuse_several(table: AttributeTable, keyed: pl.DataFrame, what: str) -> No
     problem = f"{'one rater' if what == 'rater' else f'{what} {culprit!r}'} has more than one value"
     n = distinct.filter(repeated)["_id"].n_unique()
     if n > 1:
-        problem += f" (as have {n - 1:,} other {what}s)"
+        problem += f" (and so {'has' if n == 2 else 'have'} {n - 1:,} other {what}{'' if n == 2 else 's'})"
     at = where(table.source, table.locate, rows)
     raise AttributeConflictError(
-        problem, column=column, **at, hint="Keep one row for each, or say which value counts with --conflicts."
+        problem, column=column, **at, hint="Keep one row for each, or choose with --conflicts which value counts."
     )
 
 
 def id_texts(ids: pl.Series) -> pl.Series:
-    """Return ids as text, by which tables are matched; whole floats that a frame holds as the integers they were."""
+    """Return ids as text, as tables are matched; whole floats in a frame become the integers they were."""
     return as_categories(ids.fill_nan(None)) if ids.dtype.is_float() else as_text(ids)
 
 
 def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
-    """Return for each id its row among the known ones, -1 if it is not there; 7 and "7" are the same."""
+    """Return for each id its row among the known ones, -1 if it is not among them; 7 and "7" are the same."""
     places = pl.DataFrame({"id": id_texts(known), "place": np.arange(len(known))})
     found = pl.DataFrame({"id": id_texts(ids)}).join(places, on="id", how="left", maintain_order="left")
     return found["place"].fill_null(-1).to_numpy().astype(np.int64)
 
 
 def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:
-    """Sort numbers into the intervals that start at each edge, the last one open-ended.
+    """Sort numbers into intervals that start at the edges; the last one is open-ended.
 
-    Whole-number edges over whole numbers are named by what they hold: edges 18, 30, 50 give ``18–29``, ``30–49``
-    and ``50+``, and ``<18`` if there is anybody. ``65+`` and ``<16`` are sorted, too, where all that they may mean lies
-    in one interval. Values that are not numbers become missing.
+    If edges and numbers are whole, intervals are named by what they hold: edges 18, 30, 50 give ``18–29``, ``30–49``
+    and ``50+``, and ``<18`` if anyone is in it. ``65+`` and ``<16`` are sorted, too, if everything they may mean is in
+    one interval. Values that are not numbers become missing.
 
     Examples
     --------
@@ -342,7 +342,7 @@ _OPEN = re.compile(r"(?P<below>[<≤])?\s*(?P<number>\d{1,9}([.,]\d{1,9})?)\s*(?
 
 
 def _numbers(column: pl.Series, edges: Sequence[float]) -> pl.Series:
-    """Return numbers, also with decimal commas; ``65+`` from the last edge on, and ``<16`` up to the first one."""
+    """Return numbers, also those with decimal commas, ``65+`` from the last edge on, and ``<16`` up to the first."""
     column = clean(column)
     if column.dtype.is_numeric():
         return as_numbers(column)

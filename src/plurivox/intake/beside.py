@@ -1,4 +1,4 @@
-"""Tables that stand beside ratings: what raters and items are, as files, frames or exports of platforms."""
+"""Tables that accompany ratings and describe raters or items: files, frames or exports of platforms."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Source = FilePath
 
 
 def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
-    """Read a whole file as a frame, for attribute tables."""
+    """Read a whole file of attributes as a frame."""
     return read_again(source, None, format=format, encoding=encoding).plain()
 
 
 def read_again(
     source: Source, asked: Asked | None, *, format: Format | None, encoding: str  # noqa: A002
 ) -> RawTable:  # fmt: skip
-    """Read the table that ratings came from once more, whole; if something is asked of an export, its answers."""
+    """Read the whole table that ratings came from once more; for an export, if ``asked`` is given, its answers."""
     with open_table(source, kind_of(format), encoding) as table:
         taken = None if asked is None or isinstance(table, Ratings) else ratings_of(table, format, asked)
         return _whole(table if taken is None else taken.export.table, source)
@@ -42,12 +42,12 @@ def _whole(table: RawTable | Ratings, source: Source) -> RawTable:
 
 
 def opened(given: Any, role: Literal["item", "rater"], encoding: str, platform: str | None = None) -> Any:
-    """Return a table that is a file as it was read, so that its columns can be looked at before."""
+    """Read a table that is a file, so that its columns can be looked at first."""
     return attributes_in(given, role, encoding, platform) if isinstance(given, str | os.PathLike) else given
 
 
 def names_in(table: Any) -> Sequence[str]:
-    """Return the columns of a table that was opened, of a frame, or of nothing."""
+    """Return the column names of an opened table or a frame, none for None."""
     if table is None:
         return ()
     return table.columns if isinstance(table, RawTable) else to_polars(table).columns
@@ -56,9 +56,9 @@ def names_in(table: Any) -> Sequence[str]:
 def attribute_table(
     given: Any, role: Literal["item", "rater"], wanted: str, encoding: str, platform: str | None = None
 ) -> AttributeTable | None:
-    """Return a table of items or raters from a file or a frame, None from nothing.
+    """Return a table of items or raters from a file or a frame, None if there is none.
 
-    ``platform`` is where the ratings beside it come from.
+    ``platform`` is the platform that the ratings come from.
     """
     if given is None:
         return None
@@ -77,7 +77,7 @@ def attribute_table(
 def attributes_in(
     source: Source, role: Literal["item", "rater"], encoding: str = "utf-8", platform: str | None = None
 ) -> RawTable:
-    """Read a table of items or raters, as it is or as a platform exports it, which then knows the column of ids."""
+    """Read a table of items or raters, plain or as a platform exports it; the platform knows the column of ids."""
     table = read_again(source, None, format=None, encoding=encoding)
     taken = (raters_of if role == "rater" else items_of)(table, None, Asked(platform=platform))
     if taken is None:

@@ -1,4 +1,4 @@
-"""The border: raw columns come in, checked codes go out, and everything wrong is said here, once.
+"""The border: raw columns come in, checked codes go out, and everything that is wrong is reported here, once.
 
 Nothing behind this module validates data again.
 """
@@ -33,10 +33,10 @@ from plurivox.intake.times import Times
 from plurivox.scale import Label, Scale, text_of
 
 SEVERAL = "several: "
-"""Stands before the points of an answer that names more than one: an error, unless it is declared to be missing."""
+"""Precedes the points of an answer that names more than one: an error, unless it is declared to be missing."""
 ANY_SEVERAL = "several"
-"""What ``missing`` calls all such answers."""
-MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no scale
+"""The name of all such answers in ``missing``."""
+MAX_DISTINCT_SCORES = 100_000  # a column with more distinct entries does not hold a scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class LongTable:
     """A table with one row per rating (or per item, point and count), in pieces.
 
     The pieces have the columns ``item``, ``rater`` or ``count``, ``score``, ``time`` if ``names`` has it, and
-    attributes under their own names; ``names`` tells what each is called in the source. Attributes that are only
-    ``offered``, which nobody named, give way: to those of a table, and where one item or rater has two values.
+    attributes under their own names; ``names`` gives the name of each in the source. Attributes that are only
+    ``offered``, because nobody named them, are dropped if a table has them or if an item or a rater has two values.
     """
 
     source: str
@@ -61,7 +61,7 @@ class LongTable:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What was noticed when the data came in; kept with the ratings so that nothing is lost silently."""
+    """What was noticed when the data came in; it is kept with the ratings so that nothing is lost silently."""
 
     source: str = "frame"
     layout: str = "long"
@@ -76,35 +76,35 @@ class Intake:
     idle_raters: int = 0
     unknown_items: int = 0
     idle_items: int = 0
-    selected: bool = False  # whether only some of what came in was kept
-    selected_raters: bool = False  # whether these are raters who were selected by what they are
-    kept_repeats: int = 0  # later ratings of repeated pairs that are kept beside the first
+    selected: bool = False  # whether only part of what came in was kept
+    selected_raters: bool = False  # whether the raters were selected by their attributes
+    kept_repeats: int = 0  # later ratings of repeated pairs that are kept in addition to the first
     time_unit: str = ""  # number or days, where times were read
     missing_times: int = 0
-    recoded: str = ""  # what became of the points, in words
+    recoded: str = ""  # in words: what became of the points
     recoded_missing: int = 0  # ratings of points that became missing
-    point_columns: str = ""  # the columns of points that scores were read from
-    numbers: str = ""  # how scores were written that are numbers only in part, in words
-    conflicts: str = ""  # what counts of several values of an attribute, where raters or items have them
+    point_columns: str = ""  # the columns, one per point, that scores were read from
+    numbers: str = ""  # in words: how scores that are only partly numbers were written
+    conflicts: str = ""  # which of several values of an attribute counts, if raters or items have several
     rater_conflicts: dict[str, int] = field(default_factory=dict)  # by attribute, the raters with several values
     item_conflicts: dict[str, int] = field(default_factory=dict)
-    unknown_words: dict[str, int] = field(default_factory=dict)  # by attribute, raters known by such a word only
-    unknown_said: list[str] = field(default_factory=list)  # the words that count as unknown, where somebody said them
+    unknown_words: dict[str, int] = field(default_factory=dict)  # by attribute, raters with nothing but such a word
+    unknown_said: list[str] = field(default_factory=list)  # the words for unknown that somebody gave
     unbinned: dict[str, int] = field(default_factory=dict)  # by attribute, raters whose value fits no bin
     platform: str = ""  # the platform whose export it was taken for
-    left_out: dict[str, int] = field(default_factory=dict)  # what holds no rating in it, and how often
+    left_out: dict[str, int] = field(default_factory=dict)  # what in it holds no rating, and how often
     remarks: list[str] = field(default_factory=list)  # what else there is to know about the export
-    said: dict[str, str] = field(default_factory=dict)  # what was said that only exports need
+    said: dict[str, str] = field(default_factory=dict)  # options given that only exports need
 
     def left_out_and_remarks(self) -> list[str]:
-        """Return sentences about what holds no rating, and what else there is to know about the file."""
+        """Return sentences about what holds no rating and what else there is to know about the file."""
         left = ", ".join(f"{what} ({n:,})" for what, n in self.left_out.items())
-        told = [f"left out, since they hold no rating that counts: {left}"] if left else []
+        told = [f"left out because they hold no rating that counts: {left}"] if left else []
         return [f"{one[:1] if self._names_a_file(one) else one[:1].upper()}{one[1:].rstrip('.')}."
                 for one in (*told, *self.remarks)]  # fmt: skip
 
     def _names_a_file(self, remark: str) -> bool:
-        """Tell whether a remark begins with the name of a file, which stays as it is written."""
+        """Return whether a remark begins with the name of a file, which stays as written."""
         name, colon, _ = remark.partition(": ")
         return bool(colon) and (name.split("::")[0] == self.source.split("::")[0] or "." in name)
 
@@ -138,9 +138,9 @@ class Columns:
     scale, position_of
         The scale, and the position on it of each distinct score, -1 where it is missing.
     how
-        How scores were written that are numbers only in part.
+        How scores that are only partly numbers were written.
     multiplicity, times, time_unit
-        Of totals the count of each row; when each row was given, if that is known.
+        The count of each row, if they are totals; when each rating was given, if that is known.
     """
 
     table: LongTable
@@ -158,7 +158,7 @@ class Columns:
         cls, table: LongTable, scale: Scale | None, missing: Iterable[Label], keep: Callable[[], Pieces] = list,
         beside: Sequence[Label] = (),
     ) -> Columns:  # fmt: skip
-        """Read a table, whose rows are kept in what ``keep`` makes; scores ``beside`` it help to infer a scale."""
+        """Read a table and keep its rows in what ``keep`` makes; scores ``beside`` it help to infer the scale."""
         given = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
         coded, multiplicity = _coded_columns(table, given, keep)
         times, unit = (None, "") if given is None else given.finish()
@@ -186,7 +186,7 @@ class Columns:
     def described(
         self, items: AttributeTable | None, raters: AttributeTable | None, rules: Rules | None
     ) -> tuple[Matched, Matched]:
-        """Return what is known of items and of raters."""
+        """Return what is known about items and raters."""
         owners = Described(self.table.source, self.table.locate, self.coded, rules or Rules(), self.table.offered)
         known = owners.of("item", self.table.item_attributes, items)
         return known, owners.of("rater", self.table.rater_attributes, raters)
@@ -219,9 +219,9 @@ def check(
     items: AttributeTable | None = None,
     rules: Rules | None = None,
 ) -> Checked:
-    """Turn a table into checked codes, or raise one error that says what is wrong and where."""
+    """Turn a table into checked codes, or raise a single error that says what is wrong and where."""
     if duplicates not in RULES:
-        raise InputError(f"duplicates is {duplicates!r}", hint=f"It is one of {', '.join(RULES)}.")
+        raise InputError(f"duplicates is {duplicates!r}", hint=f"Give one of {', '.join(RULES)}.")
     columns = Columns.of(table, scale, missing)
     rows = columns.entries(slice(0, columns.n_rows))
     n_missing = int(np.count_nonzero(rows.score == ABSENT))
@@ -243,7 +243,7 @@ def check(
 
 
 def of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
-    """Return what was noticed of the attributes of items and raters."""
+    """Return what was noticed about the attributes of items and raters."""
     return {
         "unknown_raters": raters.unknown,
         "idle_raters": raters.idle,
@@ -262,7 +262,7 @@ def _without_time(times: NDArray[np.float64] | None) -> int:
 
 
 def _again(later: Entries | None, scale: Scale) -> Again | None:
-    """Return the ratings that are kept beside the first ones."""
+    """Return the ratings that are kept in addition to the first ones."""
     if later is None or later.rater is None:
         return None
     return Again(later.item, later.rater, later.score.astype(scale.dtype, copy=False), later.time)
@@ -292,13 +292,13 @@ def _coded_columns(
 
 
 def no_rows(columns: Sequence[str], source: str) -> InputError:
-    """Return the error that nothing is below the header."""
+    """Return the error for a table with nothing below its header."""
     hint = open_quote(columns) or "A table of ratings has one row for each rating below its header."
     return InputError("there are no ratings, only a header", source=source, hint=hint)
 
 
 def _ahead(pieces: Iterable[pl.DataFrame], pool: ThreadPoolExecutor) -> Iterator[pl.DataFrame]:
-    """Yield the pieces, reading the next one while the last one is worked on."""
+    """Yield the pieces, reading the next one while the current one is being processed."""
     iterator = iter(pieces)
     coming = pool.submit(next, iterator, None)
     while (piece := coming.result()) is not None:
@@ -319,12 +319,12 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
     if len(odd):
         which = "" if role == "rater" else f" {ids.values[odd[0]]!r}"
         problem = f"the {role} id{which} holds a control character"
-        hint = "Remove it; ids may hold any printable text."
+        hint = "Remove it; ids may contain any printable text."
         raise _at(IdError, table, role, rows_of(ids, odd.to_list()), problem, hint)
 
 
 def rows_of(column: Coded, codes: Sequence[int]) -> Rows:
-    """Return the rows that have one of some codes."""
+    """Return the rows that have one of the codes."""
     own = column.codes
     if len(codes) == 1:
         return rows_where(lambda rows: own[rows] == codes[0], len(own))
@@ -334,7 +334,7 @@ def rows_of(column: Coded, codes: Sequence[int]) -> Rows:
 def _positions(
     table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label], beside: Sequence[Label]
 ) -> tuple[Scale, NDArray[Any], str]:
-    """Return the scale, each score's position on it, -1 where it is missing, and how numbers were written."""
+    """Return the scale, each score's position on it (-1 where missing), and how numbers were written."""
     column = table.names["score"]
     answers: list[Any] = scores.values.to_list()
     for place, answer in enumerate(answers):
@@ -343,7 +343,7 @@ def _positions(
             raise _at(ScoreError, table, "score", rows, "a score is infinite", hint="Correct it or leave it blank.")
     if len(answers) > MAX_DISTINCT_SCORES:
         raise ScoreError(
-            f"there are {len(answers):,} different scores, which is no rating scale",
+            f"there are {len(answers):,} different scores, too many for a rating scale",
             source=table.source,
             column=column,
             hint="Check that this is the score column.",
@@ -374,7 +374,7 @@ def _positions(
 
 
 def _rows_of(table: LongTable, scores: Coded, answers: Sequence[str]) -> dict[str, Any]:
-    """Return what an error says of where answers are."""
+    """Return what an error says about where answers are."""
     places = [place for place, answer in enumerate(scores.values.to_list()) if str(answer) in answers]
     return {"column": table.names["score"], **where(table.source, table.locate, rows_of(scores, places))}
 
@@ -388,9 +388,9 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     verb = "is not a point" if len(found) == 1 else "are not points"
     hint = "Extend the scale with --scale, or declare what means no answer with --missing."
     if all(text.startswith(SEVERAL) for text in found):
-        hint = f"More than one point was chosen; if that means no answer, say --missing {ANY_SEVERAL}."
+        hint = f"More than one point was chosen; if that counts as no answer, use --missing {ANY_SEVERAL}."
     if close:
-        hint = f"Did you mean {close[0]!r}? Labels are compared with upper and lower case."
+        hint = f"Did you mean {close[0]!r}? Upper and lower case matter in labels."
     error: ScoreError = _at(ScoreError, table, "score", rows, f"{shown} {verb} of the scale {scale}", hint=hint)
     return error
 
@@ -419,7 +419,7 @@ def present(rows: Entries) -> Entries:
 
 
 def repeated_pairs(columns: Columns, repeats: Repeats) -> DuplicateError:
-    """Return the error that raters rated items more than once, which names the first few."""
+    """Return the error for raters who rated items more than once; it names the first few."""
     table, items, raters = columns.table, columns.coded["item"], columns.coded["rater"]
     places = []
     for item, rater in zip(repeats.item[:3].tolist(), repeats.rater[:3].tolist(), strict=True):
@@ -435,7 +435,7 @@ def repeated_pairs(columns: Columns, repeats: Repeats) -> DuplicateError:
         source=table.source,
         places=places,
         n_places=len(repeats),
-        hint="Say which rating counts with --duplicates first, last, mode or keep, or remove the others.",
+        hint="Choose which rating counts with --duplicates first, last, mode or keep, or remove the others.",
     )
 
 
@@ -444,7 +444,7 @@ def _repeated_totals(table: LongTable, items: Coded, item: int) -> DuplicateErro
         f"item {items.values[item]!r} has more than one row of totals",
         source=table.source,
         places=sorted({table.locate(int(row)) for row in rows_of(items, [item]).first}),
-        hint="Add the rows up, so that each item has one.",
+        hint="Add the rows up so that each item has one.",
     )
 
 
@@ -454,6 +454,6 @@ def _at(
     role: str,
     rows: Rows,
     problem: str,
-    hint: str = "Give it or remove the row.",
+    hint: str = "Fill it in or remove the row.",
 ) -> Any:
     return error(problem, column=table.names[role], **where(table.source, table.locate, rows), hint=hint)

@@ -1,8 +1,8 @@
-"""Columns of ids, given piece by piece, become dense integer codes of their sorted distinct values.
+"""Turn columns of ids, given piece by piece, into dense integer codes of their sorted distinct values.
 
 The codes do not depend on the order of rows or on how the column was cut into pieces. Memory is four bytes per
-row and the distinct values, whatever the ids look like; with a :class:`plurivox.intake.spill.Spill` to keep the rows
-in, it is the distinct values alone.
+row plus the distinct values, for any kind of id; if a :class:`plurivox.intake.spill.Spill` keeps the rows, it is
+the distinct values alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Pieces = list[NDArray[Any]] | Spill
 class Coded(NamedTuple):
     """Distinct values in their order, and for each row the position of its value (-1 where there is none).
 
-    The codes are of the smallest signed integer type that holds them. Rows that lie on disk are had in slices only.
+    The codes have the smallest signed integer type that holds them. Rows on disk can only be read in slices.
     """
 
     values: pl.Series
@@ -37,20 +37,20 @@ class Coded(NamedTuple):
 
 
 class Coder:
-    """Codes one column, whole pieces at a time.
+    """Codes one column, one piece at a time.
 
-    As long as all values are integers they are their own codes. Else a hash table with linear probing gives the
-    codes: each row guesses the value in the slot of its hash; rows that guessed right are done,
-    the others look one slot further, and whoever meets an empty slot has a value not seen before. Values are
-    compared, not only hashes.
+    As long as all values are integers, they are their own codes. Otherwise, a hash table with linear probing gives
+    the codes: each row guesses the value in the slot of its hash; rows that guessed right are done, the others look
+    one slot further, and a row that meets an empty slot has a value not seen before. Values are compared, not only
+    hashes.
 
     Parameters
     ----------
     text
         Whether the values come from a text file, where ``12`` may be a number. If every value is a whole number in
-        its shortest form they become integers; a single ``007`` or ``1e3`` leaves all of them text.
+        its shortest form, they become integers; a single ``007`` or ``1e3`` leaves all of them as text.
     keep
-        Makes what the rows are kept in: a list, or a spill on disk.
+        Makes the container for the rows: a list, or a spill on disk.
     """
 
     def __init__(self, *, text: bool, keep: Callable[[], Pieces] = list) -> None:
@@ -62,7 +62,7 @@ class Coder:
         self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint32)
 
     def add(self, piece: pl.Series) -> None:
-        """Take the next rows of the column."""
+        """Add the next rows of the column."""
         values = piece if self._text else _comparable(piece)
         if self._integers is not None:
             numbers = _small_integers(values, text=self._text)
@@ -92,7 +92,7 @@ class Coder:
         self._pieces.append(codes)
 
     def _as_floats(self, values: pl.Series) -> pl.Series:
-        """Return whole numbers as the floats that the rest of their column holds, or the rest as such."""
+        """Return whole numbers as floats, like the rest of their column, and turn earlier whole numbers into floats."""
         if self._values.dtype == pl.Int64:
             known, self._values = self._values[1:].cast(pl.Float64), pl.Series([None], dtype=pl.Float64)
             self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint32)
@@ -116,7 +116,7 @@ class Coder:
         return Coded(values.gather(order), _translated(self._pieces, rank))
 
     def _look_up(self, values: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
-        """Return the codes, and the rows whose value is not known yet."""
+        """Return the codes, and the rows whose value is not yet known."""
         slots = self._slot_of(values)
         codes = self._slots.take(slots)
         rows = np.flatnonzero(self._wrong(codes, values))
@@ -134,7 +134,7 @@ class Coder:
         return self._values.gather(pl.Series(codes)).ne_missing(values).to_numpy()
 
     def _learn(self, new: pl.Series) -> None:
-        """Give values that are not known yet the next codes and a slot."""
+        """Give values that are not yet known the next codes and a slot."""
         first = len(self._values)
         self._values = pl.concat([self._values, new], rechunk=True)
         if len(self._values) * _SLOTS_PER_VALUE > len(self._slots):
@@ -147,7 +147,7 @@ class Coder:
         slots = self._slot_of(self._values[first:])
         while len(codes):
             free = self._slots[slots] == 0
-            self._slots[slots[free]] = codes[free]  # of several that want one slot, one gets it
+            self._slots[slots[free]] = codes[free]  # if several need the same slot, one gets it
             left = self._slots[slots] != codes
             codes, slots = codes[left], (slots[left] + 1) % len(self._slots)
 
@@ -157,7 +157,7 @@ class Coder:
 
 
 def _small_integers(values: pl.Series, *, text: bool) -> NDArray[np.int32] | None:
-    """Return the values as integers of 32 bits if that loses nothing."""
+    """Return the values as 32-bit integers if that loses nothing."""
     if not text and values.dtype != pl.Int64:
         return None
     numbers = values.cast(pl.Int32, strict=False)
@@ -184,7 +184,7 @@ def _total_length(numbers: NDArray[np.int32]) -> int:
 
 
 def _dense(pieces: Pieces) -> Coded | None:
-    """Return the codes of integers, None if they are too far apart to list all between them; empties the list."""
+    """Return the codes of integers, None if their range is too wide for a table; empties the list."""
     low, high = 2**31 - 1, -(2**31)
     for piece in pieces:
         if len(piece):
@@ -202,12 +202,12 @@ def _dense(pieces: Pieces) -> Coded | None:
 
 
 def _translated(pieces: Pieces, rank: Codes, low: int = 0) -> Any:
-    """Return ``rank[piece - low]`` of all pieces in one array, or as it is read from disk; a list is emptied."""
+    """Return ``rank[piece - low]`` of all pieces in one array, or as read from disk; a list is emptied."""
     if isinstance(pieces, Spill):
         return Translated(pieces, rank, low)
     codes = np.empty(sum(map(len, pieces)), dtype=rank.dtype)
     end = len(codes)
-    while pieces:  # from the end, so that each piece is freed once it is copied
+    while pieces:  # from the end, so that each piece is freed once copied
         piece = pieces.pop()
         codes[end - len(piece) : end] = rank.take(piece - low if low else piece)
         end -= len(piece)
@@ -225,7 +225,7 @@ def _comparable(piece: pl.Series) -> pl.Series:
 
 
 def whole_floats(numbers: pl.Series) -> pl.Series:
-    """Return floats as the integers that they are, if all are: whole numbers with gaps come as floats from pandas."""
+    """Return floats as integers if all are whole: pandas turns whole numbers with gaps into floats."""
     whole = numbers.drop_nulls()
     return numbers.cast(pl.Int64) if ((whole == whole.round()) & (whole.abs() < 2.0**53)).all() else numbers
 
@@ -244,13 +244,13 @@ def as_text(piece: pl.Series) -> pl.Series:
     if piece.dtype == pl.Binary:
         try:
             return piece.cast(pl.String)
-        except pl.exceptions.ComputeError:  # bytes that are no text, such as UUIDs, are shown by their digits
+        except pl.exceptions.ComputeError:  # bytes that are not text, such as UUIDs, are shown as hex digits
             return piece.bin.encode("hex")
     return piece.cast(pl.String)
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
-    """Return any column as floats, null where there is no number."""
+    """Return any column as floats, null where it has no number."""
     if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null):
         return column.cast(pl.Float64)
     return as_text(column).str.strip_chars().cast(pl.Float64, strict=False)

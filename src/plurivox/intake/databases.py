@@ -1,4 +1,4 @@
-"""Tables of SQLite and DuckDB: a file becomes a table of text, read only, in blocks of rows."""
+"""Tables of SQLite and DuckDB: a database is opened read-only and becomes a table of text, in blocks of rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plurivox.intake.raw import ROWS, RawTable, frame_of_cells, refuse_columns
 from plurivox.results.wording import counted
 
 MAX_SECONDS = 60.0
-"""A table may take so long until its next rows come; only a view does, which computes them."""
+"""How long a table may take to return its next rows; only a view, which computes them, can take long."""
 _STEPS = 100_000  # of SQLite's machine, between two looks at the clock
 _WAIT = 5.0
 _HEAD, _CHECKED = 100, 1 << 28  # bytes of the head; databases up to this size are checked page by page
@@ -29,11 +29,11 @@ Fetch = Callable[[int], list[Sequence[Any]]]
 
 
 def read_database(opened: Opened, inside: str | None, stack: contextlib.ExitStack) -> RawTable:
-    """Read the only table of a database, or the table or view that is named."""
+    """Read the only table of a database, or the named table or view."""
     if opened.path is None:
         raise FileError(
             "a database can only be read from a file of its own", source=opened.name,
-            hint="Unpack or save it, and name the file.",
+            hint="Unpack or save it, then give that file.",
         )  # fmt: skip
     return (_sqlite if opened.kind == "sqlite" else _duckdb)(opened, opened.path, inside, stack)
 
@@ -49,10 +49,10 @@ def _chosen(tables: Sequence[str], views: Sequence[str], inside: str | None, nam
             return same[0]
     there = [*tables, *views] if inside is not None or not tables else list(tables)
     if not there:
-        raise FileError("it holds no table", source=name, hint="Check that it is the right file.")
+        raise FileError("it contains no table", source=name, hint="Check that it is the right file.")
     held = f"{counted(len(there), 'table')}: {few(there)}"
-    problem = f"it holds {held}" if inside is None else f"it has no table '{inside}'; it holds {held}"
-    raise FileError(problem, source=name, hint=f"Say which: {name}{INSIDE}{likely(there)}.")
+    problem = f"it contains {held}" if inside is None else f"it has no table '{inside}'; it contains {held}"
+    raise FileError(problem, source=name, hint=f"Name one of them: {name}{INSIDE}{likely(there)}.")
 
 
 def _table(opened: Opened, called: str, columns: Sequence[str], fetch: Fetch, readable: Any) -> RawTable:
@@ -61,7 +61,7 @@ def _table(opened: Opened, called: str, columns: Sequence[str], fetch: Fetch, re
     refuse_columns(len(columns), called)
     twice = next((one for place, one in enumerate(columns) if one in columns[:place]), None)
     if twice is not None:
-        raise FileError(f"two columns are named '{twice}'", source=called, hint="Name them apart in the view.")
+        raise FileError(f"two columns are named '{twice}'", source=called, hint="Rename one of them in the view.")
 
     def pieces() -> Iterator[pl.DataFrame]:
         n_rows = max(1, min(ROWS, (1 << 20) // len(columns)))
@@ -112,7 +112,7 @@ def _sqlite(opened: Opened, path: str, inside: str | None, stack: contextlib.Exi
 
 
 def _connected(path: str) -> sqlite3.Connection:
-    """Connect to read; without a log of changes beside it nothing else is touched or made."""
+    """Connect read-only; unless a log of changes lies next to the file, no other file is touched or made."""
     target = Path(os.path.realpath(path))
     changing = any(os.path.exists(f"{target}{end}") for end in ("-wal", "-journal"))
     uri = f"{target.as_uri()}?mode=ro{'' if changing else '&immutable=1'}"
@@ -121,16 +121,16 @@ def _connected(path: str) -> sqlite3.Connection:
 
 
 def _refuse_damage(connection: sqlite3.Connection, opened: Opened) -> None:
-    """Raise if pages are missing or damaged: SQLite reads missing ones as zeros, without a word."""
+    """Raise an error if pages are missing or damaged: SQLite silently reads missing ones as zeros."""
     head = opened.stream.peek(_HEAD)[:_HEAD]  # type: ignore[attr-defined]
     page, n_pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
-    is_told = head[24:28] == head[92:96]  # the number of pages is of the last change
+    is_told = head[24:28] == head[92:96]  # the number of pages is that of the last change
     whole = not is_told or n_pages * (65536 if page == 1 else page) <= opened.size()
     if whole and opened.size() <= _CHECKED:
         whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
     if not whole:
         raise FileError(
-            "the database is damaged or cut off", source=opened.name, hint="Fetch it again, or save what 'sqlite3 "
+            "the database is damaged or cut off", source=opened.name, hint="Download it again, or save what 'sqlite3 "
             "FILE .recover' finds.",
         )  # fmt: skip
 
@@ -140,17 +140,17 @@ def _quoted(name: str) -> str:
 
 
 class _Clock:
-    """Stops what computes without an end."""
+    """Stops a computation that does not end."""
 
     def __init__(self) -> None:
         self.start()
 
     def start(self) -> None:
-        """Give it time again."""
+        """Restart the clock."""
         self._end = time.monotonic() + MAX_SECONDS
 
     def late(self) -> bool:
-        """Tell whether it took too long."""
+        """Return whether it took too long."""
         return time.monotonic() > self._end
 
 
@@ -173,8 +173,8 @@ def _sqlite_readable(name: str) -> Iterator[None]:
 
 def _endless(name: str) -> FileError:
     return FileError(
-        f"no more rows came in {MAX_SECONDS:g} seconds", source=name,
-        hint="Is it a view without an end? Store what it gives as a table.",
+        f"no further rows came within {MAX_SECONDS:g} seconds", source=name,
+        hint="If it is a view that never ends or is slow, store its rows as a table.",
     )  # fmt: skip
 
 

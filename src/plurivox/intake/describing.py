@@ -1,4 +1,4 @@
-"""What raters and items are known to be: from columns of the ratings, and from a table of their own."""
+"""What is known about raters and items: from columns of the ratings, and from tables of their own."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which value counts where there are several, and which words say nothing of a rater."""
+    """Which value counts if there are several, and which words say nothing about a rater."""
 
     conflicts: Conflicts = "missing"
     unknown: tuple[str, ...] = UNKNOWN
 
     def __post_init__(self) -> None:
         if self.conflicts not in CONFLICTS:
-            raise InputError(f"conflicts is {self.conflicts!r}", hint=f"It is one of {', '.join(CONFLICTS)}.")
+            raise InputError(f"conflicts is {self.conflicts!r}", hint=f"Give one of {', '.join(CONFLICTS)}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The ratings as their attributes are read from them: the coded columns, and where they are.
+    """The ratings from which attributes are read: the coded columns, and where they come from.
 
-    Attributes that are only ``offered``, which nobody named, give way where one item or rater has two values.
+    Attributes that are only ``offered``, because nobody named them, are dropped if an item or a rater has two values.
     """
 
     source: str
@@ -69,7 +69,7 @@ class Described:
         """Return the attributes of raters or items, by code, from columns of the ratings and from a table."""
         if role not in self.coded:
             if given is not None:
-                raise InputError("totals have no raters", source=given.source, hint="Leave the table of raters out.")
+                raise InputError("totals have no raters", source=given.source, hint="Leave out the table of raters.")
             return Matched(pl.DataFrame({role: []}, schema={role: pl.String}))
         ids = self.coded[role].values.alias(role)
         words = self.rules.unknown if role == "rater" else ()
@@ -110,10 +110,10 @@ class Described:
         twice = sorted(set(beside.frame.columns) & set(frame.columns))
         if twice:
             raise ColumnError(
-                f"'{twice[0]}' is both in the ratings and in the table of {role}s",
+                f"it is in both the ratings and the table of {role}s",
                 source=given.source,
                 column=twice[0],
-                hint="Take it from one of the two.",
+                hint="Remove or rename it in one of the two.",
             )
 
     def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
@@ -146,14 +146,14 @@ class Described:
         )  # fmt: skip
 
     def _worded(self, owners: Coded, column: Coded, said: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell of whom one of the words was said."""
+        """Return the owners for whom one of the words was given."""
         found, of_code = np.zeros(len(owners.values), dtype=bool), np.append(said, False)
         for rows in stretches(len(owners.codes)):
             found[owners.codes[rows][of_code[column.codes[rows]]]] = True
         return found
 
     def _judge(self, role: str, name: str, values: pl.Series, codes: Codes, several: NDArray[np.bool_]) -> None:
-        """Raise if several values are an error, or so common that the column does not describe raters, or items."""
+        """Raise an error if several values are one, or are so common that the column does not describe the role."""
         owners, n_rows = self.coded[role], len(codes)
         if self.rules.conflicts == "error":
             first = rows_where(lambda rows: several[owners.codes[rows]], n_rows, 1).first[0]
@@ -166,8 +166,8 @@ class Described:
                 f"{which} has more than one value: {few(found, 4)}",
                 column=name,
                 **where(self.source, self.locate, rows),
-                hint=f"An attribute of a {role} is the same on each of its rows; correct it, leave the column out, or "
-                "say which value counts with --conflicts.",
+                hint=f"All rows of {'a rater' if role == 'rater' else 'an item'} must have the same value; correct it, "
+                "leave out the column, or choose with --conflicts which value counts.",
             )
         told = np.zeros(len(owners.values), np.int64)
         for part in stretches(n_rows):
@@ -181,13 +181,13 @@ class Described:
                 source=self.source,
                 column=name,
                 hint=f"Leave it out; if it describes {other}s, name it with --{other}-attributes; if the first value "
-                "of each counts, say --conflicts first.",
+                f"of each {role} counts, use --conflicts first.",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The codes of a column, some of which mean that nothing is known."""
+    """The codes of a column, some of which mean unknown."""
 
     codes: Codes
     unknown: NDArray[np.bool_]
@@ -201,7 +201,7 @@ class _Known:
 
 
 def _caller() -> int:
-    """Return how far above the one who warns the code is that called plurivox."""
+    """Return how many frames above the warning the code that called plurivox is."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -1,9 +1,9 @@
 """Workbooks of Excel: a sheet becomes a table of text.
 
-A workbook is a ZIP of XML, of which calamine makes a dense block of cells: a single cell at XFD1048576 would be 17
-billion of them, and a long text that a million cells share a million texts. So each file in it is unpacked here, piece
-by piece, counted, and looked through for how far cells reach and what they share. What passes is packed again, and that
-is all that calamine sees: no other reading of the same bytes can hold more.
+A workbook is a ZIP of XML, which calamine turns into a dense block of cells: a single cell at XFD1048576 would make 17
+billion of them, and a long text shared by a million cells would become a million texts. So each file in the ZIP is
+unpacked here piece by piece, counted, and scanned for how far its cells reach and what they share. What passes is
+packed again, and calamine sees only that, so that no other reading of the same bytes can hold more.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from plurivox.intake.workbooks import repacked
 
 _NOT_AVAILABLE = "#N/A"
 _TITLES = 20
-"""So many rows above the header may hold a single cell."""
+"""Up to this many rows above the header may hold a single cell."""
 Row = list[Any]
 
 
 def read_excel(opened: Opened, inside: str | None) -> RawTable:
-    """Read the first sheet, or the one named, whose first row with several cells is the header."""
+    """Read the first sheet or the named one; its first row with several cells is the header."""
     data = whole(opened)
     name = opened.name
     checked = repacked(data, name, max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()))
@@ -44,7 +44,9 @@ def read_excel(opened: Opened, inside: str | None) -> RawTable:
     remarks = []
     if inside is None and len(sheets) > 1:
         other = next(one for one in sheets if one != chosen)
-        remarks.append(f"{name}: of the sheets {few(sheets)} '{chosen}' is read; {name}{INSIDE}{other} names another.")
+        remarks.append(
+            f"{name}: of the sheets {few(sheets)}, only '{chosen}' is read; {name}{INSIDE}{other} reads another."
+        )
     called = name if len(sheets) == 1 else f"{name}{INSIDE}{chosen}"
     with _readable(name):
         sheet = book.get_sheet_by_name(chosen)
@@ -59,7 +61,7 @@ def read_excel(opened: Opened, inside: str | None) -> RawTable:
 
 def _chosen(shown: Sequence[str], sheets: Sequence[str], inside: str | None, name: str) -> str:
     if not sheets:
-        raise FileError("it has no sheet with cells", source=name, hint="Put the table on a sheet, with a header.")
+        raise FileError("none of its sheets has cells", source=name, hint="Put the table on a sheet, with a header.")
     if inside is None:
         return shown[0]
     if inside in sheets:
@@ -68,7 +70,9 @@ def _chosen(shown: Sequence[str], sheets: Sequence[str], inside: str | None, nam
     if len(found) == 1:
         return found[0]
     raise FileError(
-        f"there is no sheet '{inside}'; it has {few(sheets)}", source=name, hint=f"Name one: {name}{INSIDE}{sheets[0]}."
+        f"there is no sheet '{inside}'; it has {few(sheets)}",
+        source=name,
+        hint=f"Name one of them: {name}{INSIDE}{sheets[0]}.",
     )
 
 
@@ -80,14 +84,14 @@ class _Sheet:
         self.runs = Runs()
         self.remarks: list[str] = []
         if sheet.start is None:
-            others = f" Others are {few(sheets)}." if len(sheets) > 1 else ""
+            others = f" The sheets are {few(sheets)}." if len(sheets) > 1 else ""
             raise FileError("the sheet is empty", source=name, hint=f"It needs a header and rows.{others}")
         self._left = sheet.start[1]
         self._top = self._find_header()
         self._kept: list[int] = []
 
     def _find_header(self) -> int:
-        """Return the row of the header, counted from 0: what is above it are titles, of one cell each."""
+        """Return the row of the header, counted from 0: the rows above it are titles of one cell each."""
         titles: list[int] = []
         for at, row in enumerate(self._sheet.iter_rows()):
             n_filled = sum(cell != "" for cell in row)
@@ -98,7 +102,7 @@ class _Sheet:
                         if len(titles) == 1
                         else f"rows {titles[0] + 1} to {titles[-1] + 1} are"
                     )
-                    self.remarks.append(f"{self._name}: {row} left aside, as a title above the header in row {at + 1}.")
+                    self.remarks.append(f"{self._name}: {row} skipped, as a title above the header in row {at + 1}.")
                 return at
             if n_filled:
                 titles.append(at)
@@ -118,7 +122,7 @@ class _Sheet:
         self._kept = [place for place in range(len(names)) if place not in unnamed or place in used]
         if used:
             self.remarks.append(
-                f"{self._name}: columns without a name are called by their letter: "
+                f"{self._name}: columns without a name are named by their letters: "
                 f"{few([names[place] for place in sorted(used)])}."
             )
         kept = [names[place] for place in self._kept]
@@ -131,7 +135,7 @@ class _Sheet:
         return kept
 
     def _used(self, unnamed: set[int]) -> set[int]:
-        """Return which of the columns without a name hold anything."""
+        """Return which of the unnamed columns hold anything."""
         used: set[int] = set()
         if unnamed:
             for at, row in enumerate(self._sheet.iter_rows()):
@@ -146,13 +150,13 @@ class _Sheet:
             if bottom >= self._top and (top, left) != (bottom, right):
                 cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
                 raise FileError(
-                    f"the cells {cells} are merged, so that only the first of them holds something",
+                    f"the cells {cells} are merged, so that only the first of them holds a value",
                     source=self._name,
-                    hint="Unmerge them, and write into each cell what it means.",
+                    hint="Unmerge them and fill in each cell.",
                 )
 
     def pieces(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield blocks of rows; blank ones are left out."""
+        """Yield blocks of rows without blank ones."""
         kept = self._kept
         block: list[Row] = []
         n_blank = 0
@@ -209,6 +213,6 @@ def _readable(name: str) -> Iterator[None]:
 def _damaged(name: str, why: str) -> FileError:
     first = " ".join(why.split())
     return FileError(
-        f"the workbook is damaged, or not one of Excel ({first})", source=name,
+        f"the workbook is damaged or is not an Excel file ({first})", source=name,
         hint="Open it in a spreadsheet and save it again as .xlsx, or as CSV.",
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""How large a Parquet file is unpacked, as its footer tells: polars unpacks it before anything can be asked.
+"""How large a Parquet file is when unpacked, according to its footer: polars unpacks it before anything can be checked.
 
-The footer is a record of Thrift's compact protocol. Of it only the sizes are read, by the field numbers of the format:
-``FileMetaData`` has row groups (4), each of them columns (1), each of them metadata (3) with its size unpacked (6).
+The footer is a record in Thrift's compact protocol. Only its sizes are read, by the field numbers of the format:
+``FileMetaData`` has row groups (4), each of which has columns (1), each with metadata (3) and its unpacked size (6).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DEEPEST = 32
 
 
 def unpacked_size(stream: IO[bytes]) -> int | None:
-    """Return how many bytes the columns of a Parquet file take unpacked, None if its footer is damaged."""
+    """Return how many bytes the columns of a Parquet file take when unpacked, None if its footer is damaged."""
     try:
         end = stream.seek(-8, os.SEEK_END)
         length = int.from_bytes(stream.read(4), "little")
@@ -29,14 +29,14 @@ def unpacked_size(stream: IO[bytes]) -> int | None:
 
 
 class _Record:
-    """Reads a record from its bytes; what is damaged runs into an IndexError or a ValueError."""
+    """Reads a record from its bytes; damage raises an IndexError or a ValueError."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def struct(self, depth: int) -> dict[int, Any]:
-        """Read the fields of a struct, by their numbers."""
+        """Read the fields of a struct by their numbers."""
         if depth > _DEEPEST:
             raise ValueError("it is nested too deeply")
         fields: dict[int, Any] = {}
@@ -55,12 +55,12 @@ class _Record:
         if kind in (_LIST, _SET):
             return self._list(depth)
         if kind == _MAP:
-            raise ValueError("no part of a footer is a map")
+            raise ValueError("a footer contains no maps")
         length = 8 if kind == _DOUBLE else self._varint()
         self._at += length
         if kind > _STRUCT or self._at > len(self._data):
             raise IndexError("it is cut off")
-        return None  # nobody asks for texts
+        return None  # texts are not needed
 
     def _list(self, depth: int) -> list[Any]:
         head = self._byte()

@@ -1,13 +1,13 @@
 """JSON that is one array or one object: an array is cut into lines as it is read, an object is read whole.
 
-An array of any length needs no more memory than its longest entry, since JSON lines are read in blocks. An object has
-to be in memory, and so has a limit. What rows and columns are is told by its shape:
+An array of any length needs no more memory than its longest entry, since JSON lines are read in blocks. An object must
+fit in memory, so its size is limited. Its shape decides what its rows and columns are:
 
 - ``{"a": {"text": …}, "b": {"text": …}}``: a row for each key, which is in the column ``_key``;
 - ``{"item": {"0": 1, "1": 2}, "score": {"0": 3, "1": 4}}`` and ``{"item": [1, 2], "score": [3, 4]}``: columns, as
   pandas writes them;
 - ``{"columns": ["item", "score"], "data": [[1, 3], [2, 4]]}``: columns and rows, which pandas calls split;
-- ``{"data": [{…}, {…}]}``: the rows in the list, which is called data, rows, records, or alike;
+- ``{"data": [{…}, {…}]}``: the rows in the list, which is named data, rows, records or the like;
 - anything else: one row, and one for each object that comes after it.
 """
 
@@ -28,18 +28,18 @@ from plurivox.intake.roles import KEY
 from plurivox.intake.text import BLOCK, MAX_RECORD, UTF8, as_utf8, json_lines, not_utf8
 
 MAX_OBJECT = 1 << 26
-"""A JSON object may have so many bytes."""
+"""The most bytes a JSON object may have."""
 _ROWS = ("data", "rows", "records", "items", "results", "tasks", "examples", "instances")
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 _SPACE = re.compile(r"[\s\ufeff]*")
-_DECODER = json.JSONDecoder(parse_int=str)  # Python refuses to make numbers of very many digits
+_DECODER = json.JSONDecoder(parse_int=str)  # Python refuses to make numbers of too many digits
 _PLAIN = json.JSONDecoder()
 _ENCODE = json.JSONEncoder(ensure_ascii=False, default=str).encode
 Read = Callable[[int], bytes]
 
 
 def read_json(opened: Opened, *, encoding: str) -> RawTable:
-    """Read an array of objects, an object, or JSON lines, whichever it is; values become text, nested ones JSON."""
+    """Read an array of objects, an object, or JSON lines; values become text, nested ones JSON."""
     name = opened.name
     start, read = _peeked(as_utf8(opened.stream, name, encoding))
     if start.lstrip().startswith(b"["):
@@ -51,7 +51,7 @@ def read_json(opened: Opened, *, encoding: str) -> RawTable:
         data += chunk
         if len(data) > MAX_OBJECT:
             raise FileError(
-                f"it is one JSON object of more than {MAX_OBJECT >> 20} MiB, which would have to be in memory at once",
+                f"it is a single JSON object of more than {MAX_OBJECT >> 20} MiB, too large to hold in memory",
                 source=name,
                 hint="Give an array of objects, or one object per line.",
             )
@@ -59,14 +59,14 @@ def read_json(opened: Opened, *, encoding: str) -> RawTable:
 
 
 def _peeked(read: Read) -> tuple[bytes, Read]:
-    """Return the start of a stream, and what reads all of it."""
+    """Return the start of a stream, and a function that reads all of it."""
     start = read(BLOCK)
     kept = [start]
     return start, lambda size: kept.pop() if kept else read(size)
 
 
 def _has_lines(start: bytes) -> bool:
-    """Tell whether the first line is a whole object and more come after it."""
+    """Return whether the first line is a whole object and more come after it."""
     first, _, rest = start.lstrip().partition(b"\n")
     if not rest.strip():
         return False
@@ -120,7 +120,7 @@ class _Entries:
         return entry.replace("\n", " ").replace("\r", " ") + "\n"
 
     def _value(self) -> tuple[Any, int]:
-        """Return the value that starts here, and where it ends; read on until all of it is there."""
+        """Return the value that starts here and where it ends; read on until it is complete."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
@@ -153,7 +153,7 @@ class _Entries:
                 return
 
     def _more(self) -> bool:
-        """Read on; tell whether there was anything."""
+        """Read on, and return whether there was anything."""
         chunk = b"" if self._ended else self._read(BLOCK)
         try:
             text = self._decode.decode(chunk, final=not chunk)
@@ -175,7 +175,7 @@ class _Entries:
     def _broken(self, problem: str) -> FileError:
         return FileError(
             problem, source=self._name, places=[f"entry {max(self._number, 1):,} (line {self._line:,})"],
-            hint="Write a JSON array of objects, or fetch the file again.",
+            hint="Write a JSON array of objects, or download the file again.",
         )  # fmt: skip
 
 
@@ -196,23 +196,23 @@ def _object(data: bytes, name: str) -> RawTable:
         except json.JSONDecodeError:
             found = _all_in(without_commas(text))
     except RecursionError:
-        hint = "Give one object per row, or fetch the file again."
+        hint = "Give one object per row, or download the file again."
         raise FileError("its lists or objects are nested too deeply", source=name, hint=hint) from None
     except ValueError as error:
         line = f"line {error.lineno:,}" if isinstance(error, json.JSONDecodeError) else "the whole"
         why = error.msg if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
         raise FileError(
             f"it is not JSON ({why})", source=name, places=[line],
-            hint="Fetch or write the file again; one object per line is read, too.",
+            hint="Download or write the file again; one object per line can be read, too.",
         ) from None  # fmt: skip
     for one in found:
         if not isinstance(one, dict):
-            raise FileError("it is JSON that holds a single value, not a table", source=name, hint="Give objects.")
+            raise FileError("it is a single JSON value, not a table", source=name, hint="Give an array of objects.")
     return table_of_rows(_rows(found[0]) if len(found) == 1 else found, name, len(data))
 
 
 def _all_in(text: str) -> list[Any]:
-    """Return the values that stand one after the other, as ``jq`` writes them; mostly it is one."""
+    """Return the values that follow one another, as ``jq`` writes them; usually there is one."""
     found: list[Any] = []
     at = _SPACE.match(text).end()  # type: ignore[union-attr]
     while at < len(text) or not found:
@@ -244,7 +244,7 @@ def _rows(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _split(columns: list[Any] | None, data: list[Any] | None) -> list[dict[str, Any]] | None:
-    """Return the rows of columns and lists of their values, None if it is something else."""
+    """Return the rows of an object with columns and lists of values, None if it is something else."""
     if not columns or not data or not all(isinstance(name, str) for name in columns):
         return None
     if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
@@ -258,12 +258,12 @@ def table_of_rows(rows: Sequence[Mapping[str, Any]], name: str, size: int) -> Ra
     refuse_columns(len(columns), name)
     refuse_cells(len(rows) * len(columns), size, name)
     if not columns:
-        raise FileError("there is nothing in it", source=name, hint="It needs at least one row.")
+        raise FileError("it contains nothing", source=name, hint="It needs at least one row.")
     cells = {column: [text_of_json(row.get(column)) for row in rows] for column in columns}
     if not is_whole("".join(columns)) or not all(
         is_whole(cell) for column in cells.values() for cell in column if cell
     ):
-        raise FileError("a text in it holds half a character", source=name, hint="Write the file again.")
+        raise FileError("a text in it contains half a character", source=name, hint="Write the file again.")
     return RawTable(name, columns, iter([pl.DataFrame(cells, schema=dict.fromkeys(columns, pl.String))]), text=True)
 
 

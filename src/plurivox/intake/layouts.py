@@ -1,4 +1,4 @@
-"""Layouts: a table with one row per rating, one column per rater, or one column of counts per point, made long."""
+"""Layouts: tables with one row per rating, one column per rater, or one column of counts per point, made long."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from plurivox.ratings import pick
 from plurivox.scale import Scale
 
 MAX_COUNT = 2.0**53  # whole numbers up to here are exact
-_RATER, _SCORE, _COUNT = "\0rater", "\0score", "\0count"  # what no column is called
+_RATER, _SCORE, _COUNT = "\0rater", "\0score", "\0count"  # no column has such a name
 
 
 def scale_of_totals(found: Recognised) -> Scale | None:
-    """Return the points that the columns of totals are called by; None of another layout."""
+    """Return the points after which the columns of totals are named; None for another layout."""
     return Scale.parse(",".join(found.values)) if found.layout == "totals" else None
 
 
@@ -72,7 +72,9 @@ def _totals(
     n_rows = frame.height
     total = sum(float(frame[column].cast(pl.Float64).sum()) for column in found.values)
     if total > MAX_COUNT:
-        raise ScoreError(f"the counts add up to {total:.3g}, which no study has", source=table.name, hint="Check them.")
+        raise ScoreError(
+            f"the counts add up to {total:.3g}, too many to be true", source=table.name, hint="Check them."
+        )
     long = frame.unpivot(
         on=list(found.values), index=[found.item, *item_attributes], variable_name=_SCORE, value_name=_COUNT
     ).rename({found.item: "item", _SCORE: "score", _COUNT: "count"})
@@ -85,7 +87,7 @@ def _totals(
 
 
 def _alike(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the frame with columns of one type, text where they had several that numbers do not cover."""
+    """Return the frame with these columns as text, unless they have one type or are all numeric."""
     kinds = {frame[name].dtype for name in columns}
     if len(kinds) == 1 or all(kind.is_numeric() or kind == pl.Null for kind in kinds):
         return frame
@@ -103,6 +105,6 @@ def _whole_counts(column: pl.Series, table: RawTable) -> pl.Series:
             f"{as_text(column).filter(bad)[0]!r} is not a count",
             column=column.name,
             **where(table.name, table.locate, bad),
-            hint="Totals hold whole numbers from 0 up; describe other columns with --item-attributes.",
+            hint="Totals must be whole numbers from 0 up; name columns that describe items with --item-attributes.",
         )
     return numbers.cast(pl.Int64)

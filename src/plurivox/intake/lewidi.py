@@ -1,4 +1,4 @@
-"""What is submitted to LeWiDi 2025, a shared task on learning with disagreements.
+"""Submissions to LeWiDi 2025, a shared task on learning with disagreements.
 
 A submission has no header: an item, a tab, and a list in brackets. In ``…_soft.tsv`` that is one probability for each
 point, in ``…_pe.tsv`` (perspectivist) one point for each annotator of the item, in the order in which the data lists
@@ -26,7 +26,7 @@ _POINT_NAMES = ("point", "prediction", "predicted", "predictedpoint")  # not sco
 
 
 def predictions(raw: RawTable, scale: Scale, name: str, like: Ratings | None) -> Predictions | None:
-    """Return the predictions of a submission, or of a table with a row per rater; None if it is another table."""
+    """Return the predictions in a submission, or in a table with a row per rater; None for any other table."""
     if len(raw.columns) == 2 and raw.columns[1].strip().startswith("[") and raw.text:
         return _submission(raw, scale, name, like)
     if {KEY, SOFT_LABEL} <= set(raw.columns):
@@ -45,7 +45,7 @@ def predictions(raw: RawTable, scale: Scale, name: str, like: Ratings | None) ->
 
 
 def _labelled(raw: RawTable, scale: Scale, name: str) -> Predictions:
-    """Read the task's JSON, in which each item has a soft label: an object from points to their shares."""
+    """Read the task's JSON, in which each item has a soft label: an object that maps points to shares."""
     frame = raw.frame()
     rows = []
     for at, (item, cell) in enumerate(frame.select(KEY, SOFT_LABEL).iter_rows()):
@@ -53,7 +53,7 @@ def _labelled(raw: RawTable, scale: Scale, name: str) -> Predictions:
         if not isinstance(label, dict):
             raise FileError(
                 f"item {item!r} has no soft label", source=raw.name, places=[raw.locate(at)],
-                hint='Give each an object from points to probabilities: {"0": 0.25, "1": 0.75}.',
+                hint='Give each item an object that maps points to probabilities: {"0": 0.25, "1": 0.75}.',
             )  # fmt: skip
         rows.append({"item": item, **{text_of(point): share for point, share in label.items()}})
     columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -83,9 +83,9 @@ def _submission(raw: RawTable, scale: Scale, name: str, like: Ratings | None) ->
     for at, one in enumerate(lists, 1):
         if len(one) != len(scale):
             raise InputError(
-                f"there are {len(one)} probabilities for the {len(scale)} points of {scale}",
+                f"there are {len(one)} probabilities, but the scale {scale} has {len(scale)} points",
                 source=raw.name, places=[f"line {at}"], n_places=1,
-                hint="Give one for each point, lowest first, and the right --scale.",
+                hint="Give one for each point, lowest first, or the right --scale.",
             )  # fmt: skip
     table = {"item": ids} | {str(label): [one[at] for one in lists] for at, label in enumerate(scale.labels)}
     return Predictions.from_frame(pl.DataFrame(table), scale, name=_model(name), source=raw.name, locate=locate)
@@ -98,7 +98,7 @@ def _list(text: str | None, line: int, source: str) -> list[float]:
         found = None
     if isinstance(found, list) and any(isinstance(one, list) for one in found):
         raise FileError(
-            "it predicts several labels of an item, each by itself, as for VariErrNLI, which have no order",
+            "it predicts several separate labels for an item, as in VariErrNLI; these have no order",
             source=source, places=[f"line {line}"], n_places=1,
             hint="Give a submission of a set with one label per rater: CSC, MP or Paraphrase.",
         )  # fmt: skip
@@ -113,12 +113,12 @@ def _list(text: str | None, line: int, source: str) -> list[float]:
 def _perspectivist(
     ids: Sequence[str], lists: Sequence[list[float]], scale: Scale, name: str, source: str, like: Ratings | None
 ) -> Predictions:
-    """Give each prediction to its rater: raters of an item stand in the order of their names, numbers by value."""
+    """Assign each prediction to its rater: raters of an item are in the order of their names, numbers by value."""
     if like is None or like.rater_codes is None:
         raise InputError(
-            "a submission that predicts single raters does not name them",
+            "a submission that predicts individual raters does not name them",
             source=source,
-            hint="Give ratings with one row per rating, like= in Python.",
+            hint="Give the ratings as well, with one row per rating (like= in Python).",
         )
     names = id_texts(like.raters["rater"]).to_list()
     place = {item: at for at, item in enumerate(id_texts(like.items["item"]).to_list())}
@@ -130,14 +130,14 @@ def _perspectivist(
         raters = sorted((names[code] for code in like.rater_codes[slice(*like.offsets[at : at + 2])]), key=natural)
         if len(raters) != len(points):
             raise ScoreError(
-                f"there are {len(points)} predictions for the {len(raters)} raters of item {item!r}",
+                f"there are {len(points)} predictions, but item {item!r} has {len(raters)} raters",
                 source=source, places=[f"line {line}"], n_places=1,
-                hint="Give one for each annotator, in the order of the data.",
+                hint="Give one prediction for each annotator, in the order of the data.",
             )  # fmt: skip
         whole = (int(point) if float(point).is_integer() else point for point in points)
         rows += [(item, rater, str(point), line) for rater, point in zip(raters, whole, strict=True)]
     if not rows:
-        raise InputError("no item of the submission is among the ratings", source=source, hint="Give ratings of it.")
+        raise InputError("no item of the submission was rated", source=source, hint="Give ratings of its items.")
     frame = pl.DataFrame(rows, schema=["item", "rater", "point", "line"], orient="row")
     return Predictions.from_raters(
         frame, scale, name=_model(name), source=source, locate=lambda row: f"line {rows[row][3]}"

@@ -1,6 +1,6 @@
-"""Folders and ZIP archives: the table in one, or one table over all files in it that have the same columns.
+"""Folders and ZIP archives: their only table, or one table over all of their files with the same columns.
 
-Nothing is unpacked to the disk. Files that are not tables, such as a README or pictures, are left aside and told of.
+Nothing is unpacked to disk. Files that are not tables, such as a README or pictures, are skipped and listed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Member:
 
     @property
     def stem(self) -> str:
-        """Its name without what tells its format."""
+        """Its name without the endings for its format."""
         name = PurePosixPath(self.path).name
         return name.split(".", 1)[0] if self.kind else PurePosixPath(name).stem
 
@@ -74,7 +74,7 @@ def read_files(
 
 
 def _walked(folder: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the files of a folder by their path in it, hidden ones left out."""
+    """Yield the files of a folder, except hidden ones, by their path in it."""
 
     def refuse(error: OSError) -> None:
         raise FileError(f"it cannot be read ({error.strerror})", source=name, hint="Check its owner and mode.")
@@ -89,7 +89,7 @@ def _walked(folder: str, name: str) -> Iterator[tuple[str, str]]:
             n_files += 1
             if n_files > MAX_MEMBERS:
                 raise FileError(
-                    f"it holds more than {MAX_MEMBERS:,} files", source=name, hint="Name a file or a smaller folder."
+                    f"it contains more than {MAX_MEMBERS:,} files", source=name, hint="Name a file or a smaller folder."
                 )
             yield printable(os.path.relpath(full, folder)).replace(os.sep, "/"), full
 
@@ -123,7 +123,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _is_table(path: str) -> bool:
-    """Tell by its name whether a file may be a table."""
+    """Return whether a file may be a table, judged by its name."""
     name = PurePosixPath(path).name.casefold()
     if name.startswith(_ASIDE):
         return False
@@ -143,13 +143,13 @@ class _Members:
     packed: bool = False
 
     def table(self, inside: str | None, stack: ExitStack) -> RawTable | Ratings:
-        """Return the one table, or the one named, or one over all."""
+        """Return the only table, the named one, or one over all files."""
         members = sorted(self.members, key=lambda one: _natural(one.path))
         if not members:
             left = f" ({few(sorted(self.aside), _SHOWN)})" if self.aside else ""
             raise FileError(
-                f"there is no table in it{left}", source=self.name,
-                hint="Tables end in .csv, .tsv, .json, .jsonl, .parquet, .arrow or .xlsx.",
+                f"it contains no table{left}", source=self.name,
+                hint="Names of tables end in .csv, .tsv, .json, .jsonl, .parquet, .arrow or .xlsx.",
             )  # fmt: skip
         if inside is not None:
             path, _, deeper = inside.partition(INSIDE)
@@ -163,16 +163,16 @@ class _Members:
                 return found[0]
         paths = [one.path for one in members]
         raise FileError(
-            f"there is no file '{inside}' in it, or several; it has {few(paths)}", source=self.name,
-            hint=f"Name one: {self.name}{INSIDE}{paths[0]}.",
+            f"it contains no file '{inside}', or several; it has {few(paths)}", source=self.name,
+            hint=f"Name one of them: {self.name}{INSIDE}{paths[0]}.",
         )  # fmt: skip
 
     def _opened(self, member: _Member, stack: ExitStack, inside: str | None = None) -> RawTable | Ratings:
         opened = stack.enter_context(member.open())
         if self.packed and opened.kind in _NOT_PACKED:
             raise FileError(
-                f"a file of the kind {opened.kind} is not read from inside a ZIP", source=opened.name,
-                hint="Unpack it, and name that file.",
+                f"a file of the kind {opened.kind} cannot be read from inside a ZIP", source=opened.name,
+                hint="Unpack it, then give that file.",
             )  # fmt: skip
         return self.read(opened, inside, self.encoding, stack)
 
@@ -190,10 +190,10 @@ class _Members:
         if not self.aside:
             return []
         files = counted(len(self.aside), "file that is not a table", "files that are not tables")
-        return [f"{self.name}: {files}, left aside: {few(sorted(self.aside), _SHOWN)}."]
+        return [f"{self.name}: {files}, skipped: {few(sorted(self.aside), _SHOWN)}."]
 
     def _all(self, members: Sequence[_Member]) -> RawTable:
-        """Return one table over all files, if they have the same columns, or are JSON with much the same keys."""
+        """Return one table over all files if they have the same columns, or are JSON with similar keys."""
         heads: list[tuple[_Member, list[str], pl.Schema | None]] = []
         remarks: list[str] = []
         for member in members:
@@ -201,8 +201,8 @@ class _Members:
                 table = self._opened(member, stack)
                 if isinstance(table, Ratings):
                     raise FileError(
-                        f"'{member.path}' in it holds ratings that plurivox stored, which are read alone",
-                        source=self.name, hint=f"Name it: {self.name}{INSIDE}{member.path}.",
+                        f"'{member.path}' in it holds ratings that plurivox stored, which can only be read alone",
+                        source=self.name, hint=f"Read it with {self.name}{INSIDE}{member.path}.",
                     )  # fmt: skip
                 heads.append((member, table.columns, None if table.text else table.first().schema))
                 remarks += table.remarks
@@ -212,7 +212,7 @@ class _Members:
         refuse_columns(len(columns), self.name)
         typed = all(schema is not None and schema == heads[0][2] for _, _, schema in heads)
         joined = _Joined(self, members, columns, typed)
-        one = f"{self.name}: {len(members):,} files are read as one table; --rater {FILE} takes each for a rater."
+        one = f"{self.name}: {len(members):,} files are read as one table; --rater {FILE} makes each file a rater."
         remarks = [one, *remarks, *self._left_aside()]
         return RawTable(
             self.name, [*columns, MEMBER], joined.pieces(), text=not typed, locate=joined.locate,
@@ -222,20 +222,20 @@ class _Members:
     def _different(self, heads: Sequence[tuple[_Member, list[str], object]]) -> FileError:
         shown = [f"{one.path} ({few(names, _SHOWN)})" for one, names, _ in heads]
         return FileError(
-            f"it holds {counted(len(heads), 'table')} with different columns: {few(shown, _SHOWN)}",
+            f"it contains {counted(len(heads), 'table')} with different columns: {few(shown, _SHOWN)}",
             source=self.name,
-            hint=f"Say which: {self.name}{INSIDE}{likely([one.path for one, _, _ in heads])}.",
+            hint=f"Name one of them: {self.name}{INSIDE}{likely([one.path for one, _, _ in heads])}.",
         )
 
     def open(self, member: _Member, stack: ExitStack) -> RawTable:
-        """Open a file again, to be read."""
+        """Open a file again for reading."""
         table = self._opened(member, stack)
         assert isinstance(table, RawTable)
         return table
 
 
 def _belong(heads: Sequence[tuple[_Member, list[str], object]], columns: Sequence[str]) -> bool:
-    """Tell whether files are parts of one table: the same columns, or JSON in which not every key is in every file."""
+    """Return whether files are parts of one table: the same columns, or JSON, where a file may lack some keys."""
     if all(set(names) == set(columns) for _, names, _ in heads):
         return True
     if not all(one.kind in _JSON for one, _, _ in heads):
@@ -245,7 +245,7 @@ def _belong(heads: Sequence[tuple[_Member, list[str], object]], columns: Sequenc
 
 
 class _Joined:
-    """Reads files one after the other, and knows which rows are whose."""
+    """Reads files one after the other and knows which rows come from which."""
 
     def __init__(self, of: _Members, members: Sequence[_Member], columns: Sequence[str], typed: bool) -> None:
         self._of, self._members, self._columns, self._typed = of, members, columns, typed
@@ -278,7 +278,7 @@ class _Joined:
 
 
 def _natural(path: str) -> list[tuple[int, int, str]]:
-    """Return what sorts names as people do: part2 before part10.
+    """Return a key that sorts names as people do: part2 before part10.
 
     Examples
     --------

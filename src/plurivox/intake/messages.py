@@ -1,10 +1,10 @@
-"""How large an Arrow file is unpacked, as its messages tell: polars makes room for it before anything can be asked.
+"""How large an Arrow file is unpacked, according to its messages: polars makes room for it before anything is checked.
 
-A stream is a row of messages; a file has a footer that names their places. The head of a message is a flatbuffer, of
-which only sizes are read, by the numbers of their fields: ``Footer`` has the schema (1), blocks of dictionaries (2) and
-blocks of rows (3), each with a place and two lengths; ``Message`` has the type of its header (1), the header (2) and
-the length of its body (3); ``Schema`` its fields (1); ``DictionaryBatch`` a batch (1); ``RecordBatch`` its number of
-rows (0), nodes (1), buffers (2) and how they are packed (3). A packed buffer begins with its length unpacked.
+A stream is a sequence of messages; a file has a footer with their offsets. The head of a message is a flatbuffer, from
+which only sizes are read, by field number: ``Footer`` has the schema (1), blocks of dictionaries (2) and blocks of rows
+(3), each with an offset and two lengths; ``Message`` has the type of its header (1), the header (2) and the length of
+its body (3); ``Schema`` has its fields (1); ``DictionaryBatch`` has a batch (1); ``RecordBatch`` has its number of rows
+(0), nodes (1), buffers (2) and their compression (3). A compressed buffer begins with its unpacked length.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PLAIN = -1
 
 
 class Sizes(NamedTuple):
-    """What a stream of messages holds: columns, rows, cells of all columns and their parts, and bytes unpacked."""
+    """What a stream of messages holds: columns, rows, cells of all columns and their parts, and unpacked bytes."""
 
     n_columns: int
     n_rows: int
@@ -40,7 +40,7 @@ def _sizes(data: bytes) -> Sizes:
 
 
 def _of_file(data: bytes) -> Sizes:
-    """Add up the messages that a footer names, as often as it names them."""
+    """Add up the messages that a footer lists, as often as it lists them."""
     end = len(data) - len(_END)
     if data[end:] != _END:
         raise ValueError("the end is missing")
@@ -54,7 +54,7 @@ def _of_file(data: bytes) -> Sizes:
         for place in range(n_blocks):
             (offset,) = struct.unpack_from("<q", data, blocks + 24 * place)
             if not 0 <= offset < end:
-                raise ValueError("the footer names a place that is not there")
+                raise ValueError("the footer points outside the file")
             found, _ = _message(data, offset, found)
     return found
 
@@ -68,7 +68,7 @@ def _of_stream(data: bytes) -> Sizes:
 
 
 def _message(data: bytes, at: int, found: Sizes) -> tuple[Sizes, int | None]:
-    """Add what a message says, and tell where the next one is, None if it is the end."""
+    """Add what a message says, and return where the next one is, None at the end."""
     mark, length = struct.unpack_from("<II", data, at)
     if mark != _GOES_ON:
         raise ValueError("a message does not begin as it should")
@@ -91,13 +91,13 @@ def _message(data: bytes, at: int, found: Sizes) -> tuple[Sizes, int | None]:
 
 
 def _batch(batch: _Table, data: bytes, start: int, body: int) -> tuple[int, int]:
-    """Return how many cells a batch has, with those of lists, and how many bytes unpacked."""
+    """Return how many cells a batch has, including those of lists, and how many unpacked bytes."""
     n_cells = n_bytes = 0
     nodes, n_nodes = batch.vector(1)
     for place in range(n_nodes):
         (length,) = struct.unpack_from("<q", data, nodes + 16 * place)
         if length < 0:
-            raise ValueError("a column has fewer than no rows")
+            raise ValueError("a column has a negative number of rows")
         n_cells += length
     packed = batch.has(3)
     buffers, n_buffers = batch.vector(2)
@@ -116,7 +116,7 @@ def _batch(batch: _Table, data: bytes, start: int, body: int) -> tuple[int, int]
 
 
 class _Table(NamedTuple):
-    """A table of a flatbuffer: where it is, and where its head ends."""
+    """A table in a flatbuffer: where it is, and where its head ends."""
 
     data: bytes
     at: int
@@ -145,11 +145,11 @@ class _Table(NamedTuple):
         return self.at + offset if offset else None
 
     def has(self, field: int) -> bool:
-        """Tell whether a field is there."""
+        """Return whether a field is present."""
         return self._place(field) is not None
 
     def number(self, field: int, form: str) -> int:
-        """Return a number, 0 if it is not there."""
+        """Return a number, 0 if it is absent."""
         place = self._place(field)
         return 0 if place is None else int(struct.unpack_from(form, self.data, place)[0])
 

@@ -1,6 +1,6 @@
-"""Scores as people write them: ``3,5``, ``4 - Agree``, ``4/5``; each different answer is read once.
+"""Scores as people write them: ``3,5``, ``4 - Agree``, ``4/5``; each distinct answer is read once.
 
-An answer that is a point of the scale as it stands, or means missing, is never read otherwise.
+An answer that is a point of the scale as written, or means missing, is never read in any other way.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _WORDED = tuple(
     )
 )
 Tell = Callable[[Sequence[str]], Mapping[str, Any]]
-"""From answers to what an error says of their place."""
+"""Maps answers to what an error says about where they are."""
 
 
 class Written(NamedTuple):
-    """What answers are looked up as on which scale, and what was done about them, in words."""
+    """What answers are looked up as, on which scale, and what was done with them, in words."""
 
     answers: list[Any]
     scale: Scale
@@ -49,9 +49,9 @@ def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[
     Parameters
     ----------
     answers
-        The different ones.
+        The distinct ones.
     scale
-        The scale, if it is given; else it is inferred.
+        The scale, if it is given; otherwise it is inferred.
     missing
         Further answers that mean no rating, as :func:`text_of` writes them.
     tell
@@ -71,7 +71,7 @@ def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[
 
 
 def _joined(answers: Sequence[Any], scale: Scale | None) -> str:
-    """Say which wordings are one point of a named scale."""
+    """Say which wordings are the same point of a named scale."""
     if scale is None or not scale.name:
         return ""
     found: dict[int, dict[str, str]] = {}
@@ -79,11 +79,11 @@ def _joined(answers: Sequence[Any], scale: Scale | None) -> str:
         if _fit([answer], scale) and (place := scale.position(answer)) >= 0:
             found.setdefault(place, {}).setdefault(fold(str(answer)), repr(str(answer).strip()))
     several = [" and ".join(wordings.values()) for wordings in found.values() if len(wordings) > 1]
-    return "; ".join(f"{words} taken for one point" for words in several)
+    return "; ".join(f"{words} read as one point" for words in several)
 
 
 def number_in(text: str) -> str | None:
-    """Return the number that a text is or holds, written with a point; None if it holds none, or only the words count.
+    """Return the number that a text is or contains, with a decimal point; None if there is none, or only words count.
 
     Examples
     --------
@@ -98,13 +98,13 @@ def number_in(text: str) -> str | None:
 
 
 def fits_scale(text: str, scale: Scale) -> bool:
-    """Tell whether an answer is a point of a scale, as it stands or by the words beside its number."""
+    """Return whether an answer is a point of a scale, as written or by the words next to its number."""
     worded = _worded(text.strip())
     return _fit([text], scale) or (worded is not None and _fit([worded.words], scale))
 
 
 def _odd(answer: str, scale: Scale | None, missing: Collection[str]) -> bool:
-    """Tell whether an answer is neither a number or point as it stands nor missing."""
+    """Return whether an answer, as written, is neither a number nor a point nor missing."""
     text = text_of(answer)
     if text.casefold() in ALWAYS_MISSING or text in missing:
         return False
@@ -147,13 +147,13 @@ def _worded(text: str) -> _Worded | None:
 def _commas(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
 ) -> Written:
-    """Read decimal commas, unless they may as well stand between thousands."""
+    """Read decimal commas, unless they may equally well separate thousands."""
     cells = [answer for answer, text in odd.items() if _is_comma(text)]
     points = [answer for answer in answers if isinstance(answer, str) and answer not in missing and "." in answer]
     if any(_is_number(point) for point in points):
         raise ScoreError(
-            f"there are decimal commas ({odd[cells[0]]!r}) and decimal points ({points[0].strip()!r})",
-            **tell(cells), hint="Write all numbers with one of them.",
+            f"there are both decimal commas ({odd[cells[0]]!r}) and decimal points ({points[0].strip()!r})",
+            **tell(cells), hint="Write all numbers in the same way.",
         )  # fmt: skip
     first = odd[cells[0]]
     decimal = {answer: odd[answer].replace(",", ".") for answer in cells if _COMMA.fullmatch(odd[answer])}
@@ -164,8 +164,8 @@ def _commas(
         raise ScoreError(
             f"{first!r} has {'a comma' if decimal else 'commas'}{either}",
             **tell(cells),
-            hint="Take the commas out if they stand between thousands; if they are decimal commas, write points, or "
-            "give a scale that has these points with --scale.",
+            hint="Remove commas that separate thousands; if they are decimal commas, write decimal points, or give a "
+            "scale with these points with --scale.",
         )
     how = "decimal commas read as points"
     found = [decimal.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
@@ -176,7 +176,7 @@ def _commas(
 
 
 def _fit(texts: Collection[str], scale: Scale) -> bool:
-    """Tell whether all texts are points of a scale."""
+    """Return whether all texts are points of a scale."""
     for text in texts:
         try:
             scale.position(text)
@@ -188,45 +188,45 @@ def _fit(texts: Collection[str], scale: Scale) -> bool:
 def _shares(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
 ) -> Written:
-    """Read "4/5": all answers are out of the same number, which is the highest point."""
+    """Read "4/5": all answers must be out of the same number, which is the highest point."""
     found = {answer: share for answer, text in odd.items() if (share := _is_share(text))}
     tops = {int(top): answer for answer, (_, top) in reversed(found.items())}
     if len(tops) > 1:
         few_tops = [odd[tops[top]] for top in sorted(tops)]
         raise ScoreError(
             f"scores are out of different numbers: {few(few_tops, 5)}",
-            **tell(list(found)), hint="Bring them to one scale first.",
+            **tell(list(found)), hint="Convert them to one scale first.",
         )  # fmt: skip
     (top, example), texts = next(iter(tops.items())), {answer: number for answer, (number, _) in found.items()}
     beyond = [answer for answer, number in texts.items() if float(number) > top]
     if beyond:
-        raise ScoreError(f"{odd[beyond[0]]!r} is more than all", **tell(beyond), hint="Correct it.")
+        raise ScoreError(f"{odd[beyond[0]]!r} exceeds its maximum", **tell(beyond), hint="Correct it.")
     if scale is None:
         bare = [answer for answer in answers if answer not in texts and not _means_missing(answer, missing)]
         if bare:
             raise ScoreError(
-                f"{str(bare[0])!r} is not out of {top}, as {odd[example]!r} is",
+                f"{str(bare[0])!r} is not out of {top}, unlike {odd[example]!r}",
                 **tell([str(one) for one in bare]),
-                hint=f"Give the scale, for example --scale 1:{top}; what is not a point goes to --missing.",
+                hint=f"Give the scale, for example --scale 1:{top}, and declare what is not a point with --missing.",
             )
         scale = _up_to(top, texts.values())
     elif text_of(str(top)) != text_of(scale.labels[-1]):
         raise ScoreError(
-            f"{odd[example]!r} is out of {top}, and the highest point of the scale {scale} is another",
-            **tell(list(found)), hint="Give the scale that these scores are on with --scale.",
+            f"{odd[example]!r} is out of {top}, but the scale {scale} has a different highest point",
+            **tell(list(found)), hint="Give the scale of these scores with --scale.",
         )  # fmt: skip
     read = [texts.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
     return Written(read, scale, f"answers such as {odd[example]!r} read as points out of {top}")
 
 
 def _up_to(top: int, numbers: Collection[str]) -> Scale:
-    """Return the whole numbers from 1, or from 0 if it was given, up to what scores are out of."""
+    """Return the whole numbers from 1, or from 0 if it was given, up to the number that scores are out of."""
     if top > MAX_INFERRED_POINTS:
-        raise ScaleError(f"scores are out of {top:,}, too much for a scale", hint="If it is one, give it with --scale.")
+        raise ScaleError(f"scores are out of {top:,}, too many for a scale", hint="If it is one, give it with --scale.")
     parts = [number for number in numbers if not float(number).is_integer()]
     if parts:
         raise ScaleError(
-            f"the scores out of {top} are not whole numbers, such as {parts[0]}",
+            f"some scores out of {top} are not whole numbers, such as {parts[0]}",
             hint=f"Give the scale, for example --scale 0:{top}:0.5.",
         )
     return Scale.range(min(1, *map(int, map(float, numbers)), 1), top)
@@ -240,7 +240,7 @@ def _means_missing(answer: Any, missing: Collection[str]) -> bool:
 def _worded_points(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
 ) -> Written:
-    """Read "4 - Agree": each number has one text and each text one number."""
+    """Read "4 - Agree": each number must have one text, and each text one number."""
     found = {answer: worded for answer, text in odd.items() if (worded := _worded(text))}
     lookup: dict[str, str] = {}
     for answer, worded in found.items():  # "9 - Don't know" is missing if 9 or Don't know is
@@ -259,8 +259,8 @@ def _worded_points(
     plain = [answer for answer in odd if answer not in found]
     if scale is None and plain:
         raise ScoreError(
-            f"{odd[plain[0]]!r} has no number, as {example!r} has",
-            **tell(plain), hint=f"If it means no rating, say so: --missing {odd[plain[0]]!r}.",
+            f"{odd[plain[0]]!r} has no number, unlike {example!r}",
+            **tell(plain), hint=f"If it means no rating, use --missing {odd[plain[0]]!r}.",
         )  # fmt: skip
     read = [lookup.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
     points = scale or _inferred(read, missing)
@@ -268,7 +268,7 @@ def _worded_points(
 
 
 def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Tell) -> None:
-    """Raise if one number has two texts, or one text two numbers."""
+    """Raise an error if a number has two texts, or a text two numbers."""
     for which in (0, 1):
         seen: dict[str, str] = {}
         for answer, pair in pairs.items():

@@ -1,4 +1,4 @@
-"""Opening a file: what it is by its name and its first bytes, and every way in which that can fail."""
+"""Open a file: recognise it by its name and its first bytes, and report every way in which that can fail."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from plurivox.errors import FileError
 from plurivox.files import note_input
 
 Kind = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip"]
-"""What a file is, whoever wrote it."""
+"""The kinds of file."""
 Packing = Literal["gzip", "zstd"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STDIN = "-"
 INSIDE = "::"
-"""Stands between a file and the name of what is meant in it: ``study.xlsx::Raters``."""
+"""Separates a file from the name of the part to read: ``study.xlsx::Raters``."""
 _STDIN = 0  # its descriptor
 MAX_UNPACKED, UNPACKED_PER_BYTE = 1 << 30, 200
-"""What is packed may be so large unpacked, whatever its size, or so many times its size."""
+"""The most bytes a packed file may have when unpacked, absolutely or as a multiple of its packed size."""
 MAX_WHOLE, WHOLE_PER_BYTE = 1 << 28, 100
-"""What has to be in memory at once may have so many bytes unpacked, or so many times its size."""
+"""The most unpacked bytes of a file that must be in memory at once, absolutely or as a multiple of its packed size."""
 ANSWERS = 0x506C7658
-"""The application id that marks a file of SQLite as a store of answers: "PlvX"."""
+"""The application id that marks an SQLite file as a store of answers: "PlvX"."""
 _BUFFER, _CHUNK = 1 << 17, 1 << 22
 _ENDINGS: dict[str, Kind] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
@@ -58,7 +58,7 @@ class Opened:
     """An open, unpacked stream, what it holds, and the name to use in messages.
 
     ``path`` is the file if the stream is just its bytes and its name is text, None if it was unpacked or piped.
-    ``size`` tells how large the file is, or how many bytes of a pipe have come.
+    ``size`` returns how large the file is, or how many bytes have come from a pipe.
     """
 
     stream: IO[bytes]
@@ -82,7 +82,7 @@ def open_source(path: str | os.PathLike[str], kind: Kind | None = None) -> Itera
 
 @contextlib.contextmanager
 def open_stream(raw: IO[bytes], path: str, name: str) -> Iterator[Opened]:
-    """Open what is in an archive, under the name it has there, as a file of that name is opened."""
+    """Open a member of an archive in the same way as a file of that name."""
     yield from _opened(raw, path, name, None, None)
 
 
@@ -105,17 +105,17 @@ def whole(opened: Opened) -> bytes:
 
 
 def refuse_unpacked(n_bytes: int, opened: Opened) -> None:
-    """Raise if far more comes out of a file than went in."""
+    """Raise an error if a file unpacks to far more than its size."""
     if n_bytes > max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()):
         raise FileError(
             f"its {opened.size():,} bytes unpack to {n_bytes >> 20:,} MiB or more, too much to be a table of ratings",
             source=opened.name,
-            hint="Check what is in it; if it is right, give it as plain CSV.",
+            hint="Check its content; if it is right, give it as plain CSV.",
         )
 
 
 def split_name(source: str | os.PathLike[str]) -> tuple[str, str | None]:
-    """Return a file, and the name of the sheet, table or file that is meant in it, if there is one.
+    """Return a file, and the name of the sheet, table or file in it that is meant, if any.
 
     Examples
     --------
@@ -133,12 +133,12 @@ def split_name(source: str | os.PathLike[str]) -> tuple[str, str | None]:
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file as text that can be printed, whatever bytes it is made of."""
+    """Return the name of a file as text that can be printed, for any bytes."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def is_whole(text: str) -> bool:
-    """Tell whether a text has only whole characters: JSON may escape half of a pair, which no file can hold."""
+    """Return whether a text has only whole characters: JSON can escape half of a pair, which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -147,7 +147,7 @@ def is_whole(text: str) -> bool:
 
 
 class _Counted(io.RawIOBase):
-    """Reads a stream, and knows the size of the file, or how much has come of a pipe."""
+    """Reads a stream and knows the size of the file, or how much has come from a pipe."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
@@ -156,7 +156,7 @@ class _Counted(io.RawIOBase):
 
     @property
     def size(self) -> int:
-        """How large the file is, or how many bytes of a pipe have come."""
+        """How large the file is, or how many bytes have come from a pipe."""
         return self._size or self.come
 
     def readable(self) -> bool:
@@ -170,7 +170,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Inflating(io.RawIOBase):
-    """Reads a stream that is unpacked, but raises once far more comes out than went in."""
+    """Reads a stream as it is unpacked, and raises an error once far more comes out than went in."""
 
     def __init__(self, unpacking: IO[bytes], packed: _Counted, name: str) -> None:
         self._unpacking, self._packed, self._name = unpacking, packed, name
@@ -186,15 +186,15 @@ class _Inflating(io.RawIOBase):
         most = max(MAX_UNPACKED, UNPACKED_PER_BYTE * self._packed.come)
         if self._come > most:
             raise FileError(
-                f"it unpacks to more than {most >> 20:,} MiB, {UNPACKED_PER_BYTE:,} times its size or more",
+                f"it unpacks to more than {most >> 20:,} MiB, at least {UNPACKED_PER_BYTE:,} times its size",
                 source=self._name,
-                hint="Check what is in it; if it is right, unpack it first.",
+                hint="Check its content; if it is right, unpack it first.",
             )
         return len(chunk)
 
 
 def _file_size(raw: IO[bytes]) -> int:
-    """Return the size of a regular file, 0 of anything else."""
+    """Return the size of a regular file, 0 for anything else."""
     try:
         known = os.fstat(raw.fileno())
     except (OSError, ValueError):  # a stream in memory that stands for standard input
@@ -204,12 +204,12 @@ def _file_size(raw: IO[bytes]) -> int:
 
 @contextlib.contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Turn what damaged compressed data, or a disk that cannot be read, raises into one clear error."""
+    """Turn the exceptions of damaged compressed data or an unreadable disk into one clear error."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
         raise FileError(
-            f"the compressed data is damaged or cut off ({error})", source=name, hint="Fetch or make the file again."
+            f"the compressed data is damaged or cut off ({error})", source=name, hint="Download or compress it again."
         ) from None
     except OSError as error:
         raise FileError(f"it cannot be read ({error.strerror or error})", source=name) from None
@@ -220,7 +220,7 @@ def _open(path: str | os.PathLike[str], name: str) -> IO[bytes]:
         note_input(_STDIN)
         return sys.stdin.buffer
     target = Path(path)
-    if os.path.isdir(target):  # unlike Path.is_dir, also quiet where the folder may not be entered
+    if os.path.isdir(target):  # unlike Path.is_dir, also quiet if access is denied
         raise FileError("this is a directory", source=name, hint="Name a file in it.")
     note_input(target)
     try:
@@ -258,9 +258,9 @@ def _unpacked(
     if packing != (found if found in ("gzip", "zstd") else None):
         claim = packing or "plain" if inner is None else f"a {'packed ' if packing else ''}{inner}"
         raise FileError(
-            f"its name says {claim} but it starts like {_article(found)}",
+            f"its name says {claim}, but it starts like {_article(found)}",
             source=name,
-            hint="Rename it to what it is, for example ending in .gz or .zst if it is compressed.",
+            hint="Give it the right ending, for example .gz or .zst if it is compressed.",
         )
     stream = _unpack(packed, packing, name)
     with readable(name):
@@ -271,7 +271,7 @@ def _unpacked(
 
 
 def _kind(start: bytes, claimed: Kind | None, name: str) -> Kind:
-    """Return what a file is by its first bytes and what is claimed of it; raise if these do not go together."""
+    """Return what a file is, by its first bytes and by what is claimed; raise an error if these disagree."""
     found = _looks_like(start)
     possible = _OF_MAGIC.get(found or "", ())
     if claimed is None and possible:
@@ -284,14 +284,14 @@ def _kind(start: bytes, claimed: Kind | None, name: str) -> Kind:
     if kind in ("sqlite", "duckdb") and found is None:
         raise FileError(
             f"it does not start like a database of {kind}", source=name,
-            hint="It may be damaged or encrypted; export what is in it as CSV.",
+            hint="It may be damaged or encrypted; export its content as CSV.",
         )  # fmt: skip
     old = {
         "old Excel": "Save it as .xlsx, without a password.",
         "old Feather": "Write it with a newer version, as .arrow or .parquet.",
     }
     raise FileError(
-        f"it should be {kind} but starts like {_article(found)}",
+        f"it should be {kind}, but it starts like {_article(found)}",
         source=name,
         hint=old.get(
             found or "", f"Rename it, name its format with --format ({', '.join(KINDS)}), or export it as CSV."
@@ -352,5 +352,5 @@ def _zstd_error() -> type[Exception]:
 
 
 def likely(names: Sequence[str]) -> str:
-    """Return which of several tables to name as an example: one that is called like ratings, or the first."""
+    """Return which of several tables to name as an example: one named like ratings, or the first."""
     return next((name for name in names if re.search("rating|annotation|label", name.casefold())), names[0])

@@ -1,7 +1,7 @@
 """Ratings in order: sorted by item and rater, with repeats found and settled.
 
-Item, rater and score of a rating are packed into one word of 64 bits, item above rater above score. Sorting the words
-sorts the table, and two ratings of one item by one rater become neighbours that differ in the lowest bits alone.
+Item, rater and score of a rating are packed into one 64-bit word, item above rater above score. Sorting the words
+sorts the table, and two ratings of one item by one rater become neighbours that differ only in the lowest bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plurivox.errors import InputError
 
 Duplicates = Literal["error", "first", "last", "mode", "keep"]
 RULES: tuple[Duplicates, ...] = get_args(Duplicates)
-"""What to do with repeats: refuse them, keep one rating of each pair, or keep all."""
+"""What to do with repeats: reject them, keep one rating of each pair, or keep all."""
 Words = NDArray[np.uint64]
 
 
@@ -25,7 +25,7 @@ Words = NDArray[np.uint64]
 class Entries:
     """One row per rating: codes of item and rater, position of the score.
 
-    Totals have no rater, and a count that tells how many ratings an entry stands for. Times are NaN where not known.
+    Totals have no rater; their count says how many ratings an entry stands for. Times are NaN where unknown.
     """
 
     item: NDArray[Any]
@@ -49,8 +49,8 @@ class Entries:
 class Repeats:
     """Which (item, rater) pairs were rated more than once.
 
-    ``tied`` tells how many had no single most frequent score; ``later`` holds all ratings but the first of each pair,
-    if they are to be kept.
+    ``tied`` is how many had no single most frequent score; ``later`` holds all ratings except the first of each pair,
+    if they are kept.
     """
 
     item: NDArray[np.int64]
@@ -65,7 +65,7 @@ class Repeats:
 def sorted_ratings(
     rows: Entries, n_items: int, n_raters: int, n_points: int, rule: Duplicates
 ) -> tuple[Entries, Repeats]:
-    """Order ratings by item and rater; of repeats keep what the rule says, or all of them under ``"error"``.
+    """Order ratings by item and rater; keep the repeats that the rule names, or all of them under ``"error"``.
 
     First and last go by time, then by the order of rows; ratings without a time come after those with one.
     """
@@ -75,7 +75,7 @@ def sorted_ratings(
 
 
 def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]:
-    """Return how many bits of a word rater and score take; raise if nothing is left for so many items."""
+    """Return how many bits of a word rater and score take; raise an error if too few are left for the items."""
     bits = ((n_raters - 1).bit_length(), (n_points - 1).bit_length())
     if (n_items - 1).bit_length() + sum(bits) > 64:
         raise InputError(f"{n_items:,} items × {n_raters:,} raters × {n_points:,} points are too many to index")
@@ -85,7 +85,7 @@ def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]
 def settled(
     words: Words, bits: tuple[int, int], rule: Duplicates, times: NDArray[np.float64] | None = None
 ) -> tuple[Entries, Repeats]:
-    """Order ratings that are packed into words, in place where the rule allows, and deal with repeats."""
+    """Order ratings that are packed into words, in place if the rule allows, and deal with repeats."""
     if rule in ("first", "last", "keep") or times is not None:
         order = np.argsort(words >> np.uint64(bits[1]), kind="stable")
         words = words[order]
@@ -108,7 +108,7 @@ def settled(
 
 
 def _by_time(words: Words, times: NDArray[np.float64], score_bits: int) -> NDArray[np.float64]:
-    """Put words of the same pair, and their times, into the order of these times, in place; return the times."""
+    """Sort the words of each pair, and their times, by time, in place; return the times."""
     again = _same_pair(words, score_bits)
     repeated = np.zeros(len(words), dtype=bool)
     repeated[1:] |= again
@@ -120,7 +120,7 @@ def _by_time(words: Words, times: NDArray[np.float64], score_bits: int) -> NDArr
 
 
 def sorted_totals(rows: Entries) -> tuple[Entries, int | None]:
-    """Order totals by item and point; the second value is an item that has a point twice."""
+    """Order totals by item and point; the second value is an item that has a point twice, if any."""
     order = np.lexsort((rows.score, rows.item))
     rows = rows[order]
     again = (rows.item[1:] == rows.item[:-1]) & (rows.score[1:] == rows.score[:-1])
@@ -156,7 +156,7 @@ def _mask(bits: int) -> np.uint64:
 
 
 def _same_pair(words: Words, score_bits: int) -> NDArray[np.bool_]:
-    """Tell of each word but the first whether it has the item and rater of the word before."""
+    """Return for each word except the first whether it has the item and rater of the word before."""
     same = np.empty(max(len(words) - 1, 0), dtype=bool)
     for part in _parts(len(same)):
         after = slice(part.start + 1, part.stop + 1)
@@ -172,7 +172,7 @@ def _parts(length: int, size: int = 1 << 16) -> Iterator[slice]:
 def _one_of_each(
     words: Words, again: NDArray[np.bool_], rule: Duplicates, score_bits: int
 ) -> tuple[NDArray[np.intp], int]:
-    """Return where the first, last or most frequent word of each pair is; a tie for the latter drops the pair."""
+    """Return where the first, last or most frequent word of each pair is; a tie for most frequent drops the pair."""
     starts = np.flatnonzero(np.concatenate(([True], ~again)))
     if rule in ("first", "keep"):
         return starts, 0

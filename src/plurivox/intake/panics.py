@@ -1,4 +1,4 @@
-"""Keeping quiet what polars prints, past Python, about damaged data before it raises."""
+"""Suppress what polars prints, bypassing Python, about damaged data before it raises."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import polars as pl
 
 @contextlib.contextmanager
 def without_panics() -> Iterator[None]:
-    """Keep what polars prints about damaged data, which it also raises, off the screen.
+    """Keep off the screen what polars prints about damaged data, since it also raises it.
 
-    Whatever else is written to standard error meanwhile comes out at the end.
+    Anything else written to standard error meanwhile comes out at the end.
     """
     with tempfile.TemporaryFile() as kept:
         screen, panic = os.dup(2), False

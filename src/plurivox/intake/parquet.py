@@ -1,7 +1,7 @@
-"""Ratings in a Parquet file of their own that loses nothing.
+"""Ratings in a Parquet file of their own, which loses nothing.
 
 The file is an ordinary table of item, rater and score (or count) that any tool can read; ratings given again are rows
-of a later ``occasion``. Its metadata carry the scale, the intake and the attribute tables, so that reading it back
+with a later ``occasion``. Its metadata hold the scale, the intake and the attribute tables, so that reading it back
 gives an equal object.
 """
 
@@ -31,8 +31,8 @@ from plurivox.scale import Scale
 
 KEY = "plurivox"
 VERSION = 2
-"""The form with times, occasions or a recoding; others are written in form 1, which earlier versions read."""
-AGAIN = "Write it again with write_ratings, from the table that it was made of."
+"""The form with times, occasions or a recoding; other ratings are written in form 1, which earlier versions read."""
+AGAIN = "Write it again with write_ratings, from the table it was made from."
 _ROWS_PER_BYTE = 100
 _MOST_COUNT = 2**62
 _LATER = (
@@ -49,13 +49,13 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
     Parameters
     ----------
     ratings
-        What to write.
+        The ratings to write.
     path
         The file; it is replaced only once the new one is complete. The file that the ratings were read from is
-        refused. Weights are not written: weight the ratings again when they are read.
+        rejected. Weights are not written: weight the ratings again after reading them.
     """
     if ratings.weights is not None:
-        warnings.warn(UnweightedWarning("weights are not written: give the population again"), stacklevel=3)
+        warnings.warn(UnweightedWarning("weights are not written; weight again after reading"), stacklevel=3)
     intake = ratings.intake
     described = {
         "version": VERSION if intake.time_unit or intake.recoded or ratings.again is not None else 1,
@@ -78,13 +78,13 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
 
 
 def _told(intake: Intake) -> dict[str, Any]:
-    """Return what was noticed; of what earlier versions do not know only what there is, so that they can read it."""
+    """Return what was noticed; fields unknown to earlier versions only if they are set, so that those can read it."""
     found = asdict(intake)
     return {name: part for name, part in found.items() if part or name not in _LATER}
 
 
 def _with_codes(ratings: Ratings) -> pl.DataFrame:
-    """Return the ratings with codes beside ids: codes are what is read back, ids are for everybody else."""
+    """Return the ratings with codes and ids: codes are read back, ids are for everyone else."""
     frame = ratings.to_frame()
     for role, codes in {"item": ratings.item_codes, "rater": ratings.rater_codes}.items():
         if codes is not None:
@@ -94,7 +94,7 @@ def _with_codes(ratings: Ratings) -> pl.DataFrame:
 
 
 def description(data: str | bytes) -> dict[str, Any] | None:
-    """Return what a Parquet file says of the ratings in it, None if plurivox did not write it."""
+    """Return what a Parquet file says about the ratings in it, None if plurivox did not write it."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     text = pl.read_parquet_metadata(source).get(KEY)
     if text is None:
@@ -112,13 +112,13 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
     Raises
     ------
     FileError
-        If the file is of another form, or damaged: codes that name nothing, ids that are there twice, ratings whose
-        ids and codes do not belong together.
+        If the file has another form, or is damaged: codes without ids, ids that occur twice, ratings whose ids and
+        codes do not match.
     """
     version = described.get("version")
     if isinstance(version, int) and version > VERSION:
         raise FileError(
-            f"it was written in form {shown(version)}, and this version reads form {VERSION}",
+            f"it was written in form {shown(version)}, but this version of plurivox reads form {VERSION}",
             source=name,
             hint="Update plurivox.",
         )
@@ -126,23 +126,21 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
         with without_panics():
             frame = pl.read_parquet(data)
         return _restored(frame, described)
-    except (Exception, pl.exceptions.PanicException) as error:  # whatever damage makes Python, numpy or polars say
+    except (Exception, pl.exceptions.PanicException) as error:  # whatever Python, numpy or polars raises
         reason = " ".join(str(error).split())[:120]
         reason = f"{reason} is missing" if isinstance(error, KeyError) else reason.rstrip(".")
-        raise FileError(
-            f"these ratings, as plurivox wrote them, are damaged ({reason})", source=name, hint=AGAIN
-        ) from None
+        raise FileError(f"these ratings, stored by plurivox, are damaged ({reason})", source=name, hint=AGAIN) from None
 
 
 def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
-    """Rebuild the ratings, or raise a ValueError, or what else is raised of damaged data."""
+    """Rebuild the ratings, or raise a ValueError or whatever else damaged data cause."""
     if described["version"] not in (1, VERSION):
-        raise ValueError("it does not say in which form it is")
+        raise ValueError("it does not state its form")
     scale = Scale.from_dict(described["scale"])
     intake = Intake(**described["intake"])
     check_fields(intake)
     if intake.time_unit not in ("", *UNITS):
-        raise ValueError("it does not say in what times are counted")
+        raise ValueError("it does not state the unit of times")
     items, raters = _unpacked(described["items"], "item"), _unpacked(described["raters"], "rater")
     with_raters = "rater_code" in frame.columns
     item = _codes(frame["item_code"], items.height)
@@ -150,7 +148,7 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
     second = _codes(frame["rater_code"], raters.height) if with_raters else score
     occasion = _codes(frame["occasion"], _MOST_COUNT) if "occasion" in frame.columns else np.ones(len(item), np.int64)
     if not _sorted(item, second, occasion):
-        raise ValueError("its rows are not in order, or some are there twice")
+        raise ValueError("its rows are not in order, or some occur twice")
     counts = None if with_raters else _codes(frame["count"], _MOST_COUNT)
     if counts is not None and (counts < 1).any():
         raise ValueError("a count is below 1")
@@ -173,12 +171,12 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
         if described["digest"] != _digest(described, found):
             raise ValueError("its content is not what was written")
     elif not found.to_frame().equals(frame.drop("item_code", "rater_code", "score_code", strict=False)):
-        raise ValueError("its ids and its codes do not belong together")
+        raise ValueError("its ids and its codes do not match")
     return found
 
 
 def _digest(described: dict[str, Any], ratings: Ratings) -> str:
-    """Return a checksum of all that is read back."""
+    """Return a checksum of everything that is read back."""
     known = {name: part for name, part in described.items() if name != "digest"}
     whole = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
     again = ratings.again
@@ -193,21 +191,21 @@ def _digest(described: dict[str, Any], ratings: Ratings) -> str:
 def _times(column: pl.Series) -> NDArray[np.float64]:
     """Return times, which are finite or unknown."""
     if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
-        raise ValueError(f"{column.name} does not hold times throughout")
+        raise ValueError(f"{column.name} holds something other than times")
     return column.to_numpy()
 
 
 def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:
     """Return whole numbers from 0 to below n."""
     if not column.dtype.is_integer() or column.null_count():
-        raise ValueError(f"{column.name} does not hold whole numbers throughout")
+        raise ValueError(f"{column.name} holds something other than whole numbers")
     if len(column) and not 0 <= int(column.min()) <= int(column.max()) < n:  # type: ignore[arg-type]
         raise ValueError(f"{column.name} holds numbers that are out of range")
     return column.to_numpy().astype(np.int64)
 
 
 def _sorted(item: NDArray[np.int64], second: NDArray[np.int64], occasion: NDArray[np.int64]) -> bool:
-    """Tell whether rows are sorted by item, then by rater or score; of one and the same they are numbered from 1."""
+    """Return whether rows are sorted by item, then by rater or score, with occasions of a pair numbered from 1."""
     step, inner = np.diff(item), np.diff(second)
     new = (step > 0) | ((step == 0) & (inner > 0))
     same = (step == 0) & (inner == 0) & (np.diff(occasion) == 1)
@@ -225,12 +223,12 @@ def _unpacked(text: str, role: str) -> pl.DataFrame:
     data = base64.b64decode(text, validate=True)
     with without_panics():
         n_rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
-        if n_rows > _ROWS_PER_BYTE * len(data):  # ids that differ take more room; memory is not filled to find out
+        if n_rows > _ROWS_PER_BYTE * len(data):  # distinct ids take more room; checked before memory is filled
             raise ValueError(f"its table of {role}s has {n_rows:,} rows in {len(data):,} bytes")
         frame = pl.read_parquet(io.BytesIO(data))
     if not frame.width or frame.columns[0] != role:
         raise ValueError(f"its table of {role}s has no ids")
     ids = frame[role]
     if ids.dtype not in (pl.String, pl.Int64) or ids.null_count() or ids.n_unique() < len(ids):
-        raise ValueError(f"its table of {role}s has ids that are missing, there twice, or of another type")
+        raise ValueError(f"its table of {role}s has ids that are missing, occur twice, or have another type")
     return frame

@@ -1,10 +1,10 @@
-"""What names and texts of columns tell: who a respondent is, and what only a survey tool needs to know."""
+"""What names and texts of columns reveal: who a respondent is, and what only a survey tool needs to know."""
 
 from __future__ import annotations
 
 import re
 
-# Names of what is known of people, compared without case, spaces and punctuation. No rater is called so.
+# Names of what is known about people, compared without case, spaces and punctuation. No rater has such a name.
 _OF_PEOPLE = frozenset((
     "age", "ages", "ageinyears", "agegroup", "agerange", "agebracket", "agebin", "ageband", "birthyear", "yearofbirth",
     "yob", "dob", "gender", "genderidentity", "sex", "race", "ethnicity", "ethnicitysimplified", "raceethnicity",
@@ -18,7 +18,7 @@ _ATTRIBUTE = (
     r"|language|mother tongue|religion|ideology|party|occupation|employment|profession|marital status|orientation"
     r"|political (?:views?|orientation|affiliation|leaning))"
 )
-# What may stand between "your" and that; any other word makes a question of opinion: your view on gender.
+# What may come between "your" and that; any other word makes it a question of opinion: your view on gender.
 _FILLING = (
     r"(?:(?:current|highest|level|completed|achieved|attained|of|the|formal|primary|native|first|main|home|annual|total"
     r"|household|self|reported|identified|preferred|ethnic|political|religious|sexual|racial|or|and|age|race)\W+)*"
@@ -39,7 +39,7 @@ _GENDERS = frozenset((
     "man", "woman", "male", "female", "men", "women", "m", "f", "nonbinary", "other", "prefernottosay", "diverse",
     "genderqueer", "agender", "transman", "transwoman", "nonbinarythirdgender", "prefernottoanswer", "selfdescribe",
 ))  # fmt: skip
-# What a survey tool writes beside the answers: how they came in, and what identifies people.
+# What a survey tool writes next to the answers: how they came in, and what identifies people.
 _ADMINISTRATIVE = frozenset((
     "timestamp", "zeitstempel", "horodateur", "marcatemporal", "startdate", "enddate", "recordeddate", "submitdate",
     "datestamp", "date", "datetime", "time", "starttime", "endtime", "startedat", "completedat", "submittedat",
@@ -67,7 +67,7 @@ def plain(name: str) -> str:
 
 
 def tells_of_people(name: str, text: str = "") -> bool:
-    """Tell by the name of a column, or by the text of a question, whether it holds what somebody is.
+    """Return whether a column describes people, judged by its name or by the text of its question.
 
     Examples
     --------
@@ -84,21 +84,21 @@ def tells_of_people(name: str, text: str = "") -> bool:
 
 
 def are_genders(values: set[str]) -> bool:
-    """Tell whether all of several values are genders."""
+    """Return whether all of several values are genders."""
     return len(values) > 1 and {plain(value) for value in values} <= _GENDERS
 
 
 def is_administrative(name: str, text: str = "") -> bool:
-    """Tell whether a column was written by the tool, or identifies people, and so holds neither scores nor groups."""
+    """Return whether a column was written by the tool, or identifies people, and so holds neither scores nor groups."""
     known = plain(name) in _ADMINISTRATIVE or bool(_TIMING.search(name) or _CONSENT.search(name))
     return known or bool(_CONSENT.search(text))
 
 
 def is_id(name: str) -> bool:
-    """Tell whether a column is named like one of ids."""
+    """Return whether a column is named like one of ids."""
     return bool(_ID.search(name.strip()))
 
 
 def asks_for_words(name: str, text: str = "") -> bool:
-    """Tell whether a question asks for a text of one's own."""
+    """Return whether a question asks for free text."""
     return bool(_IN_WORDS.search(name) or _IN_WORDS.search(text))

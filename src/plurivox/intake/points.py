@@ -21,9 +21,9 @@ from plurivox.scale import Scale, text_of
 
 GivenPoints = str | Sequence[str]
 ALL_ZERO = "all 0"
-"""What a row says none of whose columns holds a 1: not a point, and so an error unless it is declared missing."""
+"""What a row without a 1 in any column says: not a point, and so an error unless declared missing."""
 BY_RATER = "{rater}"
-"""Stands for the rater in names of columns, where each rater has columns of their own."""
+"""Stands for the rater in column names, if each rater has columns of their own."""
 BETWEEN = " | "
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -36,7 +36,7 @@ def point_columns_text(given: GivenPoints) -> str:
 def with_joined(table: RawTable, item: str | None, keep: Sequence[str] | None = None) -> RawTable:
     """Return the table with a column ``a,b`` made of its columns a and b, if it has these and none of that name.
 
-    Of the columns that it is made of only those in ``keep`` stay, if that is given.
+    If ``keep`` is given, only those of the joined columns that it lists stay.
     """
     parts = [part.strip() for part in (item or "").split(",")]
     if item is None or item in table.columns or len(parts) < 2 or not set(parts) & set(table.columns):
@@ -50,9 +50,9 @@ def with_joined(table: RawTable, item: str | None, keep: Sequence[str] | None = 
         odd = text.str.contains("|", literal=True).fill_null(False)
         if odd.any():
             raise IdError(
-                f"{text.filter(odd)[0]!r} holds a bar, which stands between the parts of an id",
+                f"{text.filter(odd)[0]!r} contains a bar, which separates the parts of an id",
                 column=text.name, **where(table.name, table.locate, odd),
-                hint="Name the column last in --item, or give items a column of their own.",
+                hint="Name this column last in --item, or give items an id column of their own.",
             )  # fmt: skip
     blank = pl.any_horizontal(text.is_null() | (text.str.strip_chars() == "") for text in texts)
     joined = pl.concat_str(texts, separator=BETWEEN)
@@ -62,7 +62,7 @@ def with_joined(table: RawTable, item: str | None, keep: Sequence[str] | None = 
 
 
 class Prepared(NamedTuple):
-    """A table whose ids and scores are in one column each, and what is known of it by now."""
+    """A table whose ids and scores are in one column each, and what is known about it so far."""
 
     table: RawTable
     scale: Scale | None
@@ -81,9 +81,9 @@ def prepare(
     attributes: Sequence[str] = (),
     of_raters: Sequence[str] = (),
 ) -> Prepared:
-    """Return the table with joined ids and with scores in place of columns of points.
+    """Return the table with joined ids and with scores instead of columns of points.
 
-    ``attributes`` are columns that are needed besides, ``of_raters`` those of them that say something of raters.
+    ``attributes`` are further columns that are needed, ``of_raters`` those of them that describe raters.
     """
     table = with_joined(table, roles["item"], attributes)
     rater, score = roles["rater"], roles["score"]
@@ -97,9 +97,9 @@ def prepare(
         raise InputError(
             f"{points.text} already says what {clash} says"
             if clash[0] == "-"
-            else f"{clash} has no place where each rater has columns",
+            else f"{clash} cannot be used if each rater has columns of their own",
             source=table.name,
-            hint=f"Leave {clash} out, or the columns of points.",
+            hint=f"Leave out either {clash} or the columns of points.",
         )
     if layout == "totals":
         return Prepared(points.counts(table, roles["item"], attributes), points.scale, rater, None, layout)
@@ -123,7 +123,7 @@ class PointColumns:
     def of(cls, columns: Sequence[str], given: GivenPoints, scale: Scale | None, source: str) -> PointColumns:
         """Find the columns: those named, in the order of the scale, or those that fit ``is_abuse.*``.
 
-        What the star stands for is the point. Whole numbers have an order of their own; other names need a scale.
+        The star stands for the point. Whole numbers have an order of their own; other names need a scale.
         """
         text = point_columns_text(given)
         if not isinstance(given, str) or "*" not in given:
@@ -149,7 +149,7 @@ class PointColumns:
         return "" not in self.blocks
 
     def scores(self, table: RawTable, keep: Sequence[str] = ()) -> RawTable:
-        """Return the table with one column of scores, called as the columns were given, in place of all of them."""
+        """Return the table with one column of scores, named as the columns were given, instead of all of them."""
         frame = table.frame()
         taken = [name for block in self.blocks.values() for name in block if name not in keep]
         others, n_rows = frame.drop(taken), frame.height
@@ -167,10 +167,10 @@ class PointColumns:
         return _made(table, pl.concat(made), locate)
 
     def counts(self, table: RawTable, item: str | None, keep: Sequence[str]) -> RawTable:
-        """Return the table with its items, what is kept of them, and counts in columns named like the points."""
+        """Return the table with its items, the kept columns, and counts in columns named like the points."""
         if self.by_rater:
             raise ColumnError(
-                f"totals have no raters, and {self.text} names them", source=table.name, hint="Leave --totals out."
+                f"totals have no raters, but {self.text} names them", source=table.name, hint="Leave out --totals."
             )
         frame, block = table.frame(), self.blocks[""]
         others = [name for name in frame.columns if name not in block]
@@ -179,7 +179,7 @@ class PointColumns:
         labels = [text_of(label) for label in self.scale.labels]
         clash = [name for name in kept if name in labels]
         if clash:
-            raise ColumnError("a column is called like a point", source=table.name, column=clash[0], hint="Rename it.")
+            raise ColumnError("a column has the name of a point", source=table.name, column=clash[0], hint="Rename it.")
         named = [frame[name].alias(label) for name, label in zip(block, labels, strict=True)]
         return _made(table, frame.select(kept).with_columns(*named))
 
@@ -207,7 +207,7 @@ def _cells(column: pl.Series, table: RawTable) -> NDArray[np.float64]:
         raise ScoreError(
             f"{as_text(column).filter(bad)[0]!r} is neither 0 nor 1",
             column=column.name, **where(table.name, table.locate, bad),
-            hint="One-hot columns hold 1 for the point that was given and 0 or nothing for others; say --totals if "
+            hint="One-hot columns hold 1 for the point that was given and 0 or nothing for the others; use --totals if "
             "they hold counts.",
         )  # fmt: skip
     return numbers.fill_null(np.nan).to_numpy()
@@ -226,7 +226,7 @@ def _listed(
         scale = Scale(names) if any("," in name for name in names) else Scale.parse(",".join(names))
     if len(names) != len(scale):
         raise ColumnError(
-            f"{len(names)} columns are named for the {len(scale)} points of {scale}",
+            f"{len(names)} columns are named, but the scale {scale} has {len(scale)} points",
             source=source,
             hint="Name one column for each point, in the order of the scale.",
         )
@@ -248,9 +248,9 @@ def _matching(columns: Sequence[str], pattern: str, source: str) -> dict[str, di
             found.setdefault(rater, {}).setdefault(text_of(fits["point"]), []).append(name)
     if not found:
         raise ColumnError(
-            f"no column is called like {pattern!r}; the columns are {few(columns)}",
+            f"no column matches {pattern!r}; the columns are {few(columns)}",
             source=source,
-            hint="Write the name with * in place of the point, such as 'severity.*', or name the columns in order.",
+            hint="Write the name with * instead of the point, such as 'severity.*', or name the columns in order.",
         )
     return found
 
@@ -260,7 +260,7 @@ def _in_order(points: Sequence[str]) -> Scale:
     if all(map(_NUMBER.fullmatch, points)):
         return Scale.parse(",".join(sorted(points, key=float)))
     raise ScaleError(
-        f"the points are text and text has no order of its own; found, in no order, {few(sorted(points))}",
+        f"the points are text, which has no order of its own: {few(sorted(points))}",
         hint="Give the points from lowest to highest, for example --scale No,Unsure,Yes.",
     )
 
@@ -275,7 +275,7 @@ def _block(
             at = scale.position(point)
         except ScaleError as error:
             raise ColumnError(
-                f"column {columns.index(names[0]) + 1} fits {pattern!r}, but {error.problem}",
+                f"column {columns.index(names[0]) + 1} matches {pattern!r}, but {error.problem}",
                 source=source,
                 hint="Name the columns one by one in the order of the scale, or give another --scale.",
             ) from None
@@ -283,15 +283,15 @@ def _block(
             places = " and ".join(str(columns.index(name) + 1) for name in names)
             which = f"columns {places} are the same point" if len(names) > 1 else f"column {places} means missing"
             raise ColumnError(
-                f"{which}, {point}", source=source, hint="Rename one, or name the columns one by one, in order."
+                f"{which}, {point}", source=source, hint="Rename one, or name the columns one by one in order."
             )
         placed[at] = names[0]
     lacking = [str(label) for at, label in enumerate(scale.labels) if at not in placed]
     if lacking:
         first = columns.index(next(iter(block.values()))[0]) + 1
-        which = f" beside column {first}" if BY_RATER in pattern else ""
+        which = f" alongside column {first}" if BY_RATER in pattern else ""
         raise ColumnError(
-            f"no column that fits {pattern!r}{which} is that of the point {few(lacking)}",
+            f"no column that matches {pattern!r}{which} is for the point {few(lacking)}",
             source=source,
             hint="Every point of the scale needs a column; give the scale with --scale.",
         )

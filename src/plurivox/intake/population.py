@@ -1,4 +1,4 @@
-"""Shares of a population: a table of attribute, value and share, a frame of these, or a mapping."""
+"""Shares of a population: from a table of attribute, value and share, from such a frame, or from a mapping."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ COLUMNS = {
     "value": ("value", "category", "group", "level"),
     "share": ("share", "proportion", "percent", "percentage", "count", "population"),
 }
-"""What the columns may be called, without regard to case."""
+"""Possible names of the columns, ignoring case."""
 
 
 @checked
 def read_population(source: FilePath, *, encoding: str = "utf-8") -> Population:
     """Read shares of a population from a table with the columns ``attribute``, ``value`` and ``share``.
 
-    One row for each value. Shares of an attribute add up to 1 or to 100 %, or are counts. A crossing is written
-    ``gender × age`` or ``gender,age``, and its values alike.
+    There is one row per value. Shares of an attribute add up to 1 or to 100 %, or are counts. A crossing is written
+    ``gender × age`` or ``gender,age``, and its values likewise.
 
     Raises
     ------
     InputError
-        With file, column, rows and what to do.
+        Names the file, the column and the rows, and says what to do.
     """
     table = read_table(source, encoding=encoding)
     return _from_rows(table.frame(), table.name, table.locate)
@@ -65,7 +65,7 @@ def _from_mapping(given: Mapping[Any, Any]) -> Population:
 
 
 def _from_rows(frame: pl.DataFrame, source: str, locate: Locate) -> Population:
-    """Return the population of a table, or raise with the rows that tell no share."""
+    """Return the population in a table, or raise an error that names the rows without a share."""
     names = {role: _column(frame, role, source) for role in COLUMNS}
     if not frame.height:
         raise FileError("there is only a header", source=source, hint="It needs one row for each value.")
@@ -77,12 +77,12 @@ def _from_rows(frame: pl.DataFrame, source: str, locate: Locate) -> Population:
         ("share", shares.is_null() | ~shares.is_finite().fill_null(False) | (shares < 0), _HINT),
     ):
         if blank.any():
-            problem = "it is empty" if role != "share" else "it is not a number of 0 or more"
+            problem = "it is empty" if role != "share" else "it is not a number that is 0 or greater"
             raise SelectionError(problem, column=names[role], hint=hint, **where(source, locate, blank.to_numpy()))
     twice = pl.DataFrame([attributes.alias("a"), values.alias("v")]).is_duplicated()
     if twice.any():
         at = where(source, locate, twice.to_numpy())
-        raise SelectionError("a value is there twice", column=names["value"], hint="Give each value one share.", **at)
+        raise SelectionError("a value occurs twice", column=names["value"], hint="Give each value one share.", **at)
     found: dict[str, dict[str, float]] = {}
     for name, value, share in zip(attributes, values, shares, strict=True):
         found.setdefault(name, {})[value] = share
@@ -93,7 +93,7 @@ _HINT = "Give shares that add up to 1, percentages, or counts."
 
 
 def _column(frame: pl.DataFrame, role: str, source: str) -> str:
-    """Return the column of a role, by the first of its names that is there."""
+    """Return the column of a role, by the first of its possible names that exists."""
     known = {name.strip().casefold(): name for name in reversed(frame.columns)}
     for name in COLUMNS[role]:
         if name in known:

@@ -17,37 +17,37 @@ from plurivox.errors import ColumnError, FileError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate
 
 ROWS = 1 << 14
-"""Rows of a block, where cells come one by one."""
+"""How many rows a block has if cells come one by one."""
 MAX_COLUMNS = 10_000
 MAX_CELLS = 50_000_000
 CELLS_PER_BYTE = 16
-"""A table may have so many cells whatever the size of its file, or so many for each of its bytes.
+"""The most cells a table may have, absolutely or for each byte of its file.
 
-Ids and scores that differ take a bit each, however well they are packed. What has far more cells is one thing repeated,
-and fills the memory with it.
+Distinct ids and scores take at least a bit each, however well they are packed. A file with far more cells repeats the
+same thing and would fill the memory with it.
 """
 
 MEMBER = "\0file"
-"""The column with the name, less its ending, of the file that a row comes from, where a table is made of several."""
+"""The column with the name, without its ending, of the file a row comes from, if a table is made of several files."""
 FILE = "_file"
-"""What that column is called by users, who may take it for raters or items."""
+"""The name of that column for users, who may use it for raters or items."""
 
 
 def refuse_columns(n_columns: int, source: str) -> None:
-    """Raise if a table has too many columns."""
+    """Raise an error if a table has too many columns."""
     if n_columns > MAX_COLUMNS:
         raise ColumnError(
-            f"there are {n_columns:,} columns or more, and at most {MAX_COLUMNS:,} are read",
+            f"there are at least {n_columns:,} columns, but at most {MAX_COLUMNS:,} can be read",
             source=source,
-            hint="Give a long table, with one row for each rating, and leave out columns that are not used.",
+            hint="Give a long table with one row per rating, and leave out unused columns.",
         )
 
 
 def refuse_cells(n_cells: int, size: int, source: str) -> None:
-    """Raise if a table has far more cells than its file can have told apart."""
+    """Raise an error if a table has far more cells than its file can hold distinct values."""
     if n_cells > max(MAX_CELLS, size * CELLS_PER_BYTE):
         raise FileError(
-            f"it has {n_cells:,} cells or more, too many for a file of {size:,} bytes",
+            f"it has at least {n_cells:,} cells, too many for a file of {size:,} bytes",
             source=source,
             hint="Check how it was packed; if it is right, give it as plain CSV.",
         )
@@ -57,9 +57,9 @@ def refuse_cells(n_cells: int, size: int, source: str) -> None:
 class RawTable:
     """Columns by name, the pieces to read once, and how to name a row in a message.
 
-    ``text`` tells that the values are text from a file, so that ``12`` may be a number; ``size`` how many bytes of the
-    file have been read, if there is one; ``ids`` which column holds them, in an export that knows. ``remarks`` are
-    sentences about what was taken for the table.
+    ``text`` says that the values are text from a file, so that ``12`` may be a number; ``size`` returns how many bytes
+    of the file have been read, if there is one; ``ids`` is the column of ids, if an export knows it. ``remarks`` are
+    sentences about what was used as the table.
     """
 
     name: str
@@ -91,7 +91,7 @@ class RawTable:
         return piece
 
     def plain(self, used: Collection[str | None] = ()) -> RawTable:
-        """Return the table without the names of the files it was made of, or with them in ``_file`` if that is used."""
+        """Return the table without the names of its files, or with them in ``_file`` if that column is used."""
         if MEMBER not in self.columns or MEMBER in used:
             return self
         if FILE in used and FILE not in self.columns:
@@ -107,7 +107,7 @@ class RawTable:
         return pl.concat(pieces) if pieces else pl.DataFrame(schema=dict.fromkeys(self.columns, pl.String))
 
     def bounded(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Yield pieces of the table, but raise before there are more than its file can have told apart."""
+        """Yield pieces of the table, but raise an error before there are more cells than its file can hold."""
         n_cells = 0
         for piece in pieces:
             n_cells += piece.height * piece.width
@@ -117,7 +117,7 @@ class RawTable:
 
 
 class Runs:
-    """Where the rows of a table are, whose numbers go on by one except at few places."""
+    """Where the rows of a table are, if their numbers increase by one except in a few places."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -125,7 +125,7 @@ class Runs:
         self._rows = 0
 
     def add(self, number: int) -> None:
-        """Say the number of the next row."""
+        """Give the number of the next row."""
         if not self._starts or number != self._numbers[-1] + self._rows - self._starts[-1]:
             self._starts.append(self._rows)
             self._numbers.append(number)
@@ -147,7 +147,7 @@ def frame_of_cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.
 
 
 def cell_text(value: Any) -> str | None:
-    """Return a value as it would stand in a text file: whole numbers without ``.0``, dates as ISO, bytes in hex.
+    """Return a value as it would appear in a text file: whole numbers without ``.0``, dates as ISO, bytes in hex.
 
     Examples
     --------

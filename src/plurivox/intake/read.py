@@ -73,66 +73,66 @@ def read_ratings(
     Parameters
     ----------
     source
-        A file: CSV, TSV, JSON, JSON lines, Parquet, Arrow, Excel, SQLite, DuckDB or ZIP, text also compressed with gzip
-        or zstd; a folder of files with the same columns; or an SQL query if a ``connection`` is given. Exports of
-        annotation platforms are recognised. ``"study.xlsx::Ratings"`` names a sheet, a table of a database, or a file
-        in an archive.
+        A file: CSV, TSV, JSON, JSON lines, Parquet, Arrow, Excel, SQLite, DuckDB or ZIP (text may be compressed with
+        gzip or zstd); a folder of files with the same columns; or an SQL query if a ``connection`` is given. Exports
+        of annotation platforms are recognised. ``"study.xlsx::Ratings"`` names a sheet, a table of a database, or a
+        file in an archive.
     item, rater, score
-        The columns that hold them; obvious names are recognised. ``item="a,b"`` makes ids of two columns.
+        The columns that hold them; obvious names are recognised. ``item="a,b"`` makes ids from two columns.
     point_columns
-        Columns in place of ``score``, one for each point: ``"severity.*"``, where the star is the point, or a list in
-        the order of the scale. A 1 marks the point that was given (one-hot); with ``layout="totals"`` they hold counts.
-        With ``{rater}`` in the name each rater has columns of their own.
+        Columns instead of ``score``, one for each point: ``"severity.*"``, where the star is the point, or a list in
+        the order of the scale. A 1 marks the point that was given (one-hot); with ``layout="totals"``, they hold
+        counts. With ``{rater}`` in the name, each rater has columns of their own.
     scale
         A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
-        Whole-number scores may leave it out and then span the lowest to the highest seen.
+        It may be left out for whole-number scores; it then runs from the lowest to the highest score seen.
     poles
-        What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
+        What the lowest and the highest end of the scale mean, for use in sentences: ``("safe", "unsafe")``.
     missing
         Answers besides blank, NA, NaN and null that mean "no rating".
     recode, unsafe_from
-        Other points made of those of the scale, as :meth:`Ratings.recode` makes them: ``"0-2=no,3-4=yes"``, or the
-        lowest point that counts as unsafe. ``poles`` are then those of the new scale.
+        New points made from those of the scale, as by :meth:`Ratings.recode`: ``"0-2=no,3-4=yes"``, or the lowest
+        point that counts as unsafe. ``poles`` are then those of the new scale.
     duplicates
         What to do when a rater rated an item twice: ``"error"``, ``"first"``, ``"last"``, ``"mode"``, or ``"keep"``,
-        which analyses the first rating and keeps the others beside it.
+        which analyses the first rating and keeps the others with it.
     time
-        The column with when each rating was given: numbers of occasions or batches, or ISO dates.
+        The column that says when each rating was given: numbers of occasions or batches, or ISO dates.
     raters, items
         Files or frames with one row per rater or item.
     rater_attributes, item_attributes
         Columns of the ratings themselves that describe raters or items.
     by
-        Attributes that groups will be made of; those that are columns of the ratings, and not of ``raters``, are taken
-        from there.
+        Attributes from which groups will be made; those that are columns of the ratings and not of ``raters`` are
+        read from the ratings.
     conflicts
-        What counts where a rater or an item has more than one value of an attribute: ``"missing"`` (it is unknown, with
-        a warning), the ``"first"``, or it is an ``"error"``.
+        What to do if a rater or an item has more than one value of an attribute: ``"missing"`` (it is unknown, with
+        a warning), ``"first"`` (the first value counts), or ``"error"``.
     unknown
-        Words that tell nothing of a rater, such as "Prefer not to say"; an empty list keeps all words as groups.
+        Words that say nothing about a rater, such as "Prefer not to say"; an empty list keeps all words as groups.
     layout
         ``"long"`` (one row per rating), ``"wide"`` (one column per rater) or ``"totals"`` (one column per point,
         holding counts); recognised where that is safe.
     questions
-        Which columns are questions where each row is a respondent: ``"Q1:Q20"``, ``"Q1,Q3"`` or ``"Q*"``.
+        Which columns are questions if each row is a respondent: ``"Q1:Q20"``, ``"Q1,Q3"`` or ``"Q*"``.
     rejected, unfinished
-        Whether answers that were rejected, or of people who did not finish, are kept (``"keep"``) or left out
-        (``"drop"``); there has to be a word where an export holds any.
+        Whether answers that were rejected, or given by people who did not finish, are kept (``"keep"``) or left out
+        (``"drop"``); required if an export holds any.
     format, encoding
-        What the file is, a kind of file or the platform it comes from, if that is not recognised (``"table"`` for
-        neither); and the encoding of its text.
+        The kind of file or the platform it comes from, if that is not recognised (``"table"`` for neither), and the
+        encoding of its text.
     connection
         A DBAPI or ADBC connection, or anything else that polars reads a query from.
 
     Returns
     -------
     Ratings
-        With ``intake`` telling what was recognised, missing, repeated or unknown.
+        Their ``intake`` says what was recognised, missing, repeated or unknown.
 
     Raises
     ------
     InputError
-        With file, column, rows and what to do.
+        Names the file, the column and the rows, and says what to do.
     """
     return read_with(SimpleNamespace(**locals()), _in_memory)
 
@@ -142,7 +142,7 @@ def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
 
 
 def read_with(given: SimpleNamespace, code: Callable[..., Ratings]) -> Ratings:
-    """Read ratings as :func:`read_ratings` is asked to, and leave it to ``code`` what becomes of the table."""
+    """Read ratings with the options of :func:`read_ratings`; ``code`` turns the table into ratings."""
     known, missing = as_scale(given.scale), tuple(given.missing)
     columns = _Columns(
         given.item, given.rater, given.score, given.time, tuple(given.rater_attributes), tuple(given.item_attributes)
@@ -188,7 +188,7 @@ def read_with(given: SimpleNamespace, code: Callable[..., Ratings]) -> Ratings:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Which columns of a table hold what, as far as that is known; ``offered`` are attributes that nobody named."""
+    """Which columns of a table hold what, as far as known; ``offered`` are attributes that nobody named."""
 
     item: str | None
     rater: str | None
@@ -204,7 +204,7 @@ class _Columns:
         return (self.item, self.rater, self.score, self.time, *self.rater_attributes, *self.item_attributes)
 
     def of_export(self, taken: Taken) -> _Columns:
-        """Return the columns of an export, as far as nobody named others, and all that it tells of items and raters."""
+        """Return the columns of an export, unless others were named, and all it says about items and raters."""
         export = taken.export
         known = replace(
             self,
@@ -223,7 +223,7 @@ class _Columns:
         )
 
     def with_groups(self, by: Sequence[str], columns: Sequence[str], of_raters: Sequence[str]) -> _Columns:
-        """Return the columns with those that groups are to be made of, if the table of raters has them not."""
+        """Add the columns from which groups will be made, if the table of raters does not have them."""
         taken = (*self.used, by_name(columns, "rater") if self.rater is None else None)
         found = columns_of_raters(by, columns, of_raters, taken)
         return replace(self, rater_attributes=(*self.rater_attributes, *found))
@@ -232,7 +232,7 @@ class _Columns:
         self, table: RawTable, point_columns: GivenPoints | None, layout: Layout | None, scale: Scale | None,
         missing: Sequence[Label],
     ) -> tuple[Recognised, RawTable, Scale | None]:  # fmt: skip
-        """Recognise the columns that are not known, and return the table and the scale as they are then read."""
+        """Recognise the columns that are not yet known, and return the table and the scale to read."""
         attributes = (*self.rater_attributes, *self.item_attributes)
         times = () if self.time is None else (self.time,)
         require_columns(table.columns, (*attributes, *times), table.name)
@@ -250,7 +250,7 @@ class _Columns:
         return replace(found, time=self.time), table, scale or scale_of_totals(found)
 
     def giving_way(self, raters: AttributeTable | None, items: AttributeTable | None) -> _Columns:
-        """Return the columns without those that were only offered and that a table of their own has as well."""
+        """Return the columns without those that were only offered and that a separate table also has."""
 
         def left(found: Sequence[str], table: AttributeTable | None) -> tuple[str, ...]:
             known = () if table is None else table.frame.columns
@@ -264,18 +264,18 @@ class _Columns:
 
 
 def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -> None:
-    """Raise if questions are named though rows are not respondents."""
+    """Raise an error if questions are named although rows are not respondents."""
     if questions is None or (taken is not None and taken.export.layout == SURVEY):
         return
     what = "it is read as a plain table" if taken is None else f"it is {taken.platform.title}"
     raise InputError(
-        f"--questions is about a table with a row for each respondent, and {what}", source=source,
-        hint="Leave --questions out, or say --format survey, without --wide, --totals and --one-hot.",
+        f"--questions needs a table with one row per respondent, but {what}", source=source,
+        hint="Leave out --questions, or use --format survey without --wide, --totals and --one-hot.",
     )  # fmt: skip
 
 
 def _told(ratings: Ratings, taken: Taken | None, asked: Asked, remarks: Sequence[str]) -> Ratings:
-    """Return ratings that remember which platform they come from, what was left out, and what was said about it."""
+    """Return ratings that record their platform, what was left out, and the options given about it."""
     if taken is None:
         return with_parts(ratings, intake=replace(ratings.intake, remarks=list(dict.fromkeys(remarks))))
     tally = taken.export.tally
@@ -294,25 +294,25 @@ def _told(ratings: Ratings, taken: Taken | None, asked: Asked, remarks: Sequence
 def _refuse_columns_beside(
     found: Recognised, source: str, rater_attributes: Sequence[str], time: str | None
 ) -> None:  # fmt: skip
-    """Raise if columns are to tell of raters, or of times, in a table where a row is not a rating."""
+    """Raise an error if columns should describe raters or times in a table whose rows are not ratings."""
     if found.layout != "long" and rater_attributes:
         raise InputError(
             f"a {found.layout} table has no columns that describe raters",
             source=source,
-            hint="Give them in a table of their own with --raters; if rows are respondents and columns questions, "
-            "name the questions with --questions.",
+            hint="Give them in a separate table with --raters; if rows are respondents and columns are questions, name "
+            "the questions with --questions.",
         )
     if found.layout != "long" and time is not None:
         raise InputError(
             f"a {found.layout} table has no column of times", source=source, column=time,
-            hint="Give a long table, with one row for each rating and its time.",
+            hint="Give a long table with one row per rating and its time.",
         )  # fmt: skip
 
 
 def _as_asked(
     found: Ratings, recode: GivenRecoding | None, unsafe_from: Label | None, poles: GivenPoles | None
 ) -> Ratings:
-    """Return ratings recoded, and with names of the ends of the scale, if that is asked."""
+    """Recode the ratings and name the ends of the scale, if requested."""
     found = found.with_poles(poles)
     if recode is None and unsafe_from is None:
         return found
@@ -337,23 +337,23 @@ def read_predictions(
     source
         CSV, TSV, JSON lines or Parquet, plain or compressed: one row per model and item, with a column of
         probabilities for each point of the scale, named like the point; or one row per model, item and rater, with
-        the point that this rater is thought to give; or a submission to LeWiDi 2025. Several files have models of
+        the point predicted for this rater; or a submission to LeWiDi 2025. Models in different files must have
         different names.
     scale
         A :class:`Scale`, its points in order, or text such as ``"1:5"``.
     item, model
-        The columns that hold them; obvious names are recognised. In a table without a column ``model``, all rows are of
-        one model, called like the file.
+        The columns that hold them; obvious names are recognised. In a table without a column ``model``, all rows
+        belong to one model, named like the file.
     like
-        Ratings: a column that is called like theirs of items holds the items, if there is one. A submission that
-        predicts single raters does not name them, and lists them in the order of the ratings' raters.
+        Ratings; if a column has the name of their item column, it holds the items. A submission that predicts
+        individual raters does not name them, and lists them in the order of the ratings' raters.
     format, encoding
-        What the file is, if its name does not tell, and the encoding of its text.
+        The kind of file, if its name does not show it, and the encoding of its text.
 
     Raises
     ------
     InputError
-        With file, column, rows and what to do.
+        Names the file, the column and the rows, and says what to do.
     """
     points = as_scale(scale)
     assert points is not None
@@ -381,7 +381,7 @@ def read_predictions(
 
 
 def _name_of(source: Source) -> str:
-    """Return the name of a file, or of what is meant in it, without what tells its format."""
+    """Return the name of a file, or of the part to read, without the endings for its format."""
     file, inside = split_name(source)
     name = "" if source == "-" else Path(printable(inside or file)).name
     for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".arrow"):
@@ -392,8 +392,8 @@ def _name_of(source: Source) -> str:
 def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
     if raters is not None or items is not None:
         raise InputError(
-            "ratings stored by plurivox carry their attributes with them",
+            "ratings stored by plurivox already contain their attributes",
             source=ratings.intake.source,
-            hint="Leave --raters and --items out, or read the original table.",
+            hint="Leave out --raters and --items, or read the original table.",
         )
     return ratings

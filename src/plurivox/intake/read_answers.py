@@ -23,7 +23,7 @@ _MODEL_NAMES = ("model", "modelname", "modelid", "llm")
 _NAME_THEM = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
 _SQLITE = b"SQLite format 3\x00"
 _START = 1 << 14  # bytes of JSON in which a log names what was evaluated
-_HEAD, _APPLICATION = 100, 68  # bytes of the head of such a file, and where it tells whose it is
+_HEAD, _APPLICATION = 100, 68  # bytes of the head of such a file, and where its application id is
 
 
 @checked
@@ -52,17 +52,17 @@ def read_answers(
     item, model, answer
         The columns that hold them; obvious names are recognised. In an export, ``answer`` is the question.
     like
-        Ratings: a column that is called like theirs of items holds the items, if there is one; in an export, the
-        question is theirs, too.
+        Ratings; if a column has the name of their item column, it holds the items; in an export, their question is
+        used, too.
     items
-        A table with one row per item, by whose attributes answers without ratings can be told apart.
+        A table with one row per item, whose attributes also describe items without ratings.
     format, encoding
-        What the file is, if its name does not tell, and the encoding of its text.
+        The kind of file, if its name does not show it, and the encoding of its text.
 
     Raises
     ------
     InputError
-        With file, column, rows and what to do.
+        Names the file, the column and the rows, and says what to do.
     """
     points = as_scale(scale)
     assert points is not None
@@ -76,7 +76,7 @@ def _answers(
     path: Path, points: Scale, item: str | None, model: str | None, answer: str | None, known: Mapping[str, str],
     format: Format | None, encoding: str,  # noqa: A002
 ) -> Answers:  # fmt: skip
-    """Read answers from whatever the file is."""
+    """Read answers from any kind of file."""
     if _is_store(path):
         from plurivox.ask.store import Store
         from plurivox.lenses.alignment.matching import from_store
@@ -107,7 +107,7 @@ def _answers(
 
 
 def _is_log(path: Path) -> bool:
-    """Tell whether a file, or a folder of files, is a log of Inspect; its JSON says so at its start."""
+    """Return whether a file, or a folder of files, is an Inspect log; its JSON says so at its start."""
     if path.is_dir():
         return any(path.rglob("*.eval")) or any(map(_is_log, path.rglob("*.json")))
     if path.suffix == ".eval":
@@ -120,7 +120,7 @@ def _is_log(path: Path) -> bool:
 
 
 def _is_store(path: Path) -> bool:
-    """Tell whether a file of SQLite is a store of answers, or damaged where it says so; other databases hold tables."""
+    """Return whether an SQLite file is a store of answers, or is damaged where it says so; others hold tables."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -1,4 +1,4 @@
-"""Predictions and answers beside ratings whose points may have been made of others."""
+"""Predictions and answers for ratings that may have been recoded."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from plurivox.scale import Scale
 
 
 def predictions_of(files: Sequence[str], scale: Scale, recoding: Recoding | None, like: Ratings | None) -> Predictions:
-    """Read predictions on the scale of the ratings; where it is recoded each may be of the points before or after."""
+    """Read predictions on the scale of the ratings; if it was recoded, each may use the points before or after."""
     if recoding is None:
         return read_predictions(files, scale, like=like)
     return Predictions.together([_predictions(file, scale, recoding, like)[0] for file in files])
 
 
 def _predictions(file: str, scale: Scale, recoding: Recoding, like: Ratings | None) -> tuple[Predictions, bool]:
-    """Read one file; tell whether it is of the points before."""
+    """Read one file, and return whether it uses the points before recoding."""
     try:
         return read_predictions(file, scale, like=like), False
     except ColumnError:
@@ -35,7 +35,7 @@ def _predictions(file: str, scale: Scale, recoding: Recoding, like: Ratings | No
 
 
 def answers_of(file: str, scale: Scale, recoding: Recoding | None, like: Ratings | None, **more: Any) -> Answers:
-    """Read answers on the scale of the ratings, recoded like them; or, if none is on it, on the scale after that."""
+    """Read answers on the scale of the ratings and recode them likewise; if none fits, on the recoded scale."""
     return read_answers(file, scale, like=like, **more) if recoding is None else _answers(
         file, scale, recoding, like, **more
     )[0]  # fmt: skip
@@ -44,7 +44,7 @@ def answers_of(file: str, scale: Scale, recoding: Recoding | None, like: Ratings
 def _answers(
     file: str, scale: Scale, recoding: Recoding, like: Ratings | None, **more: Any
 ) -> tuple[Answers, bool]:  # fmt: skip
-    """Read answers; tell whether they are of the points before."""
+    """Read answers, and return whether they use the points before recoding."""
     found = read_answers(file, recoding.old, like=like, **more)
     if (found.point >= 0).any():
         return found.recode(recoding), True
@@ -52,11 +52,11 @@ def _answers(
 
 
 def described(found: Answers, items: str | None, ratings: Ratings, conflicts: Conflicts, encoding: str) -> Answers:
-    """Return answers with what a table of items tells of each, also of items that nobody rated; as they are without."""
+    """Return answers with the attributes in a table of items, also for unrated items; unchanged without a table."""
     table = attribute_table(items, "item", ratings.intake.columns.get("item", "item"), encoding)
     return found if table is None else found.with_items(table, conflicts)
 
 
 def are_before(role: str, file: str, ratings: Ratings, recoding: Recoding) -> bool:
-    """Tell whether a file of predictions or answers is of the points before the ratings were recoded."""
+    """Return whether a file of predictions or answers uses the points before the ratings were recoded."""
     return (_predictions if role == "predictions" else _answers)(file, ratings.scale, recoding, ratings)[1]

@@ -1,4 +1,4 @@
-"""Recognising what the columns of a table are, when their names or contents make it obvious."""
+"""Recognise what the columns of a table are, if their names or contents make it obvious."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """How to read a table: its layout, and the column of each role (for wide tables and totals only the item)."""
+    """How to read a table: its layout, and the column of each role (only the item for wide tables and totals)."""
 
     layout: Layout
     item: str
@@ -39,7 +39,7 @@ def recognise(
     attributes: Sequence[str] = (),
     missing: Iterable[Label] = (),
 ) -> Recognised:
-    """Tell the layout and the roles of the columns, from what was given, from names, then from contents.
+    """Find the layout and the roles of the columns from what was given, then from names, then from contents.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def recognise(
     layout
         The layout, if the user named it.
     scale
-        The scale, if it is known: columns named like its points make totals.
+        The scale, if it is known; columns named like its points are totals.
     attributes
         Columns that describe raters or items, and so have no other role.
     missing
@@ -59,7 +59,7 @@ def recognise(
     for role, name in given.items():
         if name is not None and name not in columns:
             parts = [part.strip() for part in name.split(",")]
-            hint = f"This takes one question at a time: --score '{parts[0]}'." if role == "score" else None
+            hint = f"Choose one question at a time: --score '{parts[0]}'." if role == "score" else None
             raise no_column(
                 name, columns, source, hint if set(parts) <= set(columns) else None, role=f" for the {role}"
             )  # fmt: skip
@@ -86,7 +86,7 @@ def recognise(
             raise ColumnError(
                 f"the columns {few(others, 6)} may be raters or points of a scale",
                 source=source,
-                hint="Say --wide if each column holds one rater's scores, or --totals if it counts one point.",
+                hint="Use --wide if each column holds one rater's scores, or --totals if each counts one point.",
             )
         return Recognised("totals", item, values=points)
     if len(others) >= 2 and not roles["rater"] and not roles["score"] and hold_scores(head, others, scale, unrated):
@@ -96,11 +96,11 @@ def recognise(
 
 
 def _refuse_keys(item: str, given: str | None, source: str) -> None:
-    """Raise if items are the keys of an object only because nobody said so: they may be raters as well."""
+    """Raise an error if keys of an object are used as items only by default: they may equally well be raters."""
     if item == KEY and given is None:
         raise ColumnError(
-            "it is an object of objects that hold scores, and its keys may be items or raters", source=source,
-            hint=f"Say --item {KEY} if they are items, or --rater {KEY} if they are raters.",
+            "it is an object of objects with scores, and its keys may be items or raters", source=source,
+            hint=f"Use --item {KEY} if they are items, or --rater {KEY} if they are raters.",
         )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _refuse_respondents(
     scale: Scale | None,
     missing: frozenset[str],
 ) -> None:
-    """Raise if each row is a respondent, by the id in the column of items or raters, or in the first one."""
+    """Raise an error if each row is a respondent, judged by the ids in the item, rater or first column."""
     owner = roles["item"] or roles["rater"] or columns[0]
     others = [column for column in columns if column != owner]
     if _distinct(head, owner) and _point_columns(others, scale) is None:
@@ -157,5 +157,5 @@ def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str
         source=source,
         hint=open_quote(columns)
         or f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
-        "or say --wide (one column per rater), --totals (one column per point) or --questions (a row per respondent).",
+        "or use --wide (one column per rater), --totals (one column per point) or --questions (a row per respondent).",
     )

@@ -1,4 +1,4 @@
-"""Telling a table of respondents × questions from one of items × raters, which looks alike."""
+"""Distinguish a table of respondents × questions from one of items × raters, which looks similar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plurivox.scale import ALWAYS_MISSING, Scale, text_of
 _QUESTION = re.compile(r"(q|qid|question|frage|statement|stmt)[\s_.-]*\d+([\s_.-]*\w{1,3})?", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 NARROW, ROWS, OUTSIDE = 10, 20, 0.9
-"""Numbers such as ages: few columns, of this many rows, span more than scores do, and lie almost all outside them."""
+"""Numbers such as ages: in few columns with this many rows, they span more than scores and lie mostly outside them."""
 _NAMED = 5
 
 
@@ -32,7 +32,7 @@ class Held:
     numbers
         Those that are numbers.
     texts
-        Those that hold anything, and how often.
+        The non-blank ones, and how often each occurs.
     """
 
     name: str
@@ -43,16 +43,16 @@ class Held:
 
     @property
     def holds_scores(self) -> bool:
-        """Whether at least half of what it holds may be scores."""
+        """Whether at least half of its cells may be scores."""
         return self.scores >= max(self.others, 1)
 
     @property
     def spread(self) -> float:
-        """How far its numbers are apart."""
+        """The range of its numbers."""
         return max(self.numbers) - min(self.numbers) if self.numbers else 0
 
     def outside(self, low: float, high: float) -> float:
-        """Return the share of numbers that lie beyond an interval."""
+        """Return the share of numbers outside an interval."""
         return sum(not low <= number <= high for number in self.numbers) / max(len(self.numbers), 1)
 
 
@@ -63,13 +63,13 @@ class Respondents:
     Attributes
     ----------
     people
-        Columns that hold no scores: they tell of people, or are text.
+        Columns that hold no scores: they describe people, or are text.
     scores
         Columns that do.
     questions
         Those of them that are named like questions, if most are.
     sure
-        Whether names tell; where only text does, rows may as well be items that it describes.
+        Whether names show it; if only text does, rows may equally well be items that it describes.
     """
 
     people: list[str]
@@ -78,29 +78,29 @@ class Respondents:
     sure: bool
 
     def error(self, source: str) -> ColumnError:
-        """Return the error that names the columns and the ways out."""
+        """Return the error that names the columns and what to do."""
         apart = listed(self.people, _NAMED)
-        why = f"{apart} {'holds' if len(self.people) == 1 else 'hold'} no scores, as {listed(self.scores, _NAMED)} do"
+        why = f"{apart} {'holds' if len(self.people) == 1 else 'hold'} no scores, unlike {listed(self.scores, _NAMED)}"
         if not self.people:
             why = f"{listed(self.questions, _NAMED)} are named like questions"
         problem = f"rows seem to be respondents and columns questions: {why}" if self.sure else why
         named = ",".join(self.scores[:_NAMED]) + (",…" if len(self.scores) > _NAMED else "")
         describing = f" --item-attributes {','.join(self.people[:_NAMED])}" if self.people else ""
-        hint = f"If rows are respondents, say --questions '{named}'; if rows are items and columns raters, say --wide"
+        hint = f"If rows are respondents, use --questions '{named}'; if rows are items and columns raters, use --wide"
         return ColumnError(problem, source=source, hint=f"{hint}{describing}.")
 
 
 def respondents(
     head: pl.DataFrame, columns: Sequence[str], scale: Scale | None, missing: Collection[str]
 ) -> Respondents | None:
-    """Tell whether rows seem to be respondents: columns are named like questions, or some tell of people.
+    """Return whether rows seem to be respondents: columns are named like questions, or some describe people.
 
     Parameters
     ----------
     head
         The first rows, each with an id of its own.
     columns
-        Those that would be raters.
+        The columns that would be raters.
     scale, missing
         The scale, if it is known, and further answers that mean no rating.
     """
@@ -118,12 +118,12 @@ def respondents(
 
 
 def named_like_question(name: str) -> bool:
-    """Tell whether a column is named like a question: ``Q1``, ``Q2_3``."""
+    """Return whether a column is named like a question: ``Q1``, ``Q2_3``."""
     return bool(_QUESTION.fullmatch(name.strip()))
 
 
 def hold_scores(head: pl.DataFrame, columns: Sequence[str], scale: Scale | None, missing: Collection[str] = ()) -> bool:
-    """Tell whether columns hold points of one scale, but for odd cells: the one given, or a few whole numbers."""
+    """Return whether columns, except for odd cells, hold points of one scale: the given one, or a few whole numbers."""
     found = [held(head[name], scale, missing) for name in columns]
     if scale is None:
         numbers = [number for one in found for number in one.numbers]
@@ -134,7 +134,7 @@ def hold_scores(head: pl.DataFrame, columns: Sequence[str], scale: Scale | None,
 
 
 def held(cells: pl.Series, scale: Scale | None, missing: Collection[str]) -> Held:
-    """Count cells; every number may be a score unless the scale has words, since a number off it is told of later."""
+    """Count cells; any number may be a score unless the scale has words, since numbers off it are reported later."""
     scores = others = 0
     numbers: list[float] = []
     texts: dict[str, int] = {}
@@ -159,7 +159,7 @@ def held(cells: pl.Series, scale: Scale | None, missing: Collection[str]) -> Hel
 
 
 def beyond(columns: Sequence[Held]) -> list[str]:
-    """Return columns of numbers that are no scores, such as ages beside answers from 1 to 5."""
+    """Return columns of numbers that are not scores, such as ages next to answers from 1 to 5."""
     narrow = [one for one in columns if one.numbers and one.spread <= NARROW]
     numbers = [number for one in narrow for number in one.numbers]
     if len(narrow) < 2 or max(numbers) - min(numbers) > NARROW:

@@ -1,4 +1,4 @@
-"""The names by which columns of items, raters and scores are known."""
+"""The names by which columns of items, raters and scores are recognised."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Layout = Literal["long", "wide", "totals"]
 KEY = "_key"
 """The column with the keys of an object whose values are rows."""
 
-# Names by which a role is known, the surest first; compared without case, spaces and punctuation.
+# Names by which a role is recognised, the surest first; compared without case, spaces and punctuation.
 ROLE_NAMES: dict[str, tuple[str, ...]] = {
     "item": (
         "item", "itemid", "itemno", "itemnumber", "unit", "unitid", "exampleid", "instanceid", "sampleid", "taskid",
@@ -35,10 +35,10 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 RESPONSE = "responseid"
-"""In surveys it is the respondent; where somebody else rates, it is what they rate: a response of a model."""
+"""In surveys, it is the respondent; where somebody else rates, it is what they rate: a model's response."""
 
 
-AS_IN_RATINGS = "Name it as in the ratings."
+AS_IN_RATINGS = "Give it the name it has in the ratings."
 
 
 def id_column(
@@ -54,13 +54,13 @@ def id_column(
 
 
 def by_name(columns: Sequence[str], role: str) -> str | None:
-    """Return the column whose name is the surest of a role, or is this one name."""
+    """Return the column with the surest name of a role, or with this one name."""
     known = plain_names(columns)
     return next((known[name] for name in ROLE_NAMES.get(role, (role,)) if name in known), None)
 
 
 def plain_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns by their names without case, spaces and punctuation; the first of several that are alike."""
+    """Return the columns by their names without case, spaces and punctuation; the first if several are alike."""
     return {plain(column): column for column in reversed(columns)}
 
 
@@ -70,14 +70,14 @@ def plain(name: str) -> str:
 
 
 class Named(NamedTuple):
-    """What a name says: a role, and what else."""
+    """What a name says: a role, and the rest."""
 
     role: Literal["rater", "score"]
     stem: str
 
 
 def named(name: str) -> Named | None:
-    """Return the role of raters or scores that the first or the last words of a name say, also in the plural.
+    """Return the role (rater or score) that the first or last words of a name give, also in the plural.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Whole numbers that lie on disk while a table is read: written piece by piece, read back in slices.
+"""Whole numbers that are kept on disk while a table is read: written piece by piece, read back in slices.
 
-A table may have more rows than memory can hold. What is known of each row, a few codes, then waits in files without a
-name: they are gone as soon as they are closed, also when the program is killed.
+A table may have more rows than memory can hold. The few codes known for each row are then kept in files without a
+name, which vanish as soon as they are closed, even if the program is killed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROWS = 1 << 20
-"""Rows that are looked at together."""
+"""How many rows are processed together."""
 
 
 class Codes(Protocol):
-    """A code for each row, in memory or on disk: what has a length, and slices that are arrays."""
+    """A code for each row, in memory or on disk: anything with a length whose slices are arrays."""
 
     def __len__(self) -> int: ...
 
@@ -29,7 +29,7 @@ class Codes(Protocol):
 
 
 def stretches(n_rows: int, size: int = ROWS) -> Iterator[slice]:
-    """Cut rows into slices that are looked at one after the other.
+    """Cut rows into slices to process one after the other.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Spill:
         self._bytes = 0
 
     def append(self, piece: NDArray[Any]) -> None:
-        """Take the next numbers."""
+        """Add the next numbers."""
         if not len(piece):
             return
         small = piece.astype(_smallest(int(piece.min()), int(piece.max())), copy=False)
@@ -67,7 +67,7 @@ class Spill:
         return (self._read(at, 0, self._starts[at + 1] - self._starts[at]) for at in range(len(self._places)))
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
-        """Return some of the numbers, which follow each other."""
+        """Return a slice of the numbers."""
         first, last, _ = rows.indices(len(self))
         found = []
         at = bisect.bisect_right(self._starts, first) - 1
@@ -86,7 +86,7 @@ class Spill:
         return np.frombuffer(data, dtype)
 
     def close(self) -> None:
-        """Give the disk back what it holds; also done when nobody reads it any more."""
+        """Free its disk space; also done once nothing refers to it any more."""
         self._file.close()
 
     __del__ = close
@@ -105,7 +105,7 @@ def _smallest(low: int, high: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Translated:
-    """The codes of rows whose provisional codes lie on disk: ``rank[provisional - low]``."""
+    """The codes of rows whose provisional codes are on disk: ``rank[provisional - low]``."""
 
     provisional: Spill
     rank: NDArray[Any]
@@ -115,7 +115,7 @@ class Translated:
         return len(self.provisional)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
-        """Return the codes of rows that follow each other."""
+        """Return the codes of a slice of rows."""
         found = self.provisional[rows]
         return self.rank.take(found.astype(np.int64) - self.low if self.low else found)
 
@@ -128,7 +128,7 @@ class Rows(NamedTuple):
 
 
 def rows_where(mask: Any, n_rows: int, most: int = 1000) -> Rows:
-    """Return the rows of which a function of slices tells that they are wanted; only the first ones one by one."""
+    """Return the rows that a function of slices marks; only the first ones are listed individually."""
     first, n = np.empty(0, np.int64), 0
     for rows in stretches(n_rows):
         found = np.flatnonzero(mask(rows))

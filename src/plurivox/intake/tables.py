@@ -1,4 +1,4 @@
-"""From a file to a raw table: one reader for each kind of file, whoever wrote it."""
+"""From a file to a raw table: one reader for each kind of file, from any source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plurivox.packed.stored import PackedRatings
 from plurivox.ratings import Ratings
 
 _ROWS = 1 << 20
-"""Rows of a Parquet file that are read at once."""
+"""How many rows of a Parquet file are read at once."""
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def open_table(
     """Open a file, a folder, standard input or a query as a raw table, or as ratings that plurivox stored.
 
     A workbook, a database, an archive or a folder may hold several tables; ``study.xlsx::Raters`` names one. Several
-    files that have the same columns are one table.
+    files with the same columns are one table.
     """
     if not isinstance(source, str | os.PathLike):
         from plurivox.intake.members import read_files
@@ -67,7 +67,7 @@ def open_table(
 
 
 def is_stored(source: str | os.PathLike[str]) -> bool:
-    """Tell whether plurivox wrote this itself, as a packed study or a file: then it holds its attributes."""
+    """Return whether plurivox wrote this itself, as a packed study or a file; it then holds its attributes."""
     file, inside = split_name(source)
     if is_packed(file):
         return True
@@ -76,12 +76,12 @@ def is_stored(source: str | os.PathLike[str]) -> bool:
     try:
         with without_panics():
             return store.description(os.fspath(file)) is not None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):  # which is said when it is read
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):  # reported when it is read
         return False
 
 
 def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack) -> RawTable | Ratings:
-    """Return the table in an open file; what has to stay open while it is read is closed with the stack."""
+    """Return the table in an open file; anything that must stay open while it is read is closed with the stack."""
     if opened.kind == "excel":
         from plurivox.intake.excel import read_excel
 
@@ -96,14 +96,14 @@ def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack
         return read_archive(opened, inside, encoding, stack, table_in)
     if inside is not None:
         raise FileError(
-            f"it is one table, in which there is no '{inside}'", source=opened.name,
-            hint=f"Leave {INSIDE}{inside} out; it names a sheet, a table of a database, or a file in an archive.",
+            f"it is a single table and contains no '{inside}'", source=opened.name,
+            hint=f"Leave out {INSIDE}{inside}; it names a sheet, a table of a database, or a file in an archive.",
         )  # fmt: skip
     return _one_table(opened, encoding)
 
 
 def _one_table(opened: Opened, encoding: str) -> RawTable | Ratings:
-    """Return the table of a file that holds just one."""
+    """Return the table in a file that holds just one."""
     if opened.kind == "parquet":
         return _parquet(opened)
     if opened.kind == "arrow":
@@ -125,7 +125,7 @@ def _query(query: str, connection: Any) -> pl.DataFrame:
 
 
 def _parquet(opened: Opened) -> RawTable | Ratings:
-    # Polars maps a plain file into memory; what is packed or piped is read whole.
+    # Polars maps a plain file into memory; packed or piped data are read whole.
     data: Any = opened.path or whole(opened)
     try:
         with without_panics():
@@ -142,7 +142,7 @@ def _parquet(opened: Opened) -> RawTable | Ratings:
 def _damaged(error: BaseException, name: str) -> FileError:
     first = str(error).split("\n", 1)[0]
     return FileError(
-        f"the Parquet data is damaged or cut off ({first})", source=name, hint="Fetch or write the file again."
+        f"the Parquet data is damaged or cut off ({first})", source=name, hint="Download or write it again."
     )
 
 
@@ -163,7 +163,7 @@ def _in_pieces(path: str, name: str) -> Iterator[pl.DataFrame]:
 
 
 def _refuse_large(data: Any, opened: Opened) -> None:
-    """Raise if a Parquet file has too many columns, or far more in it than its size can tell apart."""
+    """Raise an error if a Parquet file has too many columns, or far more cells than its size can hold."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     table = pl.scan_parquet(source, glob=False)
     columns = table.collect_schema()
@@ -178,7 +178,7 @@ def _refuse_large(data: Any, opened: Opened) -> None:
 
 @contextmanager
 def telling(remarks: Sequence[str]) -> Iterator[None]:
-    """Add to an error about columns what was taken for the table, such as one of several sheets."""
+    """Add to an error about columns what was read as the table, such as one of several sheets."""
     try:
         yield
     except ColumnError as error:

@@ -1,7 +1,7 @@
 """Text tables in bounded memory: blocks of whole records, parsed by polars, every value kept as text.
 
-Polars parses fast but is silent about short rows and does not tell where an error is. So each block is checked for
-its number of fields by counting delimiters, and a block that fails is read again, slowly, to name the row.
+Polars parses fast, but is silent about short rows and does not say where an error is. So the number of fields in each
+block is checked by counting delimiters, and a block that fails is read again, slowly, to name the row.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = (",", ";", "\t", "|")
-_JSON = json.JSONDecoder(parse_int=str)  # Python refuses to make numbers of very many digits
+_JSON = json.JSONDecoder(parse_int=str)  # Python refuses to make numbers of too many digits
 _SEPARATED = re.compile(r"sep=(.)", re.IGNORECASE)
-"""The line above the header by which Excel knows the delimiter."""
-_NO_FILES = ("idna", "punycode", "undefined")  # encodings of names, or of nothing
+"""The line above the header that tells Excel the delimiter."""
+_NO_FILES = ("idna", "punycode", "undefined")  # not encodings of files
 
 
 def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> RawTable:
-    """Read CSV or TSV; without a delimiter, the first of comma, semicolon, tab and bar that the header has."""
+    """Read CSV or TSV; the default delimiter is the first of comma, semicolon, tab and bar that the header has."""
     name = opened.name
     blocks = _blocks(as_utf8(opened.stream, name, encoding), name)
     header, first = _split_header(next(blocks, b""), name)
@@ -53,7 +53,7 @@ def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> R
 
 
 class _Delimited:
-    """Parses the blocks of one file, whose header has so many lines above it, and remembers its blank lines."""
+    """Parses the blocks of one file, whose header has ``above`` lines above it, and remembers its blank lines."""
 
     def __init__(self, name: str, columns: list[str], delimiter: str, above: int) -> None:
         self._name = name
@@ -64,7 +64,7 @@ class _Delimited:
         self._blank: list[int] = []
 
     def locate(self, position: int) -> str:
-        """Name a row as a spreadsheet does: the header is row 1, blank lines count, also those of delimiters alone."""
+        """Name a row as a spreadsheet does: the header is row 1; blank lines count, even those with only delimiters."""
         row = position
         for blank in self._blank:
             if blank > row:
@@ -97,7 +97,7 @@ class _Delimited:
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
 
     def _parse_fast(self, block: bytes) -> pl.DataFrame | None:
-        """Return the block as polars reads it, None if it fails or takes a blank or short first line for a table."""
+        """Return the block as polars reads it, None if it fails or reads a blank or short first line as a table."""
         try:
             frame = pl.read_csv(
                 block, has_header=False, separator=self._delimiter, infer_schema=False, empty_string_is_null=False
@@ -107,7 +107,7 @@ class _Delimited:
         return frame if frame.width == len(self._columns) else None
 
     def _uneven(self, block: bytes, frame: pl.DataFrame) -> bool:
-        """Tell whether some row may have fewer fields than the header; polars refuses rows with more."""
+        """Return whether some row may have fewer fields than the header; polars rejects rows with more."""
         if b'"' in block:  # delimiters may be quoted: a short row ends in empty fields
             return bool((frame[:, -1] == "").any())
         return block.count(self._delimiter.encode()) != frame.height * (len(self._columns) - 1)
@@ -133,7 +133,7 @@ class _Delimited:
                 else:
                     fields = f"{len(record)} {'field' if len(record) == 1 else 'fields'}"
                     raise FileError(
-                        f"the row has {fields}, the header has {expected}",
+                        f"the row has {fields}, but the header has {expected}",
                         source=self._name,
                         places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
                         hint=f"Look for a missing or unquoted {self._delimiter!r}.",
@@ -143,7 +143,7 @@ class _Delimited:
                 f"the row is malformed ({error})",
                 source=self._name,
                 places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
-                hint="Look for a quotation mark that is not closed.",
+                hint="Look for an unclosed quotation mark.",
             ) from None
         return blank, records
 
@@ -165,19 +165,19 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
     blocks = _blocks(read, name, quotes=False)
     first = _without_blank_lines(next(blocks, b""))
     if first.lstrip().startswith(b"["):
-        raise FileError("it holds one JSON array", source=name, hint="End its name with .json, or say --format json.")
+        raise FileError("it is a single JSON array", source=name, hint="End its name with .json, or use --format json.")
     rows = 0
     columns = _keys(first, name, rows)
     if not columns:
-        raise FileError("there is no key in its lines", source=name, hint="Write one JSON object per line.")
+        raise FileError("its lines have no keys", source=name, hint="Write one JSON object per line.")
     schema = dict.fromkeys(columns, pl.String)
 
     def parse(block: bytes) -> pl.DataFrame:
         nonlocal rows
         lines = block.count(b"\n") + 1
         if lines * len(columns) > MAX_SPARSE and lines * len(columns) > len(block):
-            problem = f"{len(columns):,} different keys over {lines:,} lines make a table that is almost empty"
-            raise FileError(problem, source=name, hint="Give each line the same keys, of which few are used.")
+            problem = f"{len(columns):,} different keys in {lines:,} lines make an almost empty table"
+            raise FileError(problem, source=name, hint="Give each line the same few keys.")
         try:
             try:
                 frame = pl.read_ndjson(block, schema=schema)
@@ -188,7 +188,7 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
             places = [f"row {rows + 1 + _unreadable(block, schema)}"]
             raise FileError(
                 f"the line cannot be read ({_first_line(error)})", source=name, places=places,
-                hint="Look for a number of very many digits, or half a character.",
+                hint="Look for a number with too many digits, or half a character.",
             ) from None  # fmt: skip
         rows += frame.height
         return frame
@@ -208,7 +208,7 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
 
 
 def _with_quoted_constants(block: bytes) -> bytes:
-    """Return JSON lines with NaN and infinities as text: Python writes them, though they are not JSON."""
+    """Return JSON lines with NaN and infinities as text: Python writes them, although they are not JSON."""
     return _CONSTANT.sub(lambda found: found[1] or b'"' + found[2] + b'"', block)
 
 
@@ -216,7 +216,7 @@ _CONSTANT = re.compile(rb'("(?:[^"\\]|\\.)*")|(NaN|-?Infinity)')
 
 
 def _keys(block: bytes, name: str, rows: int) -> list[str]:
-    """Return the keys of JSON lines in their order, or raise an error that names the first line that is no object."""
+    """Return the keys of JSON lines in order, or raise an error that names the first line that is not an object."""
     keys: dict[str, None] = {}
     for number, line in enumerate(block.splitlines(), start=rows + 1):
         try:
@@ -232,13 +232,13 @@ def _keys(block: bytes, name: str, rows: int) -> list[str]:
                 keys.update(dict.fromkeys(value))
                 refuse_columns(len(keys), name)
                 continue
-            problem = "a key holds half a character" if isinstance(value, dict) else "the line is not an object"
+            problem = "a key contains half a character" if isinstance(value, dict) else "the line is not an object"
         raise FileError(problem, source=name, places=[f"row {number}"], hint="Write one JSON object per line.")
     return list(keys)
 
 
 def _unreadable(block: bytes, schema: dict[str, type[pl.String]]) -> int:
-    """Return the place of the first line that polars does not read, though it is JSON."""
+    """Return the index of the first line that polars cannot read although it is JSON."""
     lines = block.splitlines(keepends=True)
 
     def fails(n_lines: int) -> bool:
@@ -252,14 +252,14 @@ def _unreadable(block: bytes, schema: dict[str, type[pl.String]]) -> int:
 
 
 def _without_blank_lines(block: bytes) -> bytes:
-    """Return the lines that hold something; none is copied where none is blank."""
+    """Return the lines that are not blank; nothing is copied if none is blank."""
     if b"\n\n" not in block and not block.isspace():
         return block
     return b"".join(line + b"\n" for line in block.splitlines() if line.strip())
 
 
 def refuse_blank(n_lines: int, name: str) -> None:
-    """Raise if there are too many blank lines."""
+    """Raise an error if there are too many blank lines."""
     if n_lines > MAX_BLANK:
         raise FileError(f"it has more than {MAX_BLANK:,} blank lines", source=name, hint="Remove them.")
 
@@ -288,7 +288,7 @@ def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> 
                 f"the row is longer than {MAX_RECORD >> 20} MiB",
                 source=name,
                 places=[f"row {rows}"],
-                hint="Look for a quotation mark that is not closed, or a file without line ends.",
+                hint="Look for an unclosed quotation mark, or a file without line ends.",
             )
     if rest.strip(b" \r\n"):  # a tab alone may be a row
         yield rest
@@ -310,7 +310,7 @@ def as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], byte
     start = stream.peek(4) if hasattr(stream, "peek") else b""
     if encoding == UTF8:
         if start.startswith(_WIDE_BOMS):
-            raise FileError("it is UTF-16, not UTF-8", source=name, hint="Pass --encoding utf-16.")
+            raise FileError("it is UTF-16, not UTF-8", source=name, hint="Use --encoding utf-16.")
         if start.startswith(_BOM):
             stream.read(len(_BOM))
         return stream.read
@@ -334,7 +334,7 @@ def as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], byte
 
 
 def _decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:
-    """Return what turns bytes of an encoding into text, or raise: Python also calls other conversions codecs."""
+    """Return a decoder for an encoding, or raise an error: some of Python's codecs are not text encodings."""
     try:
         found = codecs.lookup(encoding)
         if found.name not in _NO_FILES and found._is_text_encoding and found.incrementaldecoder:
@@ -360,7 +360,7 @@ def _split_header(block: bytes, name: str) -> tuple[str, bytes]:
         if cut == len(block):
             raise FileError(
                 "a quotation mark in the header is not closed", source=name, places=["row 1"],
-                hint="Close it, or write it twice where it is part of a name.",
+                hint="Close it, or double it if it is part of a name.",
             )  # fmt: skip
         cut = block.find(b"\n", cut) + 1 or len(block)
     try:
@@ -378,12 +378,12 @@ def _columns(header: str, delimiter: str, name: str) -> list[str]:
     except csv.Error as error:
         carriage = "\r" in header
         raise FileError(
-            "a carriage return is in the header" if carriage else f"the header is malformed ({error})",
+            "the header contains a carriage return" if carriage else f"the header is malformed ({error})",
             source=name, places=["row 1"],
-            hint="Save the file with one kind of line ends." if carriage else "It holds the names of the columns.",
+            hint="Save the file with one kind of line end." if carriage else "It must hold the column names.",
         ) from None  # fmt: skip
     if not columns:
-        raise FileError("the first line is blank", source=name, hint="It has to hold the column names.")
+        raise FileError("the first line is blank", source=name, hint="It must hold the column names.")
     if len(set(columns)) < len(columns):
         twice = next(column for place, column in enumerate(columns) if column in columns[:place])
         raise ColumnError(f"two columns are named '{twice}'", source=name, hint="Rename one of them.")

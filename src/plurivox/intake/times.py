@@ -14,9 +14,9 @@ from plurivox.intake.code import as_text
 
 Unit = Literal["number", "days"]
 UNITS = ("number", "days")
-"""In what times are counted: as the numbers that they are, or in days since 1970-01-01 in UTC."""
+"""The unit of times: plain numbers, or days since 1970-01-01 in UTC."""
 _DAY = 86_400
-_LARGEST = 1e100  # of a number that is a time
+_LARGEST = 1e100  # a time may not be larger
 _ISO = (
     r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]{1,9})?))?"
@@ -26,7 +26,7 @@ _HINT = "Give numbers (of occasions or batches) or ISO dates such as 2026-01-31 
 
 
 class Times:
-    """Reads one column of times, whole pieces at a time; all of them have one unit."""
+    """Reads one column of times piece by piece; all of them must have one unit."""
 
     def __init__(self, source: str, column: str, locate: Locate) -> None:
         self._source, self._column, self._locate = source, column, locate
@@ -35,7 +35,7 @@ class Times:
         self._unit: Unit | None = None
 
     def add(self, piece: pl.Series) -> None:
-        """Take the next rows of the column.
+        """Add the next rows of the column.
 
         Raises
         ------
@@ -62,26 +62,26 @@ class Times:
         value = as_text(piece).filter(wrong)[0]
         problem = "is neither a number nor an ISO date"
         if not _read(piece.filter(wrong)[:1])[1].null_count() and piece.dtype != pl.Boolean:
-            problem = f"does not fit: others are {'numbers' if others == 'number' else 'dates'}"
+            problem = f"does not match the others, which are {'numbers' if others == 'number' else 'dates'}"
         rows = np.flatnonzero(wrong.to_numpy()) + self._n_rows
         at = where(self._source, self._locate, rows)
         return ColumnError(f"the time {value!r} {problem}", column=self._column, **at, hint=_HINT)
 
 
 def _told(piece: pl.Series) -> pl.Series:
-    """Tell where a column says something."""
+    """Return where a column has a value."""
     return clean(piece).is_not_null()
 
 
 def _read(piece: pl.Series) -> tuple[Unit | None, pl.Series]:
-    """Return the unit of a column and its times; no unit if it can have none."""
+    """Return the unit of a column and its times; no unit if the type cannot hold times."""
     kind = piece.dtype
     if kind == pl.Null:
         return "number", piece.cast(pl.Float64)
     if kind.is_numeric():
         return "number", _finite(piece.cast(pl.Float64))
     if kind == pl.Date or kind == pl.Datetime:
-        moments = piece.cast(pl.Datetime("us"))  # of a zone its UTC
+        moments = piece.cast(pl.Datetime("us"))  # UTC, if there is a zone
         return "days", moments.dt.epoch("us").cast(pl.Float64) / (_DAY * 1e6)
     if kind == pl.Boolean:
         return None, piece.cast(pl.Float64)
@@ -99,7 +99,7 @@ def _finite(numbers: pl.Series) -> pl.Series:
 
 
 def _days(texts: pl.Series) -> pl.Series:
-    """Return ISO dates as days, null where a text is none; without a zone they are taken as UTC."""
+    """Return ISO dates as days, null where a text is not a date; dates without a zone are in UTC."""
     parts = texts.alias("time").str.extract_groups(_ISO).struct.unnest()
     found = parts.select(
         pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
@@ -116,7 +116,7 @@ def _number(name: str) -> pl.Expr:
 
 
 def time_column(times: NDArray[np.float64], unit: str) -> pl.Series:
-    """Return times as they are shown: numbers, or moments of the calendar."""
+    """Return times as they are shown: numbers, or dates and times."""
     column = pl.Series("time", times).fill_nan(None)
     if unit != "days":
         return column

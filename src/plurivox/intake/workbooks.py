@@ -1,4 +1,4 @@
-"""What a workbook would hold in memory, told before anything reads it: cells in reach, and texts that cells share."""
+"""What a workbook would take in memory, found before anything reads it: its range of cells, and texts they share."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from plurivox.errors import FileError
 from plurivox.intake.zipped import Archive
 
 MAX_CELLS = 20_000_000
-"""Cells of a sheet, from the first to the last of each row and column: each takes 32 bytes, filled or not."""
+"""The most cells of a sheet, from the first to the last row and column: each takes 32 bytes, filled or not."""
 MAX_MERGED = 100_000
 _MAX_TEXT = 1 << 30
-"""Bytes of all texts in the cells of a sheet."""
+"""The most bytes of text in the cells of a sheet."""
 _CHUNK, _ZIP64 = 1 << 22, 1 << 31
 _MAX_TAG = 1 << 24
 _EMPTY = re.compile(rb'<(?:c|row)(?: [\w:]+="[\w.:]*")*/>')
@@ -35,9 +35,9 @@ _END_OF_TEXT = re.compile(rb"</(?:[^\s<>/!?:]+:)?si\s*>|<(?:[^\s<>/!?:]+:)?si\s*
 
 
 def repacked(data: bytes, name: str, most: int) -> bytes:
-    """Return a workbook with the same XML, all of which was unpacked and looked through, or raise if it is too much.
+    """Return a workbook with the same XML, all of it unpacked and scanned, or raise an error if it is too large.
 
-    Cells with an error become text: calamine would leave them out without a word.
+    Cells with an error become text: calamine would silently leave them out.
     """
     archive = Archive(io.BytesIO(data), name, len(data), most=most, per_byte=0)
     packed = io.BytesIO()
@@ -76,13 +76,13 @@ def _to_tags(stream: IO[bytes], name: str) -> Iterator[bytes]:
 def _too_much(name: str, what: str) -> FileError:
     return FileError(
         f"a sheet has {what}, too much to be a table of ratings", source=name,
-        hint="Delete what lies far from the table (Ctrl+End goes there), or save the sheet as CSV.",
+        hint="Delete what is far from the table (Ctrl+End goes there), or save the sheet as CSV.",
     )  # fmt: skip
 
 
 @dataclass(slots=True)
 class _Part:
-    """What was seen of a file in a workbook."""
+    """What was seen in a file of a workbook."""
 
     column: int = 0
     row: int = 0
@@ -95,7 +95,7 @@ class _Part:
     shared: list[NDArray[np.int64]] = field(default_factory=list)
 
     def scan(self, chunk: bytes) -> bytes:
-        """Look through the next piece, which ends before a tag; return it with errors made text."""
+        """Scan the next piece, which ends before a tag; return it with errors turned into text."""
         cells = _EMPTY.sub(b"", chunk) if b"/>" in chunk else chunk
         for letters in set(_COLUMN.findall(cells)):
             self.column = max(self.column, _number(letters))
@@ -104,7 +104,7 @@ class _Part:
             self.row = max(self.row, max(map(int, set(rows))))
         n_cells = len(_CELL.findall(cells))
         self.n_cells += n_cells
-        if n_cells != len(_NAMED.findall(cells)):  # cells without a place follow the one before
+        if n_cells != len(_NAMED.findall(cells)):  # cells without an address follow the one before
             self._walk(cells)
         self.n_merged += chunk.count(b"mergeCell ")
         if n_cells:
@@ -122,11 +122,11 @@ class _Part:
                 self.longest_row = max(self.longest_row, self.in_row)
 
     def refuse(self, lengths: NDArray[np.int64], name: str) -> None:
-        """Raise if its cells reach too far, or share too much text."""
+        """Raise an error if its cells reach too far or share too much text."""
         reach = (self.column + self.longest_row) * (self.row + self.n_rows)
         if max(reach, self.n_cells) > MAX_CELLS:
             n_cells = max(reach, self.n_cells)
-            raise _too_much(name, f"{n_cells:,} cells up to its last row and column, of which {MAX_CELLS:,} are read")
+            raise _too_much(name, f"{n_cells:,} cells up to its last row and column, more than {MAX_CELLS:,}")
         if self.n_merged > MAX_MERGED:
             raise _too_much(name, f"{self.n_merged:,} merged cells")
         longest = int(lengths.max(initial=0))
@@ -140,7 +140,7 @@ class _Part:
 
 
 class _Texts:
-    """How long each of the texts is that cells share."""
+    """The length of each text that cells share."""
 
     def __init__(self) -> None:
         self._ends: list[NDArray[np.int64]] = []
@@ -148,14 +148,14 @@ class _Texts:
         self._odd = False
 
     def scan(self, chunk: bytes) -> None:
-        """Look through the next piece."""
-        self._odd = self._odd or b"<!" in chunk  # where a comment may hold what looks like an end
+        """Scan the next piece."""
+        self._odd = self._odd or b"<!" in chunk  # a comment may contain what looks like an end
         ends = [found.end() for found in _END_OF_TEXT.finditer(chunk)]
         self._ends.append(np.array(ends, dtype=np.int64) + self._at)
         self._at += len(chunk)
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return the length of each text in bytes, at most."""
+        """Return an upper bound on the length of each text in bytes."""
         ends = np.concatenate([np.zeros(1, np.int64), *self._ends, np.array([self._at], np.int64)])
         found = np.diff(ends)
         return np.full_like(found, found.max()) if self._odd else found

@@ -1,4 +1,4 @@
-"""What is in a ZIP, unpacked piece by piece and counted: sizes that its directory tells may be wrong."""
+"""The content of a ZIP, unpacked piece by piece and counted: the sizes in its directory may be wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plurivox.errors import FileError
 from plurivox.intake.opening import MAX_UNPACKED, UNPACKED_PER_BYTE
 
 MAX_MEMBERS = 10_000
-"""Files that a ZIP, or a folder, may hold."""
+"""The most files that a ZIP or a folder may hold."""
 _MAX_DIRECTORY = 1 << 24
 _ENCRYPTED = 1
 DAMAGED = (
@@ -25,7 +25,7 @@ DAMAGED = (
 
 
 class _Bounded(io.BufferedIOBase):
-    """A file that is never asked for very much at once: zipfile reads the whole directory, however large it claims."""
+    """A file from which large reads are refused: zipfile reads the whole directory, however large it claims to be."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -49,16 +49,16 @@ class _Bounded(io.BufferedIOBase):
 
 
 class Archive:
-    """An open ZIP, and how much was unpacked of it so far.
+    """An open ZIP, and how much of it has been unpacked so far.
 
     Parameters
     ----------
     stream
-        The file, which can be read from any place.
+        The file, which must be seekable.
     name, size
-        What it is called in messages, and how many bytes it has.
+        Its name in messages, and how many bytes it has.
     most, per_byte
-        How much may be unpacked of it in all: so many bytes, or so many times its size.
+        How much of it may be unpacked in total: a number of bytes, or a multiple of its size.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class Archive:
             self._file = zipfile.ZipFile(_Bounded(stream))
         if len(self._file.infolist()) > MAX_MEMBERS:
             raise FileError(
-                f"it holds {len(self._file.infolist()):,} files, and at most {MAX_MEMBERS:,} are read", source=name,
-                hint="Put what belongs together into one table.",
+                f"it contains {len(self._file.infolist()):,} files, but at most {MAX_MEMBERS:,} can be read",
+                source=name, hint="Put what belongs together into one table.",
             )  # fmt: skip
 
     def members(self) -> list[zipfile.ZipInfo]:
-        """Return the files in it, in their order there; of two that are called alike, the last."""
+        """Return the files in it, in their order there; if two have the same name, the last one."""
         found = {one.filename: one for one in self._file.infolist() if not one.is_dir()}
         return list(found.values())
 
     @contextlib.contextmanager
     def readable(self) -> Iterator[None]:
-        """Turn whatever a damaged archive raises into one clear error."""
+        """Turn anything a damaged archive raises into one clear error."""
         try:
             yield
         except FileError:
@@ -90,11 +90,11 @@ class Archive:
         except DAMAGED as error:
             raise FileError(
                 f"the ZIP is damaged or cut off, or packed in an unknown way ({error})", source=self.name,
-                hint="Fetch or make the file again.",
+                hint="Download or make the file again.",
             ) from None  # fmt: skip
 
     def open(self, member: zipfile.ZipInfo) -> IO[bytes]:
-        """Open a file in it; what is read from there counts, and raises once it is too much."""
+        """Open a file in it; what is read from there is counted, and too much raises an error."""
         if member.flag_bits & _ENCRYPTED:
             raise FileError(
                 "it is encrypted", source=f"{self.name}::{member.filename}", hint="Unpack it with its password first."
@@ -103,12 +103,12 @@ class Archive:
             return io.BufferedReader(_Unpacked(self, self._file.open(member)))
 
     def count(self, n_bytes: int) -> None:
-        """Raise if more was unpacked than a file of this size can hold."""
+        """Raise an error if more was unpacked than a file of this size can hold."""
         self._left -= n_bytes
         if self._left < 0:
             raise FileError(
                 f"its {self.size:,} bytes unpack to more than {self._most >> 20:,} MiB", source=self.name,
-                hint="Check what is in it; if it is right, unpack it first.",
+                hint="Check its content; if it is right, unpack it first.",
             )  # fmt: skip
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class Archive:
 
 
 class _Unpacked(io.RawIOBase):
-    """Reads a file in an archive, and counts."""
+    """Reads a file in an archive and counts its bytes."""
 
     def __init__(self, archive: Archive, stream: IO[bytes]) -> None:
         self._archive, self._stream = archive, stream

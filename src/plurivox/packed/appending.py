@@ -1,7 +1,7 @@
-"""Appending: more ratings become a further layer of a packed study, which is merged by item when it is read.
+"""Appending: more ratings become a new layer of a packed study; layers are merged by item when they are read.
 
-What is there is not written again. New ids may stand between those that are known, so that codes change: for every
-layer a map tells which code each of its items and raters has now. Ids keep their order, so a map only ever grows.
+Existing files are not written again. New ids may sort between known ones, so that codes change: for every layer, a map
+gives the current code of each of its items and raters. Ids keep their order, so a map is always increasing.
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ from plurivox.scale import Label, Scale
 
 _ROLES: tuple[Literal["item", "rater"], ...] = ("item", "rater")
 _KEPT = ("duplicates", "conflicts", "unknown", "rater_attributes", "item_attributes")
-_ANEW = "Pack all files anew, into another folder."
+_ANEW = "Pack all files again into another folder."
+_OR_ANEW = "or pack all files again into another folder."
 
 
 class Appender(Packer):
-    """Adds a table to a packed study, as a layer of its own."""
+    """Adds a table to a packed study as a layer of its own."""
 
     def __init__(self, folder: Path, memory: int) -> None:
         self.old = PackedRatings.open(folder)
         super().__init__(folder, self.old.manifest.generation + 1, memory)
 
     def settle(self, given: SimpleNamespace, said: Iterable[str]) -> None:
-        """Have new files read as the study was, as far as nothing else is said; raise where that cannot be."""
+        """Read new files as the study was read, unless options say otherwise; raise an error if that is impossible."""
         manifest, intake, source = self.old.manifest, self.old.intake, str(self.folder)
         for name in _KEPT:
             rule = manifest.rules[name]
             if name in said and _listed(getattr(given, name)) != _listed(rule):
                 raise InputError(
-                    f"{name} was {_shown(rule)} when it was packed, and is {_shown(getattr(given, name))} now",
-                    source=source, hint=f"Leave it out. {_ANEW}",
+                    f"{name} was {_shown(rule)} when it was packed, but is {_shown(getattr(given, name))} now",
+                    source=source, hint=f"Leave out {name}, {_OR_ANEW}",
                 )  # fmt: skip
             setattr(given, name, tuple(rule) if isinstance(rule, list) else rule)
         if intake.layout == "long" and not intake.platform:
@@ -61,10 +62,11 @@ class Appender(Packer):
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
         raters: AttributeTable | None, items: AttributeTable | None, rules: Rules,
     ) -> Ratings:  # fmt: skip
-        """Pack a table beside what is there; what is known of both is not written yet."""
+        """Pack a table next to the existing layers; the tables and the manifest are not written yet."""
         old, manifest = self.old, self.old.manifest
         if scale is not None and scale.labels != old.scale.labels:
-            raise InputError(f"the study has the scale {old.scale}, not {scale}", source=table.source, hint=_ANEW)
+            hint = f"Leave out the scale, {_OR_ANEW}"
+            raise InputError(f"the study has the scale {old.scale}, not {scale}", source=table.source, hint=hint)
         if old.intake.scale_inferred:
             own = self.read(table, None, missing, old.scale.labels)
         else:
@@ -102,7 +104,7 @@ class Appender(Packer):
         )
 
     def _in_common(self, own: Columns) -> tuple[Columns, Scale, int]:
-        """Return new columns in the codes of both, the scale of both, and by how much old scores move on it."""
+        """Return new columns in the common codes, the common scale, and by how much old scores move on it."""
         known, shift = self._scale(own)
         coded = dict(own.coded)
         for role in _ROLES:
@@ -110,27 +112,27 @@ class Appender(Packer):
         return replace(own, coded=coded, scale=known), known, shift
 
     def _scale(self, own: Columns) -> tuple[Scale, int]:
-        """Return the scale of both, which has the old one in it, and by how much old positions move."""
+        """Return the common scale, which contains the old one, and by how much old positions move."""
         old, new = self.old.scale, own.scale
         if new.labels == old.labels:
             return old, 0
         shift = new.labels.index(old.labels[0]) if old.labels[0] in new.labels else 0
         if new.labels[shift : shift + len(old)] != old.labels:
             raise InputError(
-                f"with its scores the scale is {new}, and that of the study is {old}", source=own.table.source,
+                f"with its scores, the scale is {new}, but that of the study is {old}", source=own.table.source,
                 hint=_ANEW,
             )  # fmt: skip
         both = new.with_missing(list(dict.fromkeys([*old.missing, *new.missing])))
         return both if old.poles is None else both.with_poles(old.poles), shift
 
     def _ids(self, role: str, own: Coded, source: str) -> Coded:
-        """Return new ids in the codes that old and new ids have together."""
+        """Return new ids in the common codes of old and new ids."""
         known: pl.Series = getattr(self.old, f"{role}s")[role]
         new = own.values
         if known.dtype != new.dtype:
             if known.dtype != pl.String:
                 raise InputError(
-                    f"the {role} ids of the study are numbers, and those that are added are not", source=source,
+                    f"the {role} ids of the study are numbers, but the added ones are not", source=source,
                     hint=_ANEW,
                 )  # fmt: skip
             new = as_text(new)
@@ -140,7 +142,7 @@ class Appender(Packer):
         return Coded(values, replace(own.codes, rank=place[own.codes.rank]))
 
     def _moved(self, items: NDArray[np.int64], raters: NDArray[np.int64], shift: int) -> tuple[Layer, ...]:
-        """Return the layers that are there, with maps to the codes of now."""
+        """Return the existing layers, with maps to the current codes."""
         layers = []
         for at, (layer, (of_items, of_raters)) in enumerate(
             zip(self.old.manifest.layers, _layers_of(self.old).maps, strict=True)
@@ -156,7 +158,7 @@ class Appender(Packer):
         return tuple(layers)
 
     def _map(self, name: str, now: NDArray[np.int64], before: NDArray[Any] | None, file: File | None) -> File | None:
-        """Write which code each id of a layer has now; nothing where that did not change."""
+        """Write the current code of each id of a layer; nothing if that did not change."""
         if np.array_equal(now, np.arange(len(now))):
             return file
         own = now if before is None else now[before]
@@ -177,7 +179,7 @@ def _shown(rule: Any) -> str:
 
 
 class _Before:
-    """Tells which new ratings are of pairs that earlier layers have, and counts them."""
+    """Finds new ratings of pairs that earlier layers have, and counts them."""
 
     def __init__(self, packer: Appender, columns: Columns, layers: Layers) -> None:
         self._source, self._columns, self._layers = str(packer.folder), columns, layers
@@ -185,7 +187,7 @@ class _Before:
         self.n_again = 0
 
     def __call__(self, items: slice, new: Entries, rule: Duplicates) -> tuple[Entries, Any]:
-        """Drop the new ratings of such pairs, or, where the last one counts, tell what each item loses by it."""
+        """Drop the new ratings of such pairs or, if the last one counts, return what each item loses."""
         assert new.rater is not None
         bits = self._bits[0], 0
         pairs = packed_words(new.item, new.rater, np.zeros(len(new.item), np.uint8), bits)
@@ -206,17 +208,17 @@ class _Before:
             self._columns, Repeats(new.item[again].astype(np.int64), new.rater[again].astype(np.int64))
         )
         n = found.n_places
-        pairs = "1 (item, rater) pair is" if n == 1 else f"{n:,} (item, rater) pairs or more are"
-        hint = "Remove them, or pack all files anew with --duplicates first or last."
+        pairs = "1 (item, rater) pair is" if n == 1 else f"at least {n:,} (item, rater) pairs are"
+        hint = "Remove them, or pack all files again with --duplicates first or last."
         if rule == "mode":
-            hint = f"Which score is the most frequent cannot be told from what is packed. {_ANEW}"
+            hint = f"The most frequent score cannot be found in a packed study. {_ANEW}"
         return DuplicateError(
-            f"{pairs} rated in {self._source} already", source=found.source, places=found.places, n_places=n, hint=hint
+            f"{pairs} already rated in {self._source}", source=found.source, places=found.places, n_places=n, hint=hint
         )
 
 
 class _Owners:
-    """What was known of raters, or items, and what is now."""
+    """What was known about raters or items, and what is now."""
 
     def __init__(
         self, role: str, old: PackedRatings, place: NDArray[np.int64], values: pl.Series, new: pl.Series, source: str
@@ -228,12 +230,12 @@ class _Owners:
     def together(
         self, found: Matched, several: dict[str, list[int]], rule: Conflicts
     ) -> tuple[pl.DataFrame, dict[str, list[int]]]:
-        """Return the table of both, and by attribute who has more than one value."""
+        """Return the combined table and, for each attribute, who has more than one value."""
         more = [name for name in found.frame.columns[1:] if name not in self._frame.columns]
         if more:
             raise InputError(
                 f"the {self._role}s of {self._study} have no attribute '{more[0]}'", source=self._source,
-                hint=f"Leave it out. {_ANEW}",
+                hint=f"Leave out this attribute, {_OR_ANEW}",
             )  # fmt: skip
         columns, whose = [self._values.alias(self._role)], {}
         for name in self._frame.columns[1:]:
@@ -248,7 +250,7 @@ class _Owners:
         return pl.DataFrame(columns), whose
 
     def _column(self, name: str, new: pl.Series | None, clash: NDArray[np.bool_], rule: Conflicts) -> pl.Series:
-        """Return an attribute of all; ``clash`` is told who has more than one value of it."""
+        """Return an attribute of all; ``clash`` is set for those who have more than one value of it."""
         old = self._frame[name]
         if new is None:
             new = pl.Series(name, [None] * len(self._new), dtype=old.dtype)
@@ -261,7 +263,7 @@ class _Owners:
             which = "one rater" if self._role == "rater" else f"item {self._values[at]!r}"
             raise AttributeConflictError(
                 f"{which} has more than one value: {before[at]}, {after[at]}", source=self._source, column=name,
-                hint="Correct it, or pack all files anew and say which value counts with --conflicts.",
+                hint="Correct it, or pack all files again and choose with --conflicts which value counts.",
             )  # fmt: skip
         clash |= differ
         found = before.zip_with(before.is_not_null(), after)
@@ -269,7 +271,7 @@ class _Owners:
 
 
 def _spread(column: pl.Series, places: NDArray[np.int64], n: int) -> pl.Series:
-    """Return a column with its values at other places, and nothing between them."""
+    """Return a column with its values at other places, and null between them."""
     where = np.full(n, -1, np.int64)
     where[places] = np.arange(len(column))
     rows = pl.Series(where).set(pl.Series(where < 0), None)

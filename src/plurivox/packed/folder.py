@@ -1,8 +1,8 @@
-"""What lies in the folder of a packed study: files of parts and tables, and the manifest that names them.
+"""The folder of a packed study: files of parts and tables, and the manifest that names them.
 
-A file is written once and never changed. What belongs to the study is what the manifest names; it is written last and
-takes its place in one step, so that a program that is killed leaves the study as it was. What nobody names is removed
-by who writes next.
+A file is written once and never changed. The study consists of what the manifest names; it is written last and replaced
+in one step, so that a program that is killed leaves the study as it was. Files that it does not name are removed by the
+next program that writes.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from plurivox.quoting import short
 Folder = Path | RemoteFolder
 MANIFEST = "manifest.json"
 FORM = 1
-"""The form in which this version writes; it reads no other."""
-AGAIN = "Pack the ratings again, or take the folder from a copy."
+"""The form that this version writes; it reads no other."""
+AGAIN = "Pack the ratings again, or restore the folder from a copy."
 _ALIGNED = 64
 _OURS = ("part-", "items-", "raters-", "counts-", "map-")
-_verified: set[tuple[str, int, int]] = set()  # files whose content was found to be what was written, by this process
+_verified: set[tuple[str, int, int]] = set()  # files whose checksum this process has verified
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of the folder: its name, size and checksum (CRC-32)."""
+    """A file in the folder: its name, size and checksum (CRC-32)."""
 
     name: str
     size: int
@@ -67,10 +67,10 @@ class PartFile(File):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one call of pack wrote: parts that cover all items of that time, in the codes of that time.
+    """What one call of pack wrote: parts that cover all items at that time, in the codes of that time.
 
-    Where later calls brought new ids, maps tell which code each item and rater has now; both are in the same order.
-    ``shift`` is added to scores, where the scale has grown at its lower end.
+    If later calls brought new ids, maps give the current code of each item and rater; both are in the same order.
+    ``shift`` is added to scores if the scale has grown at its lower end.
     """
 
     parts: tuple[PartFile, ...]
@@ -81,7 +81,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that is known of a packed study, and in which files the rest is."""
+    """Everything that is known about a packed study, and the files that hold the rest."""
 
     generation: int
     n_items: int
@@ -114,24 +114,24 @@ def folder_of(name: str | os.PathLike[str]) -> Folder:
 
 
 def is_packed(folder: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder is a packed study; of an address only its name is looked at."""
+    """Return whether a folder is a packed study; for an address, only its name is checked."""
     return is_address(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
 
 
 def read_manifest(folder: Folder) -> Manifest:
-    """Read what a packed study says of itself.
+    """Read the manifest of a packed study.
 
     Raises
     ------
     FileError
-        If it is not a packed study, one of another form, or its manifest is damaged.
+        If it is not a packed study, has another form, or its manifest is damaged.
     """
     name = str(folder)
     try:
         text = folder.read(MANIFEST) if isinstance(folder, RemoteFolder) else (folder / MANIFEST).read_bytes()
     except OSError as error:
         raise FileError(
-            f"it is not a packed study ({error.strerror})", source=name, hint="plurivox pack makes one of your files."
+            f"it is not a packed study ({error.strerror})", source=name, hint="Make one with plurivox pack."
         ) from None
     try:
         known = json.loads(text)
@@ -142,7 +142,7 @@ def read_manifest(folder: Folder) -> Manifest:
         raise damaged(folder, MANIFEST, short(str(error))) from None
     if form != FORM:
         raise FileError(
-            f"it is packed in form {form}, and this version reads form {FORM}", source=name, hint="Pack it again."
+            f"it is packed in form {form}, but this version reads form {FORM}", source=name, hint="Pack it again."
         )
     return _manifest({key: value for key, value in known.items() if key != "form"})
 
@@ -158,17 +158,17 @@ def _manifest(known: Mapping[str, Any]) -> Manifest:
 
 
 def damaged(folder: Folder, name: str, why: str) -> FileError:
-    """Return the error that a file of the folder is not what was written."""
+    """Return the error for a file that is not what was written."""
     return FileError(f"its file {name} is damaged ({why})", source=str(folder), hint=AGAIN)
 
 
 def mapped(folder: Folder, file: File) -> NDArray[np.uint8]:
-    """Map a file into memory; the first time, hold it against its size and checksum."""
+    """Map a file into memory; the first time, check its size and checksum."""
     path = folder.place(file.name, file.size, file.crc) if isinstance(folder, RemoteFolder) else folder / file.name
     try:
         data = np.memmap(path, np.uint8, "r") if file.size else np.zeros(0, np.uint8)
     except FileNotFoundError:
-        raise damaged(folder, file.name, "it is missing, or the study was packed anew meanwhile") from None
+        raise damaged(folder, file.name, "it is missing, or the study was packed again meanwhile") from None
     except (OSError, ValueError) as error:
         raise damaged(folder, file.name, short(str(error))) from None
     if len(data) != file.size:
@@ -177,14 +177,14 @@ def mapped(folder: Folder, file: File) -> NDArray[np.uint8]:
     if key not in _verified:
         if zlib.crc32(data.data) != file.crc:
             if isinstance(folder, RemoteFolder):
-                path.unlink(missing_ok=True)  # of the cache, so that it is fetched again
+                path.unlink(missing_ok=True)  # from the cache, so that it is fetched again
             raise damaged(folder, file.name, "its checksum differs")
         _verified.add(key)
     return np.asarray(data)
 
 
 def read_array(folder: Folder, file: File, dtype: str) -> NDArray[Any]:
-    """Return an array that lies in a file of its own."""
+    """Return an array from a file of its own."""
     return mapped(folder, file).view(dtype)
 
 
@@ -192,13 +192,13 @@ def read_table(folder: Folder, file: File) -> pl.DataFrame:
     """Return a table of items or raters."""
     content = mapped(folder, file)
     try:
-        return pl.read_parquet(io.BytesIO(content.tobytes()))  # polars takes no name that is not UTF-8
+        return pl.read_parquet(io.BytesIO(content.tobytes()))  # polars accepts only names in UTF-8
     except (pl.exceptions.PolarsError, OSError) as error:
         raise damaged(folder, file.name, short(str(error))) from None
 
 
 class Run(NamedTuple):
-    """Some items of a layer, of which the first is ``first`` there: how many ratings each has, and these."""
+    """Some items of a layer, from item ``first`` there: how many ratings each has, and the ratings."""
 
     first: int
     counts: NDArray[Any]
@@ -224,7 +224,7 @@ def read_run(folder: Folder, file: PartFile, items: slice | None = None) -> Run:
 
 
 def as_part(run: Run) -> Part:
-    """Return a run of items as the engine has it; only what is stored in a smaller type is copied."""
+    """Return a run of items in the engine's form; only what is stored in a smaller type is copied."""
     offsets = np.zeros(len(run.counts) + 1, np.int64)
     np.cumsum(run.counts, out=offsets[1:])
     raters = run.raters if run.raters.dtype == np.int32 else run.raters.astype(np.int32)
@@ -250,7 +250,7 @@ def _padded(size: int) -> int:
 
 
 def write_file(folder: Path, name: str, content: bytes) -> File:
-    """Write a file of the study that is on the disk when this returns."""
+    """Write a file of the study; it is on disk when this returns."""
     write_bytes(folder / name, content)
     return File(name, len(content), zlib.crc32(content))
 
@@ -268,12 +268,12 @@ def write_array(folder: Path, name: str, array: NDArray[Any]) -> File:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make the study what a manifest says, in one step; then remove what no longer belongs to it."""
+    """Switch the study to a manifest in one step; then remove what no longer belongs to it."""
     known: dict[str, Any] = {"form": FORM, **{one.name: getattr(manifest, one.name) for one in fields(manifest)}}
     known |= {name: asdict(known[name]) for name in ("items", "raters", "counts")}
     known["layers"] = [asdict(layer) for layer in manifest.layers]
     known = json.loads(_plain(known))
-    _sync(folder)  # the names of the files, before the manifest speaks of them
+    _sync(folder)  # the names of the files, before the manifest mentions them
     write_bytes(folder / MANIFEST, json.dumps({**known, "crc": zlib.crc32(_plain(known))}, indent=1).encode())
     _sync(folder)
     sweep(folder, manifest.files)
@@ -294,7 +294,7 @@ def sweep(folder: Path, keep: Iterable[str]) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can do that."""
+    """Wait until the names in a folder are on disk, if the system supports that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -304,11 +304,11 @@ def _sync(folder: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return what wrote a study."""
+    """Return the versions of what wrote a study."""
     return {name: metadata.version(name) for name in ("plurivox", "numpy", "polars")}
 
 
 def rater_type(n_raters: int) -> np.dtype[Any]:
-    """Return the smallest type that holds the codes of so many raters; four bytes are those of the engine."""
+    """Return the smallest type that holds the codes of this many raters; with four bytes, it is the engine's."""
     smallest = np.min_scalar_type(max(n_raters - 1, 0))
     return smallest if smallest.itemsize < 4 else np.dtype(np.int32)

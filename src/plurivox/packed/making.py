@@ -27,27 +27,27 @@ _NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
 def pack(
     source: FilePaths, path: FilePath, *, memory: str | int = MEMORY, append: bool = False, **reading: Any
 ) -> Ratings:
-    r"""Pack ratings of any number into a folder, from which lenses read them part by part.
+    r"""Pack any number of ratings into a folder, from which lenses read them part by part.
 
-    The folder is taken wherever ratings are: ``read_ratings("study.pvx")`` opens it, and results have the same bits as
-    those of ratings in memory. What is not a sum over items says that it needs the ratings in memory.
+    The folder can be used wherever ratings can: ``read_ratings("study.pvx")`` opens it, and results have the same bits
+    as those of ratings in memory. Analyses that are not sums over items say that they need the ratings in memory.
 
     Parameters
     ----------
     source
-        A file or a folder as :func:`read_ratings` takes it, or a list of files with the same columns. They may be
-        larger than memory: CSV, JSON lines and Parquet are read in blocks.
+        A file or a folder as for :func:`read_ratings`, or a list of files with the same columns. They may be larger
+        than memory: CSV, JSON lines and Parquet are read in blocks.
     path
-        The folder, by custom with the ending ``.pvx``. A packed study that is there is replaced once the new one is
-        complete.
+        The folder, usually with the ending ``.pvx``. An existing packed study is replaced once the new one is complete.
     memory
-        How much may be taken, such as ``"2GB"``. The distinct ids and what is known of items and raters have to fit.
+        How much memory may be used, such as ``"2GB"``. The distinct ids and the attributes of items and raters must
+        fit.
     append
         Add the ratings to the packed study at ``path``, as if all had been packed together. They are read as the others
-        were, so that nothing need be said again, but for a table of new raters or items.
+        were, so options need not be repeated, except for a table of new raters or items.
     reading
-        What :func:`read_ratings` takes: ``item=``, ``scale=``, ``raters=``, ``duplicates=`` and the others. Times and
-        repeats that are kept are not packed, and a scale is recoded when it is read.
+        The options of :func:`read_ratings`: ``item=``, ``scale=``, ``raters=``, ``duplicates=`` and the others. Times
+        and kept repeats are not packed, and a scale is recoded when the study is read.
 
     Returns
     -------
@@ -65,18 +65,18 @@ def pack(
     given, room = asked_for(source, reading), bytes_of(memory)
     if is_address(path):
         raise FileError(
-            "it is in an object store, in which a study is read only", source=os.fsdecode(path),
-            hint="Pack into a folder of this machine, and copy it there.",
+            "it is in an object store, where a study can only be read", source=os.fsdecode(path),
+            hint="Pack into a folder on this machine, then copy it there.",
         )  # fmt: skip
     if append:
-        read_manifest(Path(path))  # or say that there is nothing to add to
+        read_manifest(Path(path))  # raises an error if there is nothing to add to
     with writing_folder(Path(path)) as folder:
         packer = _appender(folder, room, given, reading) if append else Packer.of(folder, room)
         ratings = read_with(given, packer)
         if not isinstance(ratings, PackedRatings) or not packer.rules:
             raise InputError(
-                "these ratings were packed or stored by plurivox before, or some of them are left out",
-                source=ratings.intake.source, hint="Pack the table that they were made of.",
+                "these ratings were already packed or stored by plurivox, or some of them are left out",
+                source=ratings.intake.source, hint="Pack the table they were made from.",
             )  # fmt: skip
         write_manifest(folder, _told(packer, ratings))
         return PackedRatings.open(path)
@@ -89,7 +89,7 @@ def _appender(folder: Path, room: int, given: SimpleNamespace, said: Iterable[st
 
 
 def asked_for(source: FilePaths, reading: dict[str, Any]) -> SimpleNamespace:
-    """Return what is asked of :func:`read_ratings`; raise if it is unknown, or is not packed."""
+    """Return the options for :func:`read_ratings`; raise an error if one is unknown or cannot be packed."""
     known = inspect.signature(read_ratings).parameters
     for name, value in reading.items():
         if name not in known:
@@ -99,7 +99,7 @@ def asked_for(source: FilePaths, reading: dict[str, Any]) -> SimpleNamespace:
             raise InputError(f"{name} is not packed", hint=f"Pack without it: {what}.")
     check_given(reading, kinds_of(read_ratings))
     if reading.get("duplicates") == "keep":
-        raise InputError("duplicates is 'keep', and repeats are not packed", hint="Say error, first, last or mode.")
+        raise InputError("duplicates is 'keep', but repeats are not packed", hint="Use error, first, last or mode.")
     several = not isinstance(source, str | os.PathLike) and len(source) == 1
     values = {name: one.default for name, one in known.items()} | reading
     return SimpleNamespace(**values | {"source": source[0] if several else source})  # type: ignore[index]

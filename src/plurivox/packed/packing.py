@@ -2,8 +2,8 @@
 
 1. The files are read block by block. Each id and score gets a provisional code, which waits on disk.
 2. The ids are ranked, as they are when a table is read into memory; so codes and order are the same.
-3. Each row, packed into one word, goes to the bucket of its item: a range of items that fits into memory.
-4. Bucket by bucket the words are sorted, repeats are settled, and parts are cut where they are cut in memory.
+3. Each row, packed into one word, goes into the bucket of its item: a range of items that fits in memory.
+4. Bucket by bucket, the words are sorted, repeats are settled, and parts are cut where they would be cut in memory.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from plurivox.scale import Label, Scale
 
 MEMORY = "2GB"
 LEAST_MEMORY = 200_000_000
-"""What the program itself takes, with blocks of files; ids and tables come to that."""
+"""What the program itself needs, including blocks of files; ids and tables are extra."""
 MOST_BUCKETS = 500
-"""Each is an open file, of which systems allow about a thousand."""
-_PER_ROW = 56  # bytes that sorting a bucket takes for each of its rows
+"""Each bucket is an open file, of which systems allow about a thousand."""
+_PER_ROW = 56  # bytes that sorting a bucket takes per row
 _LEAST_ROWS = 1 << 16
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 Known = Callable[[slice, Entries, Duplicates], tuple[Entries, int]]
@@ -83,9 +83,9 @@ def bytes_of(memory: str | int) -> int:
 
 @contextlib.contextmanager
 def writing_folder(path: Path) -> Iterator[Path]:
-    """Make the folder of a study, which only one process at a time writes; one that stays empty is removed."""
+    """Make the folder of a study, to which only one process writes at a time; it is removed if it stays empty."""
     if path.exists() and not is_packed(path) and (not path.is_dir() or any(path.iterdir())):
-        raise FileError("it is there, and is not a packed study", source=str(path), hint="Name another folder.")
+        raise FileError("it exists and is not a packed study", source=str(path), hint="Name another folder.")
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
@@ -115,7 +115,7 @@ def _locked(path: Path) -> Iterator[None]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise FileError("another process is packing it", source=str(path), hint="Wait for it.") from None
+                raise FileError("another process is packing it", source=str(path), hint="Wait for it to end.") from None
         yield
     finally:
         os.close(descriptor)
@@ -131,14 +131,14 @@ class Packer:
 
     @classmethod
     def of(cls, folder: Path, memory: int) -> Packer:
-        """Return what packs a new study, also in place of one that is there."""
+        """Return a packer for a new study, which may replace an existing one."""
         return cls(folder, read_manifest(folder).generation + 1 if is_packed(folder) else 1, memory)
 
     def __call__(
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
         raters: AttributeTable | None, items: AttributeTable | None, rules: Rules,
     ) -> Ratings:  # fmt: skip
-        """Pack a table; what is known of it is not written yet."""
+        """Pack a table; the tables of items and raters and the manifest are not written yet."""
         columns = self.read(table, scale, missing)
         parts, counts, repeats, n_missing = self.layer(columns, duplicates)
         known_items, known_raters = columns.described(items, raters, rules)
@@ -156,7 +156,7 @@ class Packer:
         self, scale: Scale, intake: Any, items: Any, raters: Any, counts: NDArray[np.uint32],
         layers: tuple[Layer, ...], several: dict[str, dict[str, list[int]]],
     ) -> PackedRatings:  # fmt: skip
-        """Return the study that is made of layers, before its tables and its manifest are written."""
+        """Return the study made of layers, before its tables and its manifest are written."""
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
         nothing = File("", 0, 0)
@@ -171,11 +171,11 @@ class Packer:
     def read(
         self, table: LongTable, scale: Scale | None, missing: Iterable[Label], beside: Sequence[Label] = ()
     ) -> Columns:
-        """Read and code a table, whose rows wait on disk."""
+        """Read and code a table; its rows are kept on disk."""
         if "rater" not in table.names:
             raise InputError(
-                "it holds counts per scale point, which take little room", source=table.source,
-                hint="Read it as it is; only tables with one row for each rating are packed.",
+                "it holds counts per scale point, which need no packing", source=table.source,
+                hint="Use it as it is; only tables with one row per rating are packed.",
             )  # fmt: skip
         return Columns.of(table, scale, missing, partial(Spill, self.scratch), beside)
 
@@ -184,9 +184,9 @@ class Packer:
     def layer(
         self, columns: Columns, rule: Duplicates, known: Known | None = None
     ) -> tuple[tuple[PartFile, ...], NDArray[np.uint32], Repeats, int]:
-        """Write the parts of a table; return them, the ratings of each item, what was repeated, and what is missing.
+        """Write the parts of a table; return them, the ratings per item, and what was repeated or missing.
 
-        ``known`` drops from the ratings of some items what earlier layers have, and counts what they lose.
+        ``known`` drops ratings that earlier layers have from those of some items, and counts what these lose.
         """
         n_raters, n_points = len(columns.coded["rater"].values), len(columns.scale)
         n_items = len(columns.coded["item"].values)
@@ -214,7 +214,7 @@ class Packer:
         return writer.finish(), counts, together, n_missing
 
     def _bounds(self, columns: Columns, n_items: int) -> NDArray[np.int64]:
-        """Return where buckets of items begin and end, each of which can be sorted in memory."""
+        """Return where buckets of items begin and end; each can be sorted in memory."""
         n_rows, codes = columns.n_rows, columns.coded["item"].codes
         most = max(_LEAST_ROWS, (self.memory - _resident()) // _PER_ROW)
         if n_rows <= most:
@@ -226,13 +226,13 @@ class Packer:
         if len(found) > MOST_BUCKETS + 1:
             needed = (_resident() + n_rows * _PER_ROW // MOST_BUCKETS * 2) / 1e9
             raise InputError(
-                f"{n_rows:,} rows cannot be sorted in so little memory", source=columns.table.source,
+                f"{n_rows:,} rows cannot be sorted in this little memory", source=columns.table.source,
                 hint=f"Give --memory {needed:.1f}GB.",
             )  # fmt: skip
         return np.array(found, np.int64)
 
     def _filled(self, columns: Columns, bounds: NDArray[np.int64], bits: tuple[int, int]) -> tuple[list[_Bucket], int]:
-        """Put every row that holds a rating into the bucket of its item, in the order of rows."""
+        """Put every row with a rating into the bucket of its item, in the order of rows."""
         alone = len(bounds) == 2
         buckets = [_Bucket(None if alone else self.scratch) for _ in bounds[1:]]
         n_missing = 0
@@ -259,7 +259,7 @@ def whose(several: dict[str, NDArray[np.bool_]]) -> dict[str, list[int]]:
 
 
 def _resident() -> int:
-    """Return how many bytes of memory this process takes now, or a guess where the system does not tell."""
+    """Return how many bytes of memory this process uses now, or a guess if the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -267,21 +267,21 @@ def _resident() -> int:
 
 
 class _Bucket:
-    """Words that wait to be sorted: on disk, or in memory where there is one bucket alone."""
+    """Words to be sorted: on disk, or in memory if there is only one bucket."""
 
     def __init__(self, folder: str | None) -> None:
         self._file = None if folder is None else tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._words: list[Words] = []
 
     def append(self, words: Words) -> None:
-        """Take more words."""
+        """Add more words."""
         if self._file is None:
             self._words.append(words)
         else:
             self._file.write(words.data)
 
     def all(self) -> Words:
-        """Return all words, in the order in which they came, and forget them."""
+        """Return all words in the order in which they came, and forget them."""
         if self._file is None:
             words, self._words = np.concatenate([np.empty(0, np.uint64), *self._words]), []
             return words
@@ -295,7 +295,7 @@ class _Bucket:
 
 
 class _Parts:
-    """Cuts sorted ratings into parts as they come, where they are cut in memory, and writes them."""
+    """Cuts sorted ratings into parts as they come, where they would be cut in memory, and writes them."""
 
     def __init__(self, folder: Path, generation: int, raters: np.dtype[Any], scores: Any) -> None:
         self._folder, self._generation, self._type = folder, generation, raters
@@ -305,7 +305,7 @@ class _Parts:
         self._files: list[PartFile] = []
 
     def add(self, counts: NDArray[np.int64], entries: Entries) -> None:
-        """Take the ratings of the next items."""
+        """Add the ratings of the next items."""
         assert entries.rater is not None
         self._counts = np.concatenate([self._counts, counts])
         self._raters = np.concatenate([self._raters, entries.rater])
@@ -318,7 +318,7 @@ class _Parts:
         return tuple(self._files)
 
     def _write(self, *, whole: bool) -> None:
-        """Write the parts that are complete: all but the last, which may go on."""
+        """Write the parts that are complete: all except the last, which may continue."""
         offsets = np.concatenate([[0], np.cumsum(self._counts)])
         found = list(runs(offsets))
         for first, last in found if whole else found[:-1]:

@@ -1,7 +1,7 @@
-"""Packed studies in an object store: a file is fetched when it is first needed, kept in the cache and mapped there.
+"""Packed studies in an object store: a file is fetched when first needed, kept in the cache and mapped there.
 
-What fsspec knows is an address: ``s3://bucket/study.pvx``, ``gs://…``, ``abfs://…``, ``https://…``. Who may read it is
-settled there, never here. Every machine fetches only the parts that it works on.
+An address is anything that fsspec understands: ``s3://bucket/study.pvx``, ``gs://…``, ``abfs://…``, ``https://…``. Who
+may read it is decided there, never here. Every machine fetches only the parts that it works on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # a single letter would be
 
 
 def is_address(name: str | os.PathLike[str] | bytes) -> bool:
-    """Tell whether a packed study is meant that lies in an object store.
+    """Return whether a name is the address of a packed study in an object store.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def is_address(name: str | os.PathLike[str] | bytes) -> bool:
 
 
 class RemoteFolder:
-    """A folder in an object store, in place of a path."""
+    """A folder in an object store, used instead of a path."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
@@ -46,7 +46,7 @@ class RemoteFolder:
         return self.address
 
     def absolute(self) -> RemoteFolder:
-        """Return the same, which is where it is from everywhere."""
+        """Return the same address, since it is absolute."""
         return self
 
     @property
@@ -57,7 +57,7 @@ class RemoteFolder:
 
     @property
     def log(self) -> Path:
-        """Where finished work is written down."""
+        """Where finished work is logged."""
         self.cache.parent.mkdir(parents=True, exist_ok=True)
         return self.cache.with_suffix(".log")
 
@@ -68,13 +68,13 @@ class RemoteFolder:
             with fsspec.open(f"{self.address}/{name}", "rb") as file:
                 return bytes(file.read())
         except ImportError as error:
-            raise FileError(short(str(error)), source=self.address, hint="Install what it names.") from None
-        except Exception as error:  # whatever a store has: who may read, what is there, the network
+            raise FileError(short(str(error)), source=self.address, hint="Install the package that it names.") from None
+        except Exception as error:  # anything from a store: permissions, missing files, the network
             kind, what = type(error).__name__, short(str(error))
             raise FileError(f"its file {name} cannot be fetched ({kind}: {what})", source=self.address) from None
 
     def place(self, name: str, size: int, crc: int) -> Path:
-        """Return where a file is on this machine, fetched if it is not there yet."""
+        """Return where a file is on this machine, after fetching it if it is not there yet."""
         path = self.cache / f"{crc:08x}-{size}-{name}"
         if not path.is_file() or path.stat().st_size != size:
             path.parent.mkdir(parents=True, exist_ok=True)

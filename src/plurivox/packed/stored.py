@@ -1,6 +1,7 @@
-"""Ratings that lie packed in a folder: the same as any, but their parts are read when they are needed.
+"""Ratings packed in a folder: like any others, except that their parts are read when they are needed.
 
-Whoever adds up parts never meets the difference. Whoever asks for all ratings at once is told what that takes.
+Code that adds up parts does not notice the difference. Code that needs all ratings at once gets an error that says what
+that takes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _BYTES = 9  # of a rating in memory: two codes and a score
 
 
 class Layers:
-    """The layers of a study, as one: the ratings of any items, in the codes of now."""
+    """The layers of a study as one: the ratings of any items, in the current codes."""
 
     def __init__(self, folder: Folder, layers: Sequence[Layer], n_raters: int, n_points: int, score: Any) -> None:
         self.folder, self.layers = folder, tuple(layers)
@@ -50,14 +51,14 @@ class Layers:
 
     @cached_property
     def maps(self) -> list[tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]]:
-        """For each layer, the codes that its items and its raters have now; None where they are the same."""
+        """For each layer, the current codes of its items and its raters; None if they are unchanged."""
         return [(self._map(one.items), self._map(one.raters)) for one in self.layers]
 
     def _map(self, file: File | None) -> NDArray[np.int32] | None:
         return None if file is None else read_array(self.folder, file, "<i4")
 
     def words(self, items: slice) -> NDArray[np.uint64]:
-        """Return the ratings of some items, packed into words in order; of a pair that is there twice, the later."""
+        """Return the ratings of some items, packed into words in order; if a pair occurs twice, the later one."""
         found = [np.empty(0, np.uint64)]
         for layer, (item_map, rater_map) in zip(self.layers, self.maps, strict=True):
             own = items if item_map is None else slice(*np.searchsorted(item_map, (items.start, items.stop)).tolist())
@@ -81,7 +82,7 @@ class Layers:
         return packed_words(np.repeat(places, run.counts), raters, scores, self._bits)
 
     def part(self, first: int, last: int) -> Part:
-        """Return some items as the engine has them."""
+        """Return some items in the engine's form."""
         entries = unpacked_words(self.words(slice(first, last)), self._bits)
         offsets = np.searchsorted(entries.item, np.arange(first, last + 1)).astype(np.int64)
         assert entries.rater is not None
@@ -90,7 +91,7 @@ class Layers:
 
 
 class PackedParts(Sequence[Part]):
-    """The parts of a packed study, each read when it is asked for; another process opens them by itself."""
+    """The parts of a packed study, each read when it is needed; another process opens them itself."""
 
     def __init__(self, folder: Folder, manifest: Manifest, offsets: NDArray[np.int64]) -> None:
         self.folder, self.manifest = folder, manifest
@@ -101,14 +102,14 @@ class PackedParts(Sequence[Part]):
 
     @property
     def log(self) -> Path:
-        """The folder in which finished work is written down, so that an interrupted question goes on."""
+        """The folder in which finished work is logged, so that an interrupted analysis can resume."""
         if isinstance(self.folder, RemoteFolder):
             return self.folder.log
         return self.folder.with_name(f"{self.folder.name}.log")
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells these parts from those of all other studies."""
+        """What distinguishes these parts from those of all other studies."""
         files = [(one.name, one.crc) for layer in self.manifest.layers for one in layer.parts]
         maps = [(layer.items, layer.raters, layer.shift) for layer in self.manifest.layers]
         return self.manifest.generation, self.manifest.counts, files, maps
@@ -142,13 +143,13 @@ class PackedParts(Sequence[Part]):
 
 @lru_cache(maxsize=4)
 def opened_parts(folder: str, generation: int) -> PackedParts:
-    """Open the parts of a study in another process, which has to find the same folder there."""
+    """Open the parts of a study in another process, which must find the same folder."""
     path = folder_of(folder)
     manifest = read_manifest(path)
     if manifest.generation != generation:
         raise FileError(
-            "it is not the same here as where the question was asked", source=folder,
-            hint="Ask again once nobody packs or appends to it.",
+            "it is not the same here as where the analysis was started", source=folder,
+            hint="Try again once nobody is packing or appending to it.",
         )  # fmt: skip
     return PackedParts(path, manifest, offsets_of(path, manifest))
 
@@ -159,7 +160,7 @@ def offsets_of(folder: Folder, manifest: Manifest) -> NDArray[np.int64]:
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     if len(counts) != manifest.n_items or offsets[-1] != manifest.n_ratings:
-        raise damaged(folder, manifest.counts.name, "it does not tell how many ratings each item has")
+        raise damaged(folder, manifest.counts.name, "it does not say how many ratings each item has")
     return offsets
 
 
@@ -192,7 +193,7 @@ class PackedRatings(Ratings):
         offsets = offsets_of(path, manifest)
         items, raters = read_table(path, manifest.items), read_table(path, manifest.raters)
         if (items.height, raters.height) != (manifest.n_items, manifest.n_raters):
-            raise damaged(path, manifest.items.name, "it has not as many rows as there are items")
+            raise damaged(path, manifest.items.name, "its number of rows is not the number of items")
         intake = replace(Intake(**manifest.intake), source=os.fsencode(folder).decode(errors="backslashreplace"))
         return cls(
             PackedParts(path, manifest, offsets), scale=Scale.from_dict(manifest.scale), items=items, raters=raters,
@@ -201,47 +202,47 @@ class PackedRatings(Ratings):
 
     @property
     def folder(self) -> Folder:
-        """Where it lies."""
+        """Where it is."""
         return self._stored.folder
 
     @property
     def manifest(self) -> Manifest:
-        """What the folder says of itself."""
+        """The manifest of the folder."""
         return self._stored.manifest
 
     def parts(self) -> Sequence[Part]:
-        """Return the parts, each of which is read when it is asked for."""
+        """Return the parts, each of which is read when it is needed."""
         return self._stored
 
     def _parts_with(self, first: int, last: int) -> list[Part]:
-        """Return the parts that have any of some items, and read no other."""
+        """Return the parts that contain any of some items, and read no others."""
         return self._stored.having(first, last)
 
     def _too_many(self) -> NoReturn:
         size = self.n_entries * _BYTES / 1e9
         raise NeedsMemoryError(
             f"this needs the ratings in memory: {self.intake.source} has {self.n_entries:,}, which take about "
-            f"{size:.2g} GB and as much again to work on. Say --in-memory, or read_ratings(…).in_memory(); or keep "
-            "some of them with --where, or .where(…)."
+            f"{size:.2g} GB and as much again to work with. Use --in-memory, or read_ratings(…).in_memory(); or keep "
+            "only some of them with --where, or .where(…)."
         )
 
     @property
     def item_codes(self) -> NDArray[np.int32]:
-        """Not there: :meth:`in_memory` has it."""
+        """Not available; use :meth:`in_memory`."""
         self._too_many()
 
     @property
     def rater_codes(self) -> NDArray[np.int32]:
-        """Not there: :meth:`in_memory` has it."""
+        """Not available; use :meth:`in_memory`."""
         self._too_many()
 
     @property
     def scores(self) -> Any:
-        """Not there: :meth:`in_memory` has it."""
+        """Not available; use :meth:`in_memory`."""
         self._too_many()
 
     def with_known(self, **known: Any) -> Ratings:
-        """Return the same ratings with another scale of as many points, other attributes or another intake."""
+        """Return the same ratings with another scale of the same length, other attributes or another intake."""
         same = {
             name: getattr(self, name) for name in ("scale", "items", "raters", "intake", "offsets", "weights", "panel")
         }

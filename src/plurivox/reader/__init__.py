@@ -1,4 +1,4 @@
-"""Reading what a language model answered: a point, a refusal, or nothing that can be read. Needs nothing else.
+"""Read what a language model answered: a point, a refusal, or nothing readable. The package needs no other.
 
 >>> read_answer("B) sometimes", [("A", "never"), ("B", "sometimes")]).point
 1

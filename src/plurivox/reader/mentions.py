@@ -15,8 +15,8 @@ from plurivox.reader.texts import next_question
 WINDOW = 120
 """How many characters before or after an option are looked at."""
 FIRST_SEEN, LAST_SEEN = 500, 1500
-"""Of a text that mentions options more often than both together, so many of the first and the last are looked at."""
-_SENTENCE, _LINE = 60, 400  # the longest description of an option in a list within a line, and on one
+"""If a text mentions options more often than both together, only this many of the first and the last are looked at."""
+_SENTENCE, _LINE = 60, 400  # the longest description of an option in a list within a line, and on a line of its own
 _ANY_LIST = 3  # options in a row that make a list; two may be a choice
 
 _OPTION = "option|choice|answer|letter|opción|opção|opzione|вариант|选项|選項|選択肢|옵션|विकल्प"
@@ -50,15 +50,15 @@ _COMPOUND_AFTER = re.compile(
 class Mention:
     """An option in a text."""
 
-    place: int | None  # the option's position; None for a number that is no option
-    start: int  # where it stands
+    place: int | None  # the option's position; None for a number that is not an option
+    start: int  # where it begins
     end: int
-    letter: bool = False  # whether its letter, and whether a text or quantity of it is there
+    letter: bool = False  # whether its letter is there, and whether one of its texts or its quantity is
     text: bool = False
     main: bool = True  # whether it is the letter or the option's own text, not only a description
-    # whether it can hardly mean anything else: a range with its percent sign, a letter with its text
+    # whether it is unambiguous: a range with its percent sign, a letter with its text
     sure: bool = False
-    near: int | None = None  # the option whose range holds a number that is no option
+    near: int | None = None  # the option whose range contains a number that is not an option
     previous: Mention | None = None  # the mention before it
     # whether the text rules it out, offers it as one of several, or repeats it in a list of options
     ruled_out: bool = False
@@ -68,9 +68,9 @@ class Mention:
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """A text with the options that it mentions, which are looked for when a rule first asks."""
+    """A text with the options that it mentions, which are found when a rule first needs them."""
 
-    text: str  # the text in one spelling of signs, and the same in small letters
+    text: str  # the text in one spelling of signs, and the same in lower case
     small: str
     start: int  # the part that is read
     end: int
@@ -82,7 +82,7 @@ class Seen:
 
     @property
     def mentions(self) -> list[Mention]:
-        """Where options are mentioned, in order, up to where the model makes up a further question."""
+        """Where options are mentioned, in order, up to where the model invents another question."""
         if self._mentions is None:
             self._mentions = _look(self)
             first = next((one for one in self._mentions if not one.listed and not one.ruled_out), None)
@@ -93,15 +93,15 @@ class Seen:
         return self._mentions
 
     def before(self, mention: Mention) -> str:
-        """Return what stands before a mention, as far back as it matters."""
+        """Return what comes before a mention, as far back as it matters."""
         return self.small[max(self.start, mention.start - WINDOW) : mention.start]
 
     def after(self, mention: Mention) -> str:
-        """Return what stands after a mention, as far as it matters."""
+        """Return what comes after a mention, as far as it matters."""
         return self.small[mention.end : min(self.end, mention.end + WINDOW)]
 
     def leads(self, mention: Mention) -> bool:
-        """Return whether nothing but marks stands before it on its line."""
+        """Return whether only marks come before it on its line."""
         before = self.before(mention)
         line = before.rfind("\n") + 1
         if line == 0 and mention.start - len(before) > self.start:
@@ -110,7 +110,7 @@ class Seen:
         return found is not None and found.end() == len(before)
 
     def alone(self, mention: Mention) -> bool:
-        """Return whether nothing but marks stands beside it on its line."""
+        """Return whether there are only marks next to it on its line."""
         if not self.leads(mention):
             return False
         rest, newline, _ = self.after(mention).partition("\n")
@@ -131,7 +131,7 @@ class Seen:
         return mention.letter and _MARKED.match(self.small, mention.end, self.end) is not None
 
     def goes_on(self, mention: Mention, also: str = "") -> bool:
-        """Return whether what follows, ``also`` certain words, leaves a word or letter its meaning as an option."""
+        """Return whether a word or letter is still an option, given what follows, including the words in ``also``."""
         if also and re.match(rf"\s(?:{also})\s", self.small[mention.end : mention.end + 8]):
             return True
         if phrases.GOES_ON.match(self.small, mention.end, self.end):
@@ -161,7 +161,7 @@ def _look(seen: Seen) -> list[Mention]:
 
 
 def _found(seen: Seen) -> Iterator[Mention]:
-    """Yield single mentions: a letter, a text or a quantity each."""
+    """Yield single mentions, each a letter, a text or a quantity."""
     choices, text = seen.choices, seen.text
     for found in choices.pattern.finditer(seen.small, seen.start, seen.end):
         group = found.lastgroup or ""
@@ -194,7 +194,7 @@ def _hyphenated(text: str, start: int, end: int) -> bool:
 
 
 def _quantity(seen: Seen, found: re.Match[str]) -> Mention | None:
-    """Return the option that a quantity is, or the one whose range holds it."""
+    """Return the option that a quantity is, or the one whose range contains it."""
     amount, start = amount_of(found)
     if found["between"] and found["high"] is None:
         return None  # cut off
@@ -226,7 +226,7 @@ def _counts(seen: Seen, place: int) -> bool:
 
 
 def _enumerates(seen: Seen, found: re.Match[str]) -> bool:
-    """Return whether a number numbers the points of a text, the next of which is there, too: "1) … 2) …"."""
+    """Return whether a number enumerates the points of a text, the next of which is also there: "1) … 2) …"."""
     mark = seen.text[found.end() : found.end() + 1]
     number = found["low"]
     return mark in (".", ")") and number.isdigit() and f"{int(number) + 1}{mark}" in seen.numbering
@@ -244,7 +244,7 @@ def _heads(seen: Seen, first: Mention, second: Mention) -> bool:
 
 
 def _merged(seen: Seen, first: Mention, second: Mention) -> bool:
-    """Let a letter and the text beside it be one mention; where they disagree, the text counts."""
+    """Merge a letter and the text next to it into one mention; if they disagree, the text counts."""
     if second.start - first.end > 16 or first.place is None or second.place is None:
         return False
     gap = seen.small[first.end : second.start]
@@ -289,7 +289,7 @@ def _mark_lists(seen: Seen, mentions: Sequence[Mention]) -> None:
     run: list[Mention] = []
     for mention in mentions:
         if run and run[0].place == mention.place:
-            run = run[1:]  # the answer itself, before a list that holds it again
+            run = run[1:]  # the answer itself, before a list that repeats it
         if run and not _continues(seen, run, mention):
             _mark(run, seen.choices.n)
             run = []

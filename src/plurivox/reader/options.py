@@ -1,4 +1,4 @@
-"""The options of a question, made ready to be found in a text."""
+"""The options of a question, prepared for finding them in a text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SCRIPTS = (
     "0-9A-Za-z\u00c0-\u024f\u1e00-\u1eff", "\u0370-\u03ff", "\u0400-\u04ff", "\u0590-\u05ff", "\u0600-\u06ff",
     "\u0900-\u097f",
 )  # fmt: skip
-"""Scripts that put spaces between words; in others a label may touch its neighbours."""
+"""Scripts that put spaces between words; in others, a label may touch its neighbours."""
 _QUANTITY = re.compile(PATTERN)
 _PARTS = re.compile(r"\s*[:;|(=]\s*|\s+-\s+|\)\s*$")
-_FEW_WORDS = 3  # a longer further text is a description
+_FEW_WORDS = 3  # a longer additional text is a description
 _ZERO, _HUNDRED = Quantity("", 0.0, 0.0), Quantity("", 100.0, 100.0)
 DECORATION = " \t\r\n*_'\"()[]{}#.,:;!?|\\"
 
@@ -28,14 +28,14 @@ class Choices:
     """Options to look for."""
 
     n: int  # how many there are
-    exact: dict[str, int]  # the option that a whole answer names, by its letter or one of its texts in small letters
+    exact: dict[str, int]  # the option that a whole answer names, by its letter or one of its texts in lower case
     # finds quantities (group ``low``), texts (groups ``t0``, ``t1``, …) and letters (group ``letter``)
     pattern: re.Pattern[str]
-    letters: dict[str, int]  # the option of each letter, in small letters
+    letters: dict[str, int]  # the option of each letter, in lower case
     # the option of each group of ``pattern``, and whether the text is a main one rather than a description
     texts: tuple[tuple[int, bool], ...]
     quantities: dict[Quantity, int]  # the option that is this quantity
-    numbers: frozenset[Quantity]  # those that only stand for a letter, and not for the option's text
+    numbers: frozenset[Quantity]  # those that stand only for a letter, not for the option's text
     percent: bool  # whether quantities are percentages
 
     def of(self, amount: Amount) -> int | None:
@@ -46,11 +46,11 @@ class Choices:
         if total is not None and total != max((one.high for one in self.quantities), default=None):
             return None
         if by_sign and not any(one.kind for one in self.quantities):
-            quantity = quantity._replace(kind="")  # a mark of quotation, or an arrow
+            quantity = quantity._replace(kind="")  # a quotation mark, or an arrow
         return self.quantities.get(quantity)
 
     def around(self, amount: Amount) -> int | None:
-        """Return the only option whose range holds a percentage, None if there is none or several."""
+        """Return the only option whose range contains a percentage, None if there is none or several."""
         quantity = amount.quantity
         if not (self.percent and amount.percent) or quantity.kind or quantity.low != quantity.high:
             return None
@@ -59,7 +59,7 @@ class Choices:
 
 
 def choices(options: Options) -> Choices:
-    """Return the options ready to be found; the work is done once for the same options."""
+    """Return the prepared options; the work is done once for the same options."""
     return _choices(tuple(map(tuple, options)))
 
 
@@ -91,7 +91,7 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     begins |= {word[0] for word in NUMBER_WORDS.values() if any(first.isdigit() for first in begins)}
     if groups and all(_script(first) == _SCRIPTS[0] for first in begins):
         starts = re.escape("".join(sorted(begins | set(QUANTITY_BEGINS if quantities else ""))))
-        # so that most places in a text are passed over at a glance
+        # so that most places in a text are skipped at a glance
         groups = [f"(?<![{_SCRIPTS[0]}])(?=[{starts}]|\\d)(?:{'|'.join(groups)})"]
     both = [
         (f"{letter}{mark} {text}", place)
@@ -115,7 +115,7 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
 
 
 def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
-    """Return the options that are quantities, the texts of all with place and whether a main one, longest first."""
+    """Return the options that are quantities, and all texts, longest first, with place and whether they are main."""
     found: dict[str, list[tuple[int, bool]]] = {}
     quantities: dict[Quantity, list[int]] = {}
     percent = False
@@ -135,7 +135,7 @@ def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[Quantity, int], l
 
 
 def _amount(text: str) -> Amount | None:
-    """Return the amount that a text is, None if it is more or something else."""
+    """Return the amount that a text is, None if it is more than that or something else."""
     found = _QUANTITY.search(text)
     if found is None or found.end() != len(text):
         return None
@@ -144,7 +144,7 @@ def _amount(text: str) -> Amount | None:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the parts of a text such as "5 - very rude" or "5%-25% Few people agree."; none if it is of one piece."""
+    """Return the parts of a text such as "5 - very rude" or "5%-25% Few people agree."; none if it is in one piece."""
     leading = _QUANTITY.search(text)
     if leading is not None and amount_of(leading)[1] == 0 and leading.end() < len(text):
         pieces = [text[: leading.end()], *_PARTS.split(text[leading.end() :])]
@@ -155,7 +155,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Return the option of each name; what names two options names none."""
+    """Return the option of each name; a name of two options names none."""
     places: dict[str, set[int]] = {}
     for name, place in pairs:
         places.setdefault(name, set()).add(place)
@@ -167,7 +167,7 @@ def _without_signs(text: str) -> str:
 
 
 def _flexible(text: str) -> str:
-    """Return a pattern of a text that may be spaced, hyphenated and marked otherwise."""
+    """Return a pattern for a text that allows other spacing, hyphenation and marks."""
     parts = []
     for piece in re.findall(r"\w+|\s+|[^\w\s]", text):
         if piece.isspace() or piece == "-":
@@ -182,7 +182,7 @@ def _flexible(text: str) -> str:
 
 
 def _grouped(patterns: list[tuple[str, str]]) -> list[str]:
-    """Let no word go on before or after a text; those that begin and end in the same scripts share the conditions."""
+    """Allow no word to continue before or after a text; texts with the same scripts at their ends share conditions."""
     groups: dict[tuple[str, str], list[str]] = {}
     for text, pattern in patterns:
         bare = text.strip(DECORATION)
@@ -194,11 +194,11 @@ def _grouped(patterns: list[tuple[str, str]]) -> list[str]:
 
 
 def _either_way(character: str) -> str:
-    """Return a pattern of a character in one piece, or as a letter and its accent."""
+    """Return a pattern for a character in one piece, or as a letter and its accent."""
     pieces = unicodedata.normalize("NFD", character)
     return re.escape(character) if pieces == character else f"(?:{re.escape(character)}|{re.escape(pieces)})"
 
 
 def _script(character: str) -> str:
-    """Return the characters that would make a word go on, none in scripts without spaces between words."""
+    """Return the characters that would continue a word, none in scripts without spaces between words."""
     return next((script for script in _SCRIPTS if character and re.match(f"[{script}]", character)), "")

@@ -1,8 +1,8 @@
 r"""Words by which a text says that it answers, hedges, rules out or corrects, in several languages.
 
-Nothing here belongs to one data set: each phrase is one that any model may use about any question. All gaps are of
-limited length, so that no text takes more than linear time. A phrase that stands before an option ends in ``\Z``, the
-place of the option; one that stands after it is matched from the option's end. Texts come in small letters.
+Nothing here is specific to one data set: each phrase is one that any model may use about any question. All gaps have
+limited length, so that no text takes more than linear time. A phrase that comes before an option ends in ``\Z``, the
+place of the option; one that comes after it is matched from the option's end. Texts are in lower case.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 
 MARKS = r"[\s*_\"'(\[{:>#$\\~=→-]"
-"""What may stand between a phrase and an option."""
+"""What may come between a phrase and an option."""
 
 
 def _any(*lists: str) -> str:
-    """Return a pattern of any of the phrases, which are separated by bars; a space is any white space."""
+    """Return a pattern for any of the phrases, which are separated by bars; a space is any white space."""
     return f"(?:{'|'.join(lists)})".replace(" ", r"\s").replace("ı", "i")
 
 
@@ -83,7 +83,7 @@ CORRECTED = _pattern(
     rf"(?:{_WORD}{_REVOKE}[\s,:.!-]{{1,4}}){{1,4}}"
     rf"(?:{_any('it is|the answer is|i would say|make it')}\s|(?:it|that|i)'[sd]\s(?:say\s)?)?[\s*_\"'(\[]{{0,4}}\Z"
 )
-"""Between two options: the second takes the place of the first."""
+"""Between two options: the second replaces the first."""
 
 _FORCED = _any(
     "forced|pressed|pushed|required|made|asked|anything|so|i (?:had|have|must|am|was|were (?:to|forced|asked|pressed))"
@@ -144,7 +144,7 @@ SPOKEN_OF = _pattern(
     rf"{_any('choose|pick|select|go with|say|rate|estimate|guess|think|believe|lean|answer|judge|put|place|argue')}"
     rf"{_ENDS}[^.\n?!;]{{0,80}}\Z"
 )
-"""Some words before an option that can hardly be mistaken for anything else: an opinion that holds it."""
+"""Some words before an option that is unambiguous: an opinion that holds it."""
 
 _FITS = _any("it is|then|for me|for this|fits|fits best|works|stands|comes closest|is closest|is best")
 _GOOD = _any("(?:most |about |about as )?(?:right|best|fair|apt|appropriate|good|likely|fitting)")
@@ -157,7 +157,7 @@ AFFIRMED = _pattern(
 """After an option: it is affirmed."""
 
 CONFIDENCE = _pattern(rf"{_WORD}(?:confiden(?:t|ce)|certainty|probability|alternative)[^.!?\n;,]{{0,20}}\Z")
-"""Before a number or option: it tells how sure the answer is, or what else it might have been."""
+"""Before a number or option: it says how sure the answer is, or what else it might have been."""
 
 _NOT = _any(
     "not|never|cannot|can't|neither|nor|isn't|wasn't|aren't|won't|wouldn't",
@@ -180,18 +180,18 @@ RULED_OUT_AFTER = _pattern(
 )
 _BUT = _any("but|however|so|yet|instead|although|though|rather(?! than)|sondern|sino|mais|ma")
 CLAUSE = _pattern(rf"[.!?;:\n]|\s-\s|,?(?<!anything)\s{_BUT}\s|,\s|而是")
-"""Where what was ruled out before holds no more."""
+"""Where what was ruled out before no longer is."""
 
 JOINED = _pattern(
     r"[\s*_\"')\].%]{0,6}(?:,(?=[\s*_\"'(\[]{0,4}(?:(?:or|and)\s|\Z))|/|(?<=\S)-(?=\S)|&|或|または|또는"
     rf"|{_WORD}{_any('and/or|or|and|to|nor|vs|oder|ou|o|y|или')}{_ENDS}\.?)"
     r"[\s*_\"'(\[]{0,6}(?:(?:or|and|maybe|perhaps|even|possibly|options?|an?)\s){0,3}[\s*_\"'(\[]{0,4}\Z"
 )
-"""Between two options: the one or the other."""
+"""Between two options: one or the other."""
 
 GOES_ON = _pattern(
     r"\s?(?:$|[.,;:!?()\]}*_\"'\n|/=-]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
     rf"|{_any('because|since|as|due|given|with|that|for|overall|here|based|considering|out of|stars?|points?')}{_ENDS}"
     rf"|{_any('weil|da|denn|porque|parce|perché|потому')}{_ENDS}|şik|है|seçeneği)"
 )
-"""After a word or letter that would mean something else in a sentence that goes on otherwise."""
+"""After a word or letter that would mean something else if the sentence continued differently."""

@@ -1,4 +1,4 @@
-"""Numbers, percentages and ranges in a text, whatever signs or words they are written with."""
+"""Numbers, percentages and ranges in a text, written with any signs or words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MORE = (
     "|超过|多于|高于"
 )
 QUANTITY_BEGINS = "+befnstzм-"
-"""What a quantity may begin with, besides a digit."""
+"""What a quantity may begin with, apart from a digit."""
 PATTERN = (
     rf"(?<![0-9a-zà-ÿ])(?=[\d{QUANTITY_BEGINS}])(?P<between>(?:between|zwischen|entre|tra|между)\s)?"
     rf"(?P<sign>(?<![\w.)%])[-+](?=\d))?(?<![\d.,])(?P<low>{_NUMBER})(?P<low_percent>{_PERCENT})?"
@@ -34,13 +34,13 @@ PATTERN = (
     rf"(?P<high>{_NUMBER})(?P<high_percent>{_PERCENT})?)?"
     rf"(?:[\s*_]{{0,3}}(?:/|out of|von|sur|sobre|из)\s{{0,2}}(?P<of>{_NUMBER}))?(?P<plus>\+)?(?![/\d])"
 )
-"""A number or range in small letters, with named parts; made to be one alternative of a larger pattern."""
+"""A number or range in lower case, with named parts; one alternative of a larger pattern."""
 COMPARED = re.compile(rf"(?<![-=/])(?<![^\W_])(?<![\w#%;][\"'])(?:(?P<less>{_LESS})|(?P<more>{_MORE}))[ \t]{{0,2}}\Z")
-"""What stands before a number to say less or more; its longest has 12 characters."""
+"""What comes before a number to say less or more; the longest has 12 characters."""
 
 
 class Quantity(NamedTuple):
-    """A number or a range: ``kind`` is "<", ">" or "" for what lies from ``low`` to ``high``."""
+    """A number or a range: ``kind`` is "<", ">" or "" for what is from ``low`` to ``high``."""
 
     kind: str
     low: float
@@ -48,7 +48,7 @@ class Quantity(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """A quantity as written: with a percent sign, the total behind "out of", compared by < or > rather than words."""
+    """A quantity as written: with a percent sign, the total after "out of", compared by < or > rather than words."""
 
     quantity: Quantity
     percent: bool
@@ -57,7 +57,7 @@ class Amount(NamedTuple):
 
 
 def amount_of(found: re.Match[str]) -> tuple[Amount, int]:
-    """Return what a match of :data:`PATTERN` says, with the words of comparison before it, and where it starts."""
+    """Return what a match of :data:`PATTERN` says, including words of comparison before it, and where it starts."""
     low = _value(found["low"]) * (-1 if found["sign"] == "-" else 1)
     start = found.start("low" if found["sign"] is None else "sign") if found["between"] is None else found.start()
     kind = ">" if found["plus"] else ""
@@ -77,7 +77,7 @@ def _value(text: str) -> float:
 
 
 def holds(option: Quantity, number: float) -> bool:
-    """Return whether a number lies in an option's range.
+    """Return whether a number is in an option's range.
 
     Examples
     --------

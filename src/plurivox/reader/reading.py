@@ -9,7 +9,7 @@ from typing import Literal
 State = Literal["answered", "refused", "unreadable", "failed"]
 STATES: tuple[State, ...] = ("answered", "refused", "unreadable", "failed")
 Options = Sequence[Sequence[str]]
-"""The options as shown: what to answer with, the text, and any more texts that mean the same, each."""
+"""The options as shown; each has what to answer with, its text, and any further texts that mean the same."""
 
 
 @dataclass(frozen=True, slots=True)

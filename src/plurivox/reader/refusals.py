@@ -54,4 +54,4 @@ _WITHOUT_SPACES = (
 REFUSAL = re.compile(
     rf"(?<![^\W_])(?:{'|'.join((*_ENGLISH, *_OTHERS))})(?![^\W_])|{'|'.join(_WITHOUT_SPACES)}".replace(" ", r"\s")
 )
-"""Somewhere in a text, in small letters: it declines."""
+"""Somewhere in a text, in lower case: it declines."""

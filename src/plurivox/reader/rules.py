@@ -1,7 +1,7 @@
-"""The rules by which an answer is read, in the order in which they are tried.
+"""The rules for reading an answer, in the order in which they are tried.
 
-Each rule is a function of the text with the options found in it, which returns a reading or None if it has nothing to
-say; its docstring is its meaning, as the documentation prints it. :func:`read_answer` takes the first reading.
+Each rule is a function of the text with the options found in it, which returns a reading, or None if it does not apply;
+its docstring is its meaning, as the documentation prints it. :func:`read_answer` returns the first reading.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Rule = Callable[[Seen], Reading | None]
 
 
 def nothing_there(seen: Seen) -> Reading | None:
-    """Call an answer unreadable that is empty, or ends before the model has stopped thinking aloud."""
+    """Call an answer unreadable if it is empty, or ends before the model has stopped thinking aloud."""
     if seen.text[seen.start : seen.end].strip(DECORATION + "-"):
         return None
     return Reading("unreadable", None, nothing_there.__name__, None)
 
 
 def whole_answer(seen: Seen) -> Reading | None:
-    """Read an answer that is nothing but an option: its letter, its text, or both, with or without marks."""
+    """Read an answer that is only an option: its letter, its text, or both, with or without marks."""
     text = seen.small[seen.start : seen.end]
     place = seen.choices.exact.get(text.strip(DECORATION))
     if place is not None:
@@ -67,7 +67,7 @@ def whole_answer(seen: Seen) -> Reading | None:
 def field_or_tag(seen: Seen) -> Reading | None:
     r"""Read the option in a field (``{"answer": "B"}``), a tag (``<answer>B</answer>``), ``\boxed{B}`` or ``[[B]]``.
 
-    If there are several, they must hold the same option; else the answer is unreadable.
+    If there are several, they must hold the same option; otherwise the answer is unreadable.
     """
     found: list[Mention] = []
     for pattern, needs in ((_KEY, "{"), (_TAG, "<[\\✅✔☑👉")):
@@ -85,7 +85,7 @@ def field_or_tag(seen: Seen) -> Reading | None:
 
 
 def several_samples(seen: Seen) -> Reading | None:
-    """Read a series of answers, numbered or one on each line, if all are the same; else they are unreadable."""
+    """Read a series of answers, numbered or one per line, if all are the same; otherwise they are unreadable."""
     lines = [line for line in seen.text[seen.start : seen.end].splitlines() if line.strip(DECORATION + "-")]
     own = [one for one in seen.mentions if one.place is not None and one.main and not one.listed and seen.alone(one)]
     if len(own) == len(lines) > 1:
@@ -110,12 +110,12 @@ def several_samples(seen: Seen) -> Reading | None:
 
 
 def final_answer(seen: Seen) -> Reading | None:
-    """Read the option that the text calls its answer, its rating or the best choice, the last if there are several."""
+    """Read the option that the text calls its answer, its rating or the best choice; the last, if there are several."""
     return _last(seen, final_answer, lambda one: not one.listed and _is_final(seen, one))
 
 
 def first_line(seen: Seen) -> Reading | None:
-    """Read the option with which the first line begins, if the line goes on in a way that leaves it one."""
+    """Read the option with which the first line begins, if the rest of the line leaves it an option."""
     first = next((one for one in seen.mentions if one.place is not None), None)
     if first is None or "\n" in seen.text[seen.start : first.start].lstrip() or not seen.leads(first):
         return None
@@ -125,12 +125,12 @@ def first_line(seen: Seen) -> Reading | None:
 
 
 def own_line(seen: Seen) -> Reading | None:
-    """Read the last line, or the last sentence, that is nothing but an option. A list of options does not count."""
+    """Read the last line, or the last sentence, that is only an option. A list of options does not count."""
     return _last(seen, own_line, lambda one: not one.listed and (seen.alone(one) or _last_sentence(seen, one)))
 
 
 def opinion(seen: Seen) -> Reading | None:
-    """Read the last option that somebody holds: "I would say B", "probably B", "but B"."""
+    """Read the last option that is stated as an opinion: "I would say B", "probably B", "but B"."""
     labelled = [one for one in seen.mentions if one.place is not None and not one.listed and _labelled(seen, one)]
     if len({one.place for one in labelled}) > 1:
         return Reading("unreadable", None, opinion.__name__, None)
@@ -138,7 +138,7 @@ def opinion(seen: Seen) -> Reading | None:
 
 
 def number_in_range(seen: Seen) -> Reading | None:
-    """Read a percentage that lies in the range of one option, if it is the whole line or called an estimate."""
+    """Read a percentage that is in the range of one option, if it is the whole line or called an estimate."""
     found = [
         one
         for one in seen.mentions
@@ -151,13 +151,13 @@ def number_in_range(seen: Seen) -> Reading | None:
 
 
 def refusal(seen: Seen) -> Reading | None:
-    """Call an answer refused that declines, since no rule before this one found an answer in it all the same."""
+    """Call an answer refused if it declines and no earlier rule found an answer in it all the same."""
     found = REFUSAL.search(seen.small, seen.start, seen.end)
     return None if found is None else Reading("refused", None, refusal.__name__, found.span())
 
 
 def only_option(seen: Seen) -> Reading | None:
-    """Read the only option that is named in a way which can hardly mean anything else: "option B", "75%-90%"."""
+    """Read the only option that is named unambiguously: "option B", "75%-90%"."""
     found = [one for one in seen.mentions if one.place is not None and not (one.ruled_out or one.listed)]
     sure = [one for one in found if one.sure or seen.named(one)]
     if not sure or len({one.place for one in sure}) > 1 or any(one.joined for one in sure):
@@ -184,7 +184,7 @@ class RuleText(NamedTuple):
 
 
 def described_rules() -> tuple[RuleText, ...]:
-    """Return the rules in their order, each with its meaning."""
+    """Return the rules in order, each with its meaning."""
     return tuple(RuleText(rule.__name__, " ".join((rule.__doc__ or "").split())) for rule in RULES)
 
 
@@ -196,8 +196,8 @@ def read_answer(text: str, options: Options) -> Reading:
     text
         What the model answered.
     options
-        The options as they were shown: what to answer with and the text, and any further texts that mean the same, such
-        as a description or a label in another language: ``[("A", "never"), ("B", "sometimes")]``.
+        The options as they were shown; each has what to answer with, its text, and any further texts that mean the
+        same, such as a description or a label in another language: ``[("A", "never"), ("B", "sometimes")]``.
 
     Examples
     --------
@@ -220,7 +220,7 @@ _read_short = functools.lru_cache(maxsize=4096)(_read)  # models give the same s
 
 
 def prepare(text: str, options: Options) -> Seen:
-    """Return a text with the options found in it, as the rules take it."""
+    """Return a text with the options found in it, as the rules need it."""
     ready = plain(text)
     return Seen(ready, small(ready), *spoken(ready), choices(options))
 
@@ -238,7 +238,7 @@ def _is_final(seen: Seen, one: Mention) -> bool:
 
 
 def _corrects(seen: Seen, one: Mention) -> bool:
-    """Return whether an option takes the place of one before it."""
+    """Return whether an option replaces one before it."""
     if one.previous is None or one.start - one.previous.end > 80:
         return False
     return phrases.CORRECTED.search(seen.small, one.previous.end, one.start) is not None
@@ -250,7 +250,7 @@ def _instead(one: Mention) -> bool:
 
 
 def _is_held(seen: Seen, one: Mention) -> bool:
-    """Return whether somebody holds an option."""
+    """Return whether an option is stated as an opinion."""
     before = seen.before(one)
     if phrases.HYPOTHETICAL.search(before) or phrases.CONFIDENCE.search(before):
         return False
@@ -262,19 +262,19 @@ def _is_held(seen: Seen, one: Mention) -> bool:
 
 
 def _last_sentence(seen: Seen, one: Mention) -> bool:
-    """Return whether an option is the whole of the last sentence."""
+    """Return whether an option is all of the last sentence."""
     rest = seen.small[one.end : min(seen.end, one.end + 200)]
-    ended = not one.letter or rest.lstrip(")*_\"'")[:1] in (".", "!")  # else it may be cut off
+    ended = not one.letter or rest.lstrip(")*_\"'")[:1] in (".", "!")  # otherwise it may be cut off
     return ended and not rest.strip(DECORATION) and _SENTENCE_ENDS.search(seen.before(one)) is not None
 
 
 def _labelled(seen: Seen, one: Mention) -> bool:
-    """Return whether an option is the whole of a line behind a label: "Tone: 3"."""
+    """Return whether an option is all of a line after a label: "Tone: 3"."""
     return _LABEL.search(seen.before(one)) is not None and not seen.after(one).partition("\n")[0].strip(DECORATION)
 
 
 def _fits(seen: Seen, one: Mention) -> bool:
-    """Return whether a word or letter is meant as an option, given how the sentence goes on."""
+    """Return whether a word or letter is meant as an option, given how the sentence continues."""
     if one.sure or one.joined:
         return True
     if one.letter and not one.text and seen.text[one.start].islower() and not (seen.marked(one) or seen.alone(one)):

@@ -1,4 +1,4 @@
-"""The part of an answer that is read, in one spelling of signs, letter for letter as long as the original."""
+"""The part of an answer that is read, in one spelling of signs, with every character at its original place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OUTCOMES = {"answer", "rating", "score", "label", "response", "choice", "reason
 
 
 def plain(text: str) -> str:
-    """Return a text in one spelling of its signs, every character where it was.
+    """Return a text in one spelling of its signs, with every character where it was.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def plain(text: str) -> str:
 
 
 def small(text: str) -> str:
-    """Return a text in small letters, every character where it was; of the Turkish letters i there is one."""
+    """Return a text in lower case, with every character where it was; the Turkish letters i become one."""
     return text.lower() if text.isascii() else text.replace("İ", "i").lower().replace("ı", "i")
 
 
 def spoken(text: str) -> tuple[int, int]:
-    """Return where an answer starts and ends once the model's thinking aloud is left out.
+    """Return where an answer starts and ends, without the model's thinking aloud.
 
-    Thinking that never ends has no answer after it: then start and end are the same.
+    If the thinking never ends, there is no answer after it, and start and end are the same.
 
     Examples
     --------
@@ -81,9 +81,9 @@ def spoken(text: str) -> tuple[int, int]:
 
 
 def next_question(text: str, start: int, end: int) -> int:
-    """Return where, after an answer, the model makes up a further question; the end if it does not.
+    """Return where, after an answer, the model invents another question; the end if it does not.
 
-    It shows by a word such as "Question:", a mark between the turns of a conversation, or one header that comes twice.
+    Its signs are a word such as "Question:", a mark between the turns of a conversation, or a repeated header.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Published tables beside the same numbers made here, and where paper and mathematics part.
+"""Published tables next to the same numbers computed here, and where paper and mathematics part.
 
-Each file of this folder with a ``PAPER`` is one paper: which tables it printed (facts, in ``published``), which files
-it takes to make them again, and the lens that makes them. May use lenses, studies and models.
+Each file of this folder with a ``PAPER`` is one paper: the tables it printed (facts, in ``published``), the files that
+are needed to reproduce them, and the lens that does so. The package may use lenses, studies and models.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def papers() -> dict[str, Paper]:
 
 @checked
 def run(name: str, data: FilePath | None = None) -> Reproduction:
-    """Make the tables of a paper again and put them beside what it printed.
+    """Reproduce the tables of a paper and compare them with what it printed.
 
     Parameters
     ----------
     name
         ``"grasp"``, ``"responsiveness"``, ``"norms"``, ``"soft"``, ``"alt-test"`` or ``"lewidi"``.
     data
-        The folder that holds the files it takes, or one of them; ``docs/reproduce.md`` lists them.
+        The folder that holds the files it needs, or one of them; ``docs/reproduce.md`` lists them.
 
     Returns
     -------
     Reproduction
-        With ``to_frame()``, one row per published cell, ``findings()`` and ``to_json()``;
+        It has ``to_frame()``, with one row per published cell, ``findings()`` and ``to_json()``;
         :func:`plurivox.plots.reproduction` draws it.
 
     Examples
@@ -48,5 +48,5 @@ def run(name: str, data: FilePath | None = None) -> Reproduction:
     """
     known = papers()
     if name not in known:
-        raise SelectionError(f"there is no paper {name!r}", hint=f"There are {', '.join(known)}.")
+        raise SelectionError(f"there is no paper {name!r}", hint=f"Choose one of {', '.join(known)}.")
     return known[name].reproduce(data)

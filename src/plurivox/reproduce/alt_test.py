@@ -18,11 +18,11 @@ from plurivox.reproduce.record import Cell, Paper, published
 
 HUMANS, MODELS = "human_annotations.json", "llm_annotations.json"
 COLUMNS = {"omega": "omega", "rho": "advantage"}
-"""What is printed → our column."""
+"""Printed name → our column."""
 
 
 def aligned(folder: Path) -> Alignment:
-    """Return the answers of the models beside the ratings of ten people."""
+    """Return the answers of the models compared with the ratings of ten people."""
     ratings = Ratings.from_frame(_long(folder / HUMANS, "rater", "score"), scale="1:5")
     return alignment(
         ratings, _long(folder / MODELS, "model", "answer"), bootstrap=0, permutations=0, subsamples=0, as_rater=False
@@ -30,7 +30,7 @@ def aligned(folder: Path) -> Alignment:
 
 
 def _long(file: Path, who: str, what: str) -> pl.DataFrame:
-    """Return one row per person or model and item of an object of objects."""
+    """Return one row per person or model and item from an object of objects."""
     note_input(file)
     try:
         given: dict[str, dict[str, Any]] = json.loads(file.read_bytes())
@@ -38,9 +38,9 @@ def _long(file: Path, who: str, what: str) -> pl.DataFrame:
         return pl.DataFrame(rows, schema={who: pl.String, "item": pl.String, what: pl.Int64}, orient="row")
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise FileError(
-            f"it is not an object from names to items to whole numbers ({error})",
+            f"it is not an object that maps names to items to whole numbers ({error})",
             source=str(file),
-            hint="Fetch it again.",
+            hint="Download it again.",
         ) from None
 
 
@@ -63,7 +63,7 @@ PAPER = Paper(
     files=(HUMANS, MODELS),
     origin="the paper's CEBaB stars set (https://github.com/nitaytech/AltTest)",
     parts=(
-        "The published test alone lets constants pass where one point dominates, so here a model is said to stand in "
-        "only if its advantage also exceeds that of the best constant.",
+        "The published test alone lets constants pass if one point dominates, so here a model is said to stand in only "
+        "if its advantage also exceeds that of the best constant.",
     ),
 )

@@ -21,7 +21,7 @@ AXES = ("age", "gender", "race", ("race", "gender"))
 
 
 def ratings_of(folder: Path) -> Ratings:
-    """Return the 104 raters of DICES-350 that were kept, from two tables or from the file that its authors give."""
+    """Return the 104 raters of DICES-350 who were kept, from two tables or from the authors' own file."""
     if (folder / "ratings.csv").is_file():
         found = read_ratings(folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv")
     else:
@@ -54,9 +54,9 @@ PAPER = Paper(
     origin="DICES-350 (https://github.com/google-research-datasets/dices-dataset), with item_id, rater_id and "
     "Q_overall, and for each rater age, gender, race and removed",
     parts=(
-        "Cross-negentropy is printed with every item as perfect agreement on which some point is empty in the rest; "
-        "that is wrong, and only convention='published' does it. By default ½ is added to the rest's counts.",
-        "Voting agreement does not come out: no rule for ties gives what is printed for White men.",
-        "The caption calls the DSI a minimum; text and numbers have the maximum.",
+        "The printed cross-negentropy counts every item on which the rest left some point unused as perfect agreement; "
+        "that is wrong, and only convention='published' does it. By default, ½ is added to the rest's counts.",
+        "Voting agreement does not match: no rule for ties gives the number that is printed for White men.",
+        "The caption calls the DSI a minimum; the text and the numbers use the maximum.",
     ),
 )

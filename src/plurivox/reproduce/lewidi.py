@@ -1,4 +1,4 @@
-"""LeWiDi 2025 (Leonardelli et al.): what predictions that know nothing of an item score, and small models beside."""
+"""LeWiDi 2025 (Leonardelli et al.): how predictions that know nothing about an item score, and small models."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from plurivox.statistics.registry import LABELS
 
 METRICS = ("manhattan", "wasserstein", "error_rate", "absolute_distance", "absolute_distance_points")
 SETS = {"CSC": ("1:6", "CSC_dev"), "Paraphrase": ("-5:5", "Paraphrase_train")}
-"""Data set → its scale, and the file that the marginal prediction and models learn from."""
+"""Data set → its scale, and the file from which the marginal prediction and models learn."""
 KINDS = ("mlp-kl", "cumulative-link")
 SEED = 0
 
 
 def scored(folder: Path, name: str) -> SoftScores:
-    """Score the test part of a set: the most frequent point for everybody, and models of its training part."""
+    """Score the test part of a set: the most frequent point for everybody, and models trained on its training part."""
     scale, learned = SETS[name]
     test, train = (read_ratings(folder / f"{one}.json", scale=scale) for one in (f"{name}_test", learned))
     models = [constant(test, int(train.counts().sum(axis=0).argmax()))]
@@ -36,7 +36,7 @@ def scored(folder: Path, name: str) -> SoftScores:
 
 
 def constant(ratings: Ratings, point: int) -> pl.DataFrame:
-    """Return the prediction that every rater gives one point."""
+    """Return the prediction that every rater gives the same point."""
     frame = pl.DataFrame({"model": "most frequent point", "item": ratings.items["item"].cast(pl.String)})
     return frame.with_columns(
         pl.lit(float(at == point)).alias(str(label)) for at, label in enumerate(ratings.scale.labels)
@@ -56,7 +56,7 @@ def fitted(folder: Path, train: Ratings) -> Iterator[pl.DataFrame]:
 
 
 def cells(folder: Path | None) -> Iterator[Cell]:
-    """Yield the task's scores of every prediction."""
+    """Yield the task's scores for every prediction."""
     assert folder is not None
     for name in SETS:
         found = scored(folder, name)
@@ -74,11 +74,11 @@ PAPER = Paper(
     files=("CSC_dev.json", "CSC_test.json", "Paraphrase_train.json", "Paraphrase_test.json"),
     origin="LeWiDi 2025 (https://le-wi-di.github.io)",
     parts=(
-        "The task's tables are not shipped, so nothing is compared: hold a submission against these numbers.",
+        "The task's tables are not included, so nothing is compared: compare a submission with these numbers.",
         "The description divides absolute distance by the range, 5 and 10 (AD); a public implementation divides by the "
-        "points, 6 and 11 (AD/points).",
-        "ER and AD of uniform and marginal are what is expected if each rater's point is drawn from them; the most "
-        "frequent point for everybody is the fairer rival for predictions of single raters.",
-        "The marginal prediction of CSC is of its dev part, since the training part is not at hand.",
+        "number of points, 6 and 11 (AD/points).",
+        "ER and AD of uniform and marginal are the expected values if each rater's point is drawn from them; the most "
+        "frequent point for everybody is the fairer baseline for predictions of individual raters.",
+        "The marginal prediction for CSC comes from its dev part, since the training part is not available.",
     ),
 )

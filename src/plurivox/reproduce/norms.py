@@ -25,7 +25,7 @@ NOT_READ = {"F": "refused", "No answer found": "unreadable"}
 FAMILIES = {
     "gemini": r"^gemini", "gpt": r"^gpt", "llama-3.1": r"Llama-3\.1", "llama-3.1 70b and 405b": r"-70B|-405B",
 }  # fmt: skip
-"""Models that a row of Table 4 is about; ``all`` are all of them."""
+"""The models that a row of Table 4 is about; ``all`` means all of them."""
 
 
 def answers(folder: Path) -> pl.DataFrame:
@@ -40,7 +40,7 @@ def answers(folder: Path) -> pl.DataFrame:
 
 
 def options(found: pl.DataFrame, prompt: str) -> list[tuple[str, ...]]:
-    """Return the options of a prompt; what it told about each is what most answers repeat after its label."""
+    """Return the options of a prompt; what it said about each is what most answers repeat after its label."""
     texts = found.filter(pl.col("prompt") == prompt)["response"].to_list()
     shown: list[tuple[str, ...]] = []
     for letter, label in LABELS.items():
@@ -57,13 +57,13 @@ def readings(found: pl.DataFrame) -> list[Reading]:
 
 
 def refusals(found: pl.DataFrame, read: list[Reading]) -> pl.DataFrame:
-    """Return how many answers of each model, prompt and source give no point: Table 5."""
+    """Return how many answers of each model to each prompt and source give no point: Table 5."""
     none = pl.Series([reading.point is None for reading in read])
     return found.with_columns(n=none).group_by("model", "prompt", "source", maintain_order=True).agg(pl.col("n").sum())
 
 
 def agreement(found: pl.DataFrame) -> pl.DataFrame:
-    """Return alpha among models by family and prompt, of the published readings, refusals as points: Table 4."""
+    """Return alpha among models by family and prompt, from the published readings with refusals as points: Table 4."""
     label, scale = pl.col("published_label"), Scale(list(LABELS.values()))
     given = found.select(
         "model", "prompt", "item", state=label.replace_strict(NOT_READ, default="answered"),
@@ -72,7 +72,7 @@ def agreement(found: pl.DataFrame) -> pl.DataFrame:
     told = Answers.from_frame(given, scale)
     items = found["item"].unique()
     votes = pl.DataFrame({"item": items, "rater": ["h"] * len(items), "score": [scale.labels[0]] * len(items)})
-    matched = match(Ratings.from_frame(votes, scale=scale), told, None)  # alpha needs no votes, but items
+    matched = match(Ratings.from_frame(votes, scale=scale), told, None)  # alpha needs items, but no votes
     families = {name: [model for model in told.models if re.search(of, model)] for name, of in FAMILIES.items()}
     return alphas(told, matched, families, published=True).with_columns(pl.col("models").replace({"all models": "all"}))
 
@@ -101,11 +101,11 @@ PAPER = Paper(
     origin="the paper's released answers, with model, prompt, item, response and published_label, and for each item "
     "its area",
     parts=(
-        "Table 4 is nominal alpha with refusals as points of their own; Llama-3.1 70B and 405B, zero-shot, is a Fleiss "
-        "kappa. By default refusals are missing, and alpha is ordinal.",
-        "Table 5 is what was refused and what could not be read, together.",
+        "Table 4 is nominal alpha with refusals as points of their own; the value for Llama-3.1 70B and 405B, "
+        "zero-shot, is a Fleiss kappa. By default, refusals are missing, and alpha is ordinal.",
+        "Table 5 counts refused and unreadable answers together.",
         "An alpha of −.032 among humans is below the lowest value that 50 ratings of an item allow, −.0204.",
-        "Table 1 pairs human modes in alphabetical order with answers in the order of the file, so right data do not "
-        "give it; it is not made here.",
+        "Table 1 pairs human modes in alphabetical order with answers in the order of the file, so correct data do not "
+        "reproduce it; it is left out here.",
     ),
 )

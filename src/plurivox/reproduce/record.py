@@ -1,4 +1,4 @@
-"""What all papers share: the record of one, the cells of its tables, and the result."""
+"""What all papers share: the record of a paper, the cells of its tables, and the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plurivox.results.tables import TableResult
 from plurivox.statistics.registry import LABELS
 
 HALF_A_UNIT = 0.5 + 1e-6
-"""How far ours may be from what is printed, in units of its last decimal, and still be the same number."""
+"""How far our number may be from the printed one, in units of its last decimal, and still count as the same."""
 SCHEMA = {
     "table": pl.String, "row": pl.String, "column": pl.String, "published": pl.String, "ours": pl.Float64,
     "difference": pl.Float64, "decimals": pl.Int64, "agrees": pl.Boolean,
@@ -34,13 +34,13 @@ class Cell:
     Attributes
     ----------
     table, row, column
-        Where it stands.
+        Where it is.
     published
-        What is printed there, as printed; empty if the paper has no such number.
+        The printed value, exactly as printed; empty if the paper has no such number.
     ours
-        The same, made here; NaN if it cannot be made.
+        The same, computed here; NaN if it cannot be computed.
     agrees
-        For words instead of a number: whether ours is what they say.
+        If words are printed instead of a number: whether ours agrees with them.
     """
 
     table: str
@@ -66,22 +66,22 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A paper whose tables can be made again.
+    """A paper whose tables can be reproduced.
 
     Attributes
     ----------
     name, order
-        What it is called on the command line, and where it stands among the others.
+        Its name on the command line, and its place among the others.
     citation
-        Who wrote what, where.
+        The authors, title and venue.
     cells
-        From the folder with its files, None without, to the cells of its tables.
+        Maps the folder with its files, None if there is none, to the cells of its tables.
     files, origin
-        The files it takes, and where they are from; without files it takes none.
+        The files it needs, and where they come from; empty if it needs none.
     dataset
-        The data set of the catalogue whose files do as well; it is looked for where no folder is named.
+        The data set of the catalogue whose files also work; it is used if no folder is named.
     without
-        What is missing if there are no files, for a paper of which a part needs none.
+        What is missing without files, for a paper that can be partly reproduced without them.
     parts
         Where paper and mathematics part, one sentence each.
     """
@@ -97,10 +97,10 @@ class Paper:
     parts: tuple[str, ...] = ()
 
     def reproduce(self, data: str | os.PathLike[str] | None = None) -> Reproduction:
-        """Make its tables."""
+        """Reproduce its tables."""
         folder = self._folder(data)
         frame = pl.DataFrame([cell.as_row() for cell in self.cells(folder)], schema=SCHEMA, orient="row")
-        missing = [f"{self.without} It takes {self._needed()}."] if folder is None and self.without else []
+        missing = [f"{self.without} It needs {self._needed()}."] if folder is None and self.without else []
         settings = {
             "paper": self.name, "citation": self.citation, "parts": [*self.parts], "missing": missing,
             "origin": self.origin,
@@ -108,13 +108,13 @@ class Paper:
         return Reproduction((Table("cells", frame),), settings)
 
     def _folder(self, data: str | os.PathLike[str] | None) -> Path | None:
-        """Return the folder with the files; raise if it lacks one."""
+        """Return the folder with the files; raise an error if it lacks one."""
         if data is not None and not self.files:
-            raise InputError(f"{self.name} takes no data: it simulates them", hint="Leave --data out (data=).")
+            raise InputError(f"{self.name} needs no data: it simulates them", hint="Leave out --data (data=).")
         folder = in_catalogue(self) if data is None else Path(os.fspath(data))
         if folder is None:
             if self.files and not self.without:
-                raise InputError(f"{self.name} takes {self._needed()}", hint=self._hint())
+                raise InputError(f"{self.name} needs {self._needed()}", hint=self._hint())
             return None
         if folder.is_file():
             folder = folder.parent
@@ -122,14 +122,14 @@ class Paper:
         known = names_of(dataset(self.dataset)) if self.dataset else []
         if lacking and not any((folder / name).is_file() for name in known):
             raise FileError(
-                f"there is no file {lacking[0]}; {self.name} takes {self._needed()}",
+                f"there is no file {lacking[0]}; {self.name} needs {self._needed()}",
                 source=os.fspath(folder),
                 hint=self._hint(),
             )
         return folder
 
     def _hint(self) -> str:
-        fetched = f", or fetch them: plurivox data get {self.dataset}" if self.dataset else ""
+        fetched = f", or download them with plurivox data get {self.dataset}" if self.dataset else ""
         return f"Name the folder that holds them with --data (data=){fetched}."
 
     def _needed(self) -> str:
@@ -137,21 +137,21 @@ class Paper:
 
 
 def in_catalogue(paper: Paper) -> Path | None:
-    """Return where the catalogue of data sets keeps a paper's files on this machine, None if it does not."""
+    """Return where the catalogue of data sets keeps a paper's files on this machine, None if it does not have them."""
     if not paper.dataset or not is_held(dataset(paper.dataset)):
         return None
     return folder_of(dataset(paper.dataset))
 
 
 def published(name: str) -> pl.DataFrame:
-    """Return a printed table, every number as it is printed."""
+    """Return a printed table, with every number as printed."""
     text = resources.files("plurivox.reproduce").joinpath("published", f"{name}.csv").read_bytes()
     return pl.read_csv(text, infer_schema=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reproduction(TableResult):
-    """The tables of a paper beside ours: one row per cell in ``to_frame()``."""
+    """The tables of a paper compared with ours: one row per cell in ``to_frame()``."""
 
     KIND: ClassVar[str] = "reproduction"
 
@@ -169,7 +169,7 @@ class Reproduction(TableResult):
         for (table,), part in self.to_frame().group_by("table", maintain_order=True):
             known = part.filter(pl.col("agrees").is_not_null())
             if not known.height:
-                said.append(f"{table}: no number is both published and made here.")
+                said.append(f"{table}: no number is both published and computed here.")
                 continue
             n, printed = int(known["agrees"].sum()), known["decimals"].drop_nulls().unique().to_list()
             how = (

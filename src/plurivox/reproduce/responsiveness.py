@@ -1,4 +1,4 @@
-"""Responsiveness (Mishra et al. 2025): the simulation of appendix D, of which figure 6 prints no numbers."""
+"""Responsiveness (Mishra et al. 2025): the simulation of appendix D, for which figure 6 prints no numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from plurivox.reproduce.record import Cell, Paper, published
 
 TOP, REPEATS = 4, 5
 LOWER, SAME = -0.05, 0.1
-"""A metric is lower if it falls by more than the first, about the same if it moves by less than the second."""
+"""A metric is lower if it falls by more than the first, and about the same if it moves by less than the second."""
 
 
 def cells(folder: Path | None) -> Iterator[Cell]:
-    """Yield what each pattern of scoring does to the metrics, beside what the paper says of it, then the means."""
+    """Yield what each scoring pattern does to the metrics and what the paper says about it, then the means."""
     found = studies.responsiveness(tops=[TOP], repeats=REPEATS)
     for pattern, metric, said in published("responsiveness_figure6").iter_rows():
         change = found.value(pattern, metric, TOP) - found.value("normal", metric, TOP)
@@ -33,10 +33,10 @@ PAPER = Paper(
     "Responsiveness to Severity, arXiv 2503.05609",
     cells=cells,
     parts=(
-        f"The figure has no numbers: a metric counts as lower if it falls by more than {-LOWER}, as about the same if "
-        f"it moves by less than {SAME}. Sizes that the paper does not give are choices of plurivox.simulate.",
+        f"The figure has no numbers: a metric counts as lower if it falls by more than {-LOWER}, and as about the same "
+        f"if it moves by less than {SAME}. Sizes that the paper does not give are choices made in plurivox.simulate.",
         "The paper finds that traditional metrics do not change much under the conservative pattern; here Kendall's "
         "τ_b and Spearman's ρ rise.",
-        "The paper's listing never caps MPA, so that its harmonic mean can exceed 1; here MPA is capped at 0.",
+        "The paper's listing never cuts MPA off at 0, so its harmonic mean can exceed 1; here MPA is at least 0.",
     ),
 )

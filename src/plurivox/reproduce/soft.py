@@ -1,4 +1,4 @@
-"""Soft metrics (Magnani, ASSE 2025): the worked examples, and what knows nothing beside the models on ConvAbuse."""
+"""Soft metrics (Magnani, ASSE 2025): the worked examples, and baselines next to the models on ConvAbuse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXPECTED = {"E[CE]": "expected_cross_entropy", "E[EMD]": "expected_emd"}
 
 
 def convabuse(folder: Path) -> Ratings:
-    """Return the severity of user turns, −3 to 1: an item is a conversation and a text, the first rating counts."""
+    """Return the severity of user turns, −3 to 1: an item is a conversation and a text, and the first rating counts."""
     points = tuple(f"is_abuse.{value}" for value in SEVERITIES)
     return read_ratings(
         folder / CONVABUSE, item="conv_id,user", rater="annotator_id", point_columns=points, duplicates="first"
@@ -37,11 +37,11 @@ def convabuse(folder: Path) -> Ratings:
 
 
 def baselines(ratings: Ratings) -> dict[tuple[str, str], float]:
-    """Return the expected scores, flat prior and steps of length 1, of predictions that know nothing of an item."""
+    """Return the expected scores, with a flat prior and steps of length 1, of predictions that know nothing."""
     flat = {str(label): 1 / len(ratings.scale) for label in ratings.scale.labels}
     items = ratings.items.select("item").with_columns(pl.lit("flat").alias("model"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SoftScoresWarning)  # that the prior outweighs is said of the paper
+        warnings.simplefilter("ignore", SoftScoresWarning)  # the notes on the paper say that the prior outweighs
         found = _scored(ratings, items.with_columns(pl.lit(share).alias(name) for name, share in flat.items()))
     return {(name, metric): found.value(name, column) for name in ("uniform", "marginal")
             for metric, column in EXPECTED.items()}  # fmt: skip
@@ -55,7 +55,7 @@ def _scored(ratings: Ratings, predictions: pl.DataFrame) -> SoftScores:
 
 
 def cells(folder: Path | None) -> Iterator[Cell]:
-    """Yield Table 1, the gap of Figure 1, and Table 3 with what knows nothing beside it."""
+    """Yield Table 1, the gap of Figure 1, and Table 3 with baselines."""
     for row in published("soft_table1").iter_rows(named=True):
         for name, (p, q) in SCENARIOS.items():
             yield Cell("Table 1", row["metric"], name, row[name], FUNCTIONS[row["metric"]](p, q))
@@ -85,11 +85,11 @@ PAPER = Paper(
     origin="ConvAbuse (Cercas Curry et al. 2021, https://github.com/amandacurry/convabuse)",
     without="Table 3 is left out without ConvAbuse.",
     parts=(
-        "KL .97 and CE 1.83 of Table 1 are neither nats nor bits of its distributions: KL is .6 ln 4 = .832 nats, CE "
-        "1.332.",
+        "KL .97 and CE 1.83 in Table 1 are neither nats nor bits for its distributions: KL is .6 ln 4 = .832 nats, CE "
+        "is 1.332.",
         "Equation 7 divides EMD by the length of the scale, as in Table 1; Tables 2 and 3 do not.",
-        "The paper samples E[EMD] since it has no closed form; it has one, as each cumulative probability is Beta.",
-        "With α = 1 and two or three ratings the prior has over 60 % of the weight: on ConvAbuse the uniform "
-        "prediction has a lower E[CE] and E[EMD] than both of its models, whose scores are of its own test split.",
+        "The paper samples E[EMD] for lack of a closed form; it has one, since each cumulative probability is Beta.",
+        "With α = 1 and two or three ratings, the prior has over 60 % of the weight: on ConvAbuse, the uniform "
+        "prediction has a lower E[CE] and E[EMD] than both of its models, whose scores are from its own test split.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Published tables beside ours, as tables of text."""
+"""Published tables next to ours, as tables of text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from plurivox.results.text import Shown
 from plurivox.statistics.registry import LABELS
 
 LEGEND = (
-    "=: ours is the printed number, to all of its decimals; else printed, ours and the difference. In brackets what is "
-    "ours alone."
+    "=: ours equals the printed number to all of its decimals; otherwise printed, ours and the difference. In "
+    "brackets: ours alone."
 )
 
 

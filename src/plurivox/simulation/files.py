@@ -1,4 +1,4 @@
-"""A simulated study as files: what an analyst would have, and the truth apart from it."""
+"""A simulated study as files: what an analyst would have and, separately, the truth."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ NAMES = (*TABLES, "settings.json", FILE_NAME)
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
-    with path.open("wb") as file:  # polars knows no names that are not UTF-8
+    with path.open("wb") as file:  # polars accepts only names in UTF-8
         guarded(frame).write_csv(file)
 
 
 def write_study(study: Simulation, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
-    """Write the study into a folder and return the files, all of them or none.
+    """Write the study to a folder, all files or none, and return them.
 
     ``ratings.csv``, ``raters.csv``, ``items.csv``, ``trained.csv``, ``answers.csv`` and ``predictions.csv`` are the
-    data; ``truth_items.csv``, ``truth_raters.csv`` and ``truth_groups.csv`` what they were made from;
-    ``settings.json`` makes them again; ``plurivox.toml`` tells every command how to read them. A study that is already
-    there is replaced; a folder with other files, or with files that were changed since, is refused unless ``force``.
+    data; ``truth_items.csv``, ``truth_raters.csv`` and ``truth_groups.csv`` are what they were made from;
+    ``settings.json`` reproduces them; ``plurivox.toml`` tells every command how to read them. An existing study is
+    replaced; a folder with other files, or with files changed since, is an error unless ``force`` is set.
     """
     frames = (
         study.ratings_frame, study.raters, study.items, study.trained_frame, study.answers, study.predictions,

@@ -4,12 +4,12 @@ Item i has a severity V_i ~ N(0, 1). Rater j perceives
 
     V_ij = V_i + b_j + Σ_{g ∋ j} (β_g + d_gi)·[item i is of g's topic] + e_ij,
 
-with the rater's bias b_j; for each group g of the rater the group's bias β_g and the deviations d_gi that its
+with the rater's bias b_j; for each group g of the rater, the group's bias β_g and the deviations d_gi that its
 members share; and noise e_ij. The score is the number of cut-points below V_ij, then changed by the rater's
-response style. Without groups and noise this is the model of appendix D of Mishra et al. (arXiv 2503.05609).
+response style. Without groups and noise, this is the model of appendix D of Mishra et al. (arXiv 2503.05609).
 
-A predictor takes V_ij as N(V_i + bias + error, (σ / sharpness)²), σ² being the variance of b_j + e_ij, and predicts the
-probability of each score.
+A predictor assumes V_ij ~ N(V_i + bias + error, (σ / sharpness)²), where σ² is the variance of b_j + e_ij, and predicts
+the probability of each score.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class Simulation:
     Attributes
     ----------
     ratings_frame
-        ``item``, ``rater``, ``score`` (a label of the scale), sorted by rater and item; where some are rated again also
-        ``time``, second ratings after all first ones.
+        ``item``, ``rater``, ``score`` (a label of the scale), sorted by rater and item; if some are rated again, also
+        ``time``, with second ratings after all first ones.
     raters, items
         What an analyst would know: ``rater`` and attributes; ``item``, ``text``, ``violation``.
     trained_frame
@@ -120,8 +120,8 @@ class Simulation:
         ``item``, ``severity``; ``rater``, ``bias``, ``style``, ``group_bias``: the sum of the biases of the
         rater's effects, without those that are limited to one violation.
     truth_groups
-        One row per effect: ``condition``, ``bias``, ``shared_sd``, ``violation``, ``n_raters``, all who meet
-        the condition, also where ``raters`` has a null.
+        One row per effect: ``condition``, ``bias``, ``shared_sd``, ``violation``, and ``n_raters``, the number who meet
+        the condition, even if ``raters`` has a null.
     scale, settings
         The scale, and every argument of :func:`simulate` in a form that JSON can hold.
     """
@@ -143,14 +143,14 @@ class Simulation:
         return f"<Simulation: {seen} by {len(self.raters):,} raters, seed {self.settings['seed']}>"
 
     def _repr_html_(self) -> str:
-        """Show the tables in a notebook: what they are called, and how many rows they have."""
+        """Show the tables in a notebook: their names, and how many rows they have."""
         tables = [(one.name, getattr(self, one.name)) for one in fields(self)]
         rows = [[name, frame.height] for name, frame in tables if isinstance(frame, pl.DataFrame)]
         return card(*heading_of(self), grids=[plain_grid(["table", "rows"], rows)])
 
     @property
     def ratings(self) -> Ratings:
-        """The crowd's ratings with the attributes of raters and items, second ones kept beside the first."""
+        """The crowd's ratings with the attributes of raters and items; second ratings are kept with the first."""
         again: dict[str, Any] = {}
         if "time" in self.ratings_frame.columns:
             again = {"duplicates": "keep", "time": "time"}
@@ -204,7 +204,7 @@ def simulate(
 ) -> Simulation:
     """Simulate a study in which raters, trained raters and language models rate items of known severity.
 
-    Each part draws from its own child of the seed: more trained raters or another model change no rating.
+    Each part draws from its own child of the seed: adding trained raters or a model changes no rating.
 
     Parameters
     ----------
@@ -226,13 +226,13 @@ def simulate(
         The fraction of (item, rater) pairs left out at random, or the number of raters drawn for each item;
         with ``(2, 20)`` that number is itself drawn for each item, evenly from 2 to 20.
     n_rated
-        How many of the items people rate, the first of them; the others are answered by models and trained raters
-        alone. All by default.
+        How many of the items people rate, counted from the first; the others are answered only by models and trained
+        raters. All by default.
     missing_attributes
         The fraction of attribute values that are null. They still act on the ratings.
     repeated
-        The fraction of (item, rater) pairs that are rated a second time, with noise of its own. Then ratings have a
-        ``time``: 1, 2, 3, … in the order in which each rater answered, first ratings before second ones.
+        The fraction of (item, rater) pairs that are rated a second time, with new noise. Ratings then have a ``time``:
+        1, 2, 3, … in the order in which each rater answered, with first ratings before second ones.
     trained, trained_mean, trained_sd, trained_range
         The number of trained raters and how their strictness varies; see :func:`strictness`.
     models
@@ -257,7 +257,7 @@ def simulate(
     scale = scale if scale.poles else scale.with_poles(POLES)  # what was simulated is how unsafe items are
     settings: dict[str, Any] = _plain(locals())  # first, so that no argument can be forgotten
     if n_rated is None:
-        del settings["n_rated"]  # studies without it are described as they were before there was any
+        del settings["n_rated"]  # studies without it keep the settings they had before it existed
     check_numbers(settings)
     check_trained(trained_mean, trained_sd, trained_range)
     check_population(attributes, violations, styles, style_options or {}, effects, models)
@@ -339,7 +339,7 @@ def _meets(effect: Effect, people: Mapping[str, Texts], n_raters: int) -> Bools:
 
 
 def _change(effect: Effect, topics: Texts, rng: np.random.Generator) -> Floats:
-    """Return what an effect adds to each severity: β_g + d_gi, 0 for items of another topic than its own."""
+    """Return what an effect adds to each severity: β_g + d_gi, 0 for items not of its topic."""
     shared = rng.normal(0.0, effect.shared_sd, len(topics))
     concerned = True if effect.violation is None else topics == effect.violation
     return np.where(concerned, effect.bias + shared, 0.0)
@@ -348,7 +348,7 @@ def _change(effect: Effect, topics: Texts, rng: np.random.Generator) -> Floats:
 def _design(
     n_items: int, n_raters: int, missing: float, ratings_per_item: int | Sequence[int] | None, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Return rater and item of each rating, sorted by rater and item."""
+    """Return the rater and the item of each rating, sorted by rater and item."""
     if ratings_per_item is not None:
         numbers = _numbers_per_item(n_items, ratings_per_item, rng)
         drawn = [rng.choice(n_raters, number, replace=False, shuffle=False) for number in numbers.tolist()]
@@ -397,7 +397,7 @@ def _again(
     rater: Ints, seen: Floats, cuts: Floats, habits: Texts, share: float, noise_sd: float,
     options: Mapping[str, Mapping[str, float]], seed: int,
 ) -> tuple[Ints, Ints, Ints]:  # fmt: skip
-    """Return which ratings are given again, their positions, and the times of all: first ones, then these."""
+    """Return which ratings are given again, their positions, and the times of all: first ones, then repeats."""
     rng = _rng(seed, "repeats")
     chosen = np.flatnonzero(rng.random(len(rater)) < share)
     perceived = seen[chosen] + rng.normal(0.0, noise_sd, len(chosen))
@@ -411,7 +411,7 @@ def _again(
 
 
 def _turns(rater: Ints, rng: np.random.Generator) -> Ints:
-    """Return each rating's place in a random order of its rater's, from 1; ratings are sorted by rater."""
+    """Return each rating's place, from 1, in a random order of its rater's ratings, which are sorted by rater."""
     order = np.lexsort((rng.random(len(rater)), rater))
     turns = np.empty(len(rater), np.int64)
     turns[order] = np.arange(len(rater)) - np.searchsorted(rater, rater) + 1
@@ -483,7 +483,7 @@ def _group_table(effects: Sequence[Effect], members: Bools) -> pl.DataFrame:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
+    """Return a value in a form that JSON can hold."""
     if isinstance(value, Scale):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,6 +1,6 @@
 """How simulated raters and models see and answer: effects, cut-points, response styles, refusals, predictions.
 
-Apart from :mod:`plurivox.simulation.simulate`, which puts a study together, because these pieces can be used alone:
+They are separate from :mod:`plurivox.simulation.simulate`, which puts a study together, because they can be used alone:
 pure functions of arrays, and the records that describe groups, models and predictors. Checks of arguments come last.
 
 A response style changes a rater's scores without changing what the rater saw. It takes the positions 0..K the
@@ -30,20 +30,20 @@ Style = Callable[..., Positions]
 Proportions = Mapping[str, float]
 
 MOST = {"n_items": 10_000_000, "n_raters": 10_000_000, "trained": 1_000_000, "seed": LARGEST}
-"""The largest whole numbers that :func:`~plurivox.simulation.simulate.simulate` takes."""
+"""The largest whole numbers that :func:`~plurivox.simulation.simulate.simulate` accepts."""
 MOST_CELLS = 100_000_000
 """The most ratings, or predicted probabilities, of one study: they are all in memory."""
-LEAST_SPREAD = 1e-9  # of a predicted distribution, so that even ratings without any spread have one
+LEAST_SPREAD = 1e-9  # of a predicted distribution, even if ratings have no spread
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How the raters that meet a condition see items differently from the others.
+    """How the raters who meet a condition see items differently from the others.
 
     Parameters
     ----------
     condition
-        Attribute values that a member has, all of them: ``{"gender": "Woman", "age": "18-29"}``.
+        The attribute values that a member must have, all of them: ``{"gender": "Woman", "age": "18-29"}``.
     bias
         What members add to the severity of the items.
     shared_sd
@@ -71,10 +71,10 @@ class SimulatedModel:
     refusal_rate
         Share of items refused, on average over the items; see :func:`refusal_probabilities`.
     unreadable_rate
-        Share of the answers that are not refusals which cannot be read.
+        Among the answers that are not refusals, the share that cannot be read.
     like
-        Attribute values of the person the model sees with: it gets the bias and the shared deviations of each
-        effect whose condition that person meets.
+        Attribute values of the person through whose eyes the model sees: it gets the bias and the shared deviations of
+        each effect whose condition that person meets.
     refusal_slope
         How much likelier severe items are to be refused: the change in log-odds per unit of severity.
     """
@@ -100,8 +100,8 @@ class SimulatedPredictor:
         Spread of its error in the severity of an item.
     sharpness
         How narrow its predictions are. 1 is the spread that the raters' biases and the noise give the ratings of an
-        item, 2 half of that spread (overconfident), 0.5 twice as much (vague). Effects and response styles are not
-        foreseen.
+        item, 2 is half of that spread (overconfident), 0.5 is twice as much (vague). It does not foresee effects and
+        response styles.
     bias
         What it adds to the severity of every item.
     """
@@ -120,7 +120,7 @@ def normal(positions: Positions, severity: Floats, n_points: int, rng: np.random
 def downward_shift(
     positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, probability: float = 0.5
 ) -> Positions:
-    """Lower each score of 2 or more by one with the given probability; a scale of 2 points has none."""
+    """Lower each score of 2 or more by one with the given probability; a scale of 2 points has no such scores."""
     lowered = (positions >= 2) & (rng.random(len(positions)) < probability)
     return np.where(lowered, positions - 1, positions)
 
@@ -130,7 +130,7 @@ def proportional_shift(
 ) -> Positions:
     """Lower each score of the upper half by a quarter of the scale with the given probability.
 
-    On five points that is :func:`downward_shift`; on longer scales the shift grows with them, as K/4 points.
+    On five points, that is :func:`downward_shift`; on longer scales, the shift grows with them, as K/4 points.
     """
     step = max(1, (n_points + 1) // 4)  # K/4, rounded half up
     lowered = (positions >= 2 * step) & (rng.random(len(positions)) < probability)
@@ -172,7 +172,7 @@ def central(
 ) -> Positions:
     """Move each score at an end to its inner neighbour with the given probability.
 
-    On 3 points both ends move to the middle. On 2 points an end has no inner neighbour, so nothing changes.
+    On 3 points, both ends move to the middle. On 2 points, an end has no inner neighbour, so nothing changes.
     """
     if n_points == 2:
         return positions.copy()
@@ -193,9 +193,9 @@ STYLES: dict[str, Style] = {
 
 
 def cut_points(n_points: int, *, reach: float = 1.5) -> Floats:
-    """Return the K cut-points of a scale of K + 1 points: evenly from -reach to reach, both included.
+    """Return the K cut-points of a scale of K + 1 points: evenly spaced from -reach to reach, both included.
 
-    A scale of 2 points has a single one, which cannot be at both ends and is put at 0.
+    A scale of 2 points has a single one, which cannot be at both ends and is placed at 0.
     """
     return np.linspace(-reach, reach, n_points - 1) if n_points > 2 else np.zeros(1)
 
@@ -231,7 +231,7 @@ def refusal_probabilities(severity: Floats, rate: float, slope: float) -> Floats
 def point_probabilities(perceived: Floats, spread: float, cuts: Floats) -> Floats:
     """Return items × points: the probability of each point if the severity seen is N(perceived, spread²).
 
-    Points far from the centre keep their digits, as a tail is never taken as the difference of two numbers near 1.
+    Points far from the centre keep their digits, since a tail is never the difference of two numbers near 1.
     """
     z = (cuts - perceived[:, None]) / max(spread, LEAST_SPREAD)
     z = np.pad(z, ((0, 0), (1, 1)), constant_values=(-np.inf, np.inf))
@@ -247,7 +247,7 @@ def _logistic(x: Floats) -> Floats:
 
 
 def check_numbers(given: Mapping[str, Any]) -> None:
-    """Raise unless sizes, fractions and spreads, by the names of the arguments, are in range."""
+    """Raise an error unless sizes, fractions and spreads, by the names of the arguments, are in range."""
     for name, least in {"n_items": 1, "n_raters": 1, "trained": 0, "seed": 0}.items():
         _require_count(name, given[name], least, MOST[name])
     for name in ("missing", "missing_attributes", "repeated"):
@@ -262,7 +262,7 @@ def check_numbers(given: Mapping[str, Any]) -> None:
 
 
 def _check_sizes(given: Mapping[str, Any]) -> None:
-    """Raise if the study would not fit into memory."""
+    """Raise an error if the study would not fit in memory."""
     per_item = given["ratings_per_item"] or given["n_raters"]
     per_item = per_item[-1] if isinstance(per_item, list) else per_item
     for what, number in {
@@ -282,9 +282,9 @@ def check_population(
     effects: Sequence[Effect],
     models: Sequence[SimulatedModel],
 ) -> None:
-    """Raise unless proportions add up and styles, effects and models name only what there is."""
+    """Raise an error unless proportions add up and styles, effects and models name only what exists."""
     for name, proportions in attributes.items():
-        _require(name != "rater", "a name in attributes", name, "another one: it is the column of ids")
+        _require(name != "rater", "a name in attributes", name, "another name: it is the column of ids")
         _check_proportions(f"attributes[{name!r}]", proportions)
     _check_proportions("violations", violations)
     _check_proportions("styles", styles)
@@ -301,7 +301,7 @@ def check_population(
 
 
 def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[object]) -> None:
-    """Raise unless predictors have names and numbers to work with, and the labels can name columns beside them."""
+    """Raise an error unless predictors have usable names and numbers, and the labels can name columns."""
     for number, predictor in enumerate(predictors):
         where = f"predictors[{number}]"
         named = is_text(predictor.name) and bool(predictor.name.strip())
@@ -314,11 +314,13 @@ def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[
     _require(len(set(names)) == len(names), "the list of names in predictors", names, "without repeats")
     for label in labels if predictors else ():
         allowed = str(label) not in ("model", "item")
-        _require(allowed, "a label of the scale", label, "another one if there are predictors: it names a column")
+        _require(
+            allowed, "a label of the scale", label, "another one if there are predictors: it is the name of a column"
+        )
 
 
 def check_trained(mean: float, sd: float, bounds: Sequence[float]) -> None:
-    """Raise unless the distribution of the trained raters' strictness exists."""
+    """Raise an error unless the distribution of the trained raters' strictness exists."""
     ordered = len(bounds) == 2 and all(map(_is_real, bounds)) and 0 <= bounds[0] < bounds[1] <= 100
     _require(ordered, "trained_range", bounds, "two percentiles from 0 to 100, the lower one first")
     _require(_is_real(sd) and sd > 0, "trained_sd", sd, "a finite number above 0")
@@ -327,7 +329,7 @@ def check_trained(mean: float, sd: float, bounds: Sequence[float]) -> None:
 
 
 def _check_per_item(per_item: Any, n_raters: int, missing: float) -> None:
-    """Raise unless it is a possible number of raters or a list of two, and nothing else says which ratings are left."""
+    """Raise an error unless it is a possible number of raters or two of them, and ``missing`` is not given as well."""
     name, most = "ratings_per_item", f"at most n_raters, {n_raters}"
     if isinstance(per_item, list):
         per_item = tuple(per_item)
@@ -342,7 +344,7 @@ def _check_per_item(per_item: Any, n_raters: int, missing: float) -> None:
     if missing > 0:
         raise InputError(
             f"missing is {missing} and {name} is {per_item}",
-            hint="Give only one of them: each says which ratings there are.",
+            hint="Give only one of them: each determines which ratings there are.",
         )
 
 
@@ -393,7 +395,7 @@ def _check_person(where: str, person: Mapping[str, str], attributes: Mapping[str
 
 def _require(allowed: bool, name: str, value: object, expected: str) -> None:
     if not allowed:
-        raise InputError(f"{name} is {shown(value)} and has to be {expected}")
+        raise InputError(f"{name} is {shown(value)}, but must be {expected}")
 
 
 def _require_mapping(name: str, value: object) -> None:

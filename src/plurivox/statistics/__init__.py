@@ -1,7 +1,7 @@
-"""Statistics as pure functions, counts in and a number out, and their registry; may use ``errors`` only.
+"""Statistics as pure functions (counts in, a number out) and their registry; they may use only ``errors``.
 
-Of other packages, numpy and ``scipy.special``. Those of raters' scores, Mokken's and the graded response model, sum
-over pairs of raters and over severities, and have their loops in ``kernels``.
+The only other packages are numpy and ``scipy.special``. Statistics of raters' scores, namely Mokken's and the graded
+response model, sum over pairs of raters and over severities; their loops are in ``kernels``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How far a model's answers are from the votes of people, on positions 0 … K of a scale.
+"""How far a model's answers are from people's votes, in positions 0 … K of a scale.
 
-Votes are counts, items × points. Answers are positions, one per item, and None (or NaN) where the model refused or
-cannot be read. An item that nobody voted on is left out; of none left, the value is NaN.
+Votes are counts, items × points. Answers are positions, one per item, and None (or NaN) where the model refused or its
+answer cannot be read. An item that nobody voted on is left out; if none is left, the value is NaN.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Answer = float | int | None
 
 
 def modes(votes: ArrayLike) -> Floats:
-    """Return the most frequent point of each item; if several are, their arithmetic mean; NaN without votes.
+    """Return the most frequent point of each item; if several tie, their arithmetic mean; NaN without votes.
 
     Examples
     --------
@@ -34,16 +34,16 @@ def modes(votes: ArrayLike) -> Floats:
 
 
 def ada_met(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
-    """Return the mean distance of answers from the mode of votes (ADA-Met).
+    """Return the mean distance of answers from the mode of the votes (ADA-Met).
 
-    ``ADA_i = |mode_i − s_i|``, and K where there is no answer, which is the longest distance on the scale.
+    ``ADA_i = |mode_i − s_i|``, or K, the longest distance on the scale, if there is no answer.
 
     Parameters
     ----------
     votes
         Items × points.
     answers
-        The position that the model chose for each item, None if it refused or cannot be read.
+        The position that the model chose for each item, None if it refused or its answer cannot be read.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def ada_met(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
 
 
 def ada_met_answered(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
-    """Return the mean distance of answers from the mode of votes, over the items that were answered.
+    """Return the mean distance of answers from the mode of the votes, over the items that were answered.
 
     Parameters are those of :func:`ada_met`.
 
@@ -82,15 +82,15 @@ def ada_met_answered(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) ->
 
 
 def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
-    """Return the mean distance of answers from single votes: the mean over items of the mean over voters.
+    """Return the mean distance of answers from individual votes: the mean over items of the mean over voters.
 
-    ``D_i = Σ_p n_ip |p − s_i|/n_i``, and K where there is no answer. Unlike :func:`ada_met` it sees how votes spread.
+    ``D_i = Σ_p n_ip |p − s_i|/n_i``, or K if there is no answer. Unlike :func:`ada_met`, it reflects how votes spread.
 
     Parameters are those of :func:`ada_met`.
 
     References
     ----------
-    A mean absolute difference; Galarnyk et al. (2025) name the spread that ADA-Met drops as its limitation.
+    A mean absolute difference; Galarnyk et al. (2025) name as a limitation of ADA-Met that it ignores this spread.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> f
 
 
 def checked(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> tuple[Floats, Floats]:
-    """Return votes as counts, and answers as positions, NaN where there is none; or raise."""
+    """Return votes as counts and answers as positions, NaN where there is none; or raise an error."""
     counts = counts_of("votes", votes)
     return counts, positions_of("answers", answers, counts.shape)
 
@@ -112,10 +112,10 @@ def positions_of(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
     try:
         positions = np.array([np.nan if one is None else one for one in np.asarray(given, dtype=object)], dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no position", hint="Give numbers, or None.") from None
+        raise InputError(f"{name} holds something that is not a position", hint="Give numbers or None.") from None
     if positions.shape != shape[:1]:
         raise InputError(
-            f"{name} has the shape {positions.shape} and votes have {shape[0]} items", hint="Give one for each item."
+            f"{name} has the shape {positions.shape}, but votes has {shape[0]} items", hint="Give one for each item."
         )
     wrong = ~np.isnan(positions) & ~((positions >= 0) & (positions < shape[1]) & (positions == np.floor(positions)))
     if wrong.any():
@@ -128,7 +128,7 @@ def positions_of(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def _to_voters(counts: Floats, positions: Floats) -> Floats:
-    """Return the mean distance of a position from the votes of each item; NaN without votes or position."""
+    """Return the mean distance of a position from the votes on each item; NaN without votes or a position."""
     distance = np.abs(np.arange(counts.shape[1]) - positions[:, np.newaxis])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((counts * distance).sum(axis=1) / counts.sum(axis=1))

@@ -1,9 +1,9 @@
 """Calibration: whether ratings fall where predicted distributions say they will.
 
-The PIT (probability integral transform) of a rating is where it lies in its predicted distribution, from 0 to 1. A
-point of the scale covers a stretch of that range as long as its probability, so a rating's place within its stretch is
-drawn at random. If predictions are right, PITs are uniform: too many at both ends means predictions that are too sure,
-too many in the middle too vague ones, more at one end ones that lean to the other.
+The PIT (probability integral transform) of a rating is its place in its predicted distribution, from 0 to 1. A point of
+the scale covers a stretch of that range as long as its probability, so a rating's place within its stretch is drawn at
+random. If predictions are right, PITs are uniform: too many at both ends means that predictions are too sure, too many
+in the middle that they are too vague, more at one end that they lean towards the other.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def pit(scores: ArrayLike, q: ArrayLike, seed: int = 0) -> Floats:
     """
     positions = np.asarray(scores)
     if positions.ndim != 1 or positions.dtype.kind not in "iu":
-        raise InputError("scores holds no positions", hint="Give one whole number for each rating, 0 the lowest point.")
+        raise InputError("scores holds no positions", hint="Give whole numbers from 0, the lowest point.")
     n_points = np.shape(q)[-1] if np.ndim(q) else 0
     table = prediction_of("q", q, (len(positions), n_points))
     if len(positions) and not (positions.min() >= 0 and positions.max() < n_points):
         raise InputError(
-            f"scores holds {positions.min()} to {positions.max()}, and there are {n_points} points",
+            f"scores runs from {positions.min()} to {positions.max()}, but there are {n_points} points",
             hint=f"Give positions from 0 to {n_points - 1}.",
         )
     if not isinstance(seed, int) or seed < 0:
@@ -67,22 +67,22 @@ def pit(scores: ArrayLike, q: ArrayLike, seed: int = 0) -> Floats:
 
 
 class Histogram(NamedTuple):
-    """Shares of ratings in equal bars from 0 to 1."""
+    """Shares of ratings in bars of equal width from 0 to 1."""
 
     share: Floats
-    """One for each bar; all sum to 1."""
+    """One for each bar; they sum to 1."""
     error: Floats
-    """Standard errors, items being drawn at random with all their ratings."""
+    """Standard errors if items are drawn at random with all their ratings."""
     mean: float
-    """The mean PIT: ½ if predictions lean to neither side, above if ratings are higher than predicted."""
+    """The mean PIT: ½ if predictions lean to neither side, more if ratings are higher than predicted."""
     variance: float
-    """The variance of PITs: 1/12 if predictions are as sure as they should be, above if they are too sure."""
+    """The variance of PITs: 1/12 if predictions are as sure as they should be, more if they are too sure."""
 
 
 def pit_histogram(counts: ArrayLike, q: ArrayLike, n_bars: int = 10) -> Histogram:
-    """Return how the PITs of all ratings spread, each rating spread evenly over the stretch of its point.
+    """Return how the PITs of all ratings are distributed, with each rating spread evenly over its point's stretch.
 
-    This is what histograms of :func:`pit` come to on average over v, so it needs no seed, and no ratings one by one.
+    This is the average of histograms of :func:`pit` over v, so it needs neither a seed nor individual ratings.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def pit_histogram(counts: ArrayLike, q: ArrayLike, n_bars: int = 10) -> Histogra
         nothing = np.full(n_bars, np.nan)
         return Histogram(nothing, nothing, np.nan, np.nan)
     share = sums / total
-    spread = squares - 2 * share * products + share**2 * own  # of an item's ratings in a bar around its fair share
+    spread = squares - 2 * share * products + share**2 * own  # of an item's ratings in a bar, around its share
     mean, square = moments / total
     return Histogram(share, np.sqrt(np.maximum(spread, 0.0)) / total, float(mean), float(square - mean**2))
 
@@ -136,26 +136,27 @@ class Reliability(NamedTuple):
     n_ratings: Floats
 
     def errors(self) -> Floats:
-        """Return for each threshold the mean of |observed − predicted|, over ratings."""
+        """Return for each threshold the mean of |observed − predicted| over ratings."""
         total = self.n_ratings.sum(axis=1)
         gaps = np.nansum(np.abs(self.observed - self.predicted) * self.n_ratings, axis=1)
         return np.asarray(np.where(total > 0, gaps / np.maximum(total, 1), np.nan))
 
 
 class Slope(NamedTuple):
-    """How far observed shares rise with predicted ones: 1 is right, less is too sure, more is too vague."""
+    """How much observed shares rise with predicted ones: 1 is right, less is too sure, more is too vague."""
 
     value: float
     """NaN if all items have the same prediction."""
     error: float
-    """Its standard error, items being drawn at random with all their ratings."""
+    """Its standard error if items are drawn at random with all their ratings."""
 
 
 def calibration_slope(counts: ArrayLike, q: ArrayLike) -> Slope:
-    """Return by how much the share of ratings at or above a point rises if its predicted probability rises by 1.
+    """Return how much the share of ratings at or above a point rises if its predicted probability rises by 1.
 
-    The slope of least squares through all items and points but the lowest, ratings counted alike, after the mean of
-    each point is taken off. Unlike PITs it notices predictions that are equally vague for all of many different items.
+    This is the least-squares slope over all items and all points except the lowest, with ratings weighted equally,
+    after the mean of each point is subtracted. Unlike PITs, it detects predictions that are equally vague for many
+    different items.
 
     Parameters
     ----------
@@ -188,14 +189,14 @@ def calibration_slope(counts: ArrayLike, q: ArrayLike) -> Slope:
 
 
 def reliability(counts: ArrayLike, q: ArrayLike, n_bins: int = 10) -> Reliability:
-    """Return, for each point but the lowest, how often ratings reach it where that had some predicted probability.
+    """Return, for each point except the lowest, how often ratings reach it, by how likely that was predicted to be.
 
     Parameters
     ----------
     counts, q
         As in :func:`pit_histogram`.
     n_bins
-        How many bins of equal width the predicted probability is sorted into.
+        How many bins of equal width the predicted probabilities are sorted into.
 
     References
     ----------
@@ -232,7 +233,7 @@ def _number(name: str, given: object) -> int:
 
 
 def _stretches(counts: Floats, q: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield counts of some items, and where the stretch of each point begins and ends."""
+    """Yield the counts of some items, and where the stretch of each point begins and ends."""
     for start in range(0, len(counts), _BLOCK):
         part = q[start : start + _BLOCK]
         high = np.minimum(np.cumsum(part, axis=1), 1.0)
@@ -242,7 +243,7 @@ def _stretches(counts: Floats, q: Floats) -> Iterator[tuple[Floats, Floats, Floa
 
 
 def _overlap(low: Floats, high: Floats, edges: Floats) -> Floats:
-    """Return which share of each stretch lies in each bar, items × points × bars; a stretch of length 0 is in one."""
+    """Return the share of each stretch in each bar, items × points × bars; a stretch of length 0 is in one bar."""
     inside = np.clip(np.minimum(high[..., None], edges[1:]) - np.maximum(low[..., None], edges[:-1]), 0.0, None)
     length = inside.sum(axis=-1, keepdims=True)
     bar = np.minimum((low * (len(edges) - 1)).astype(np.int64), len(edges) - 2)

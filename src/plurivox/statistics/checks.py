@@ -1,4 +1,4 @@
-"""The border of the array functions: what users give becomes float arrays, or an error that says what is wrong."""
+"""The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from plurivox.errors import InputError
 from plurivox.statistics.levels import LEVELS, MAX_MATRIX_POINTS, Floats, Level
 
 MAX_COUNT = 2**53
-"""Up to here every whole number is a float."""
+"""Up to here, every whole number is a float."""
 SUM_TOLERANCE = 1e-6
 """How far the sum of predicted probabilities may be from 1."""
 MIN_PRIOR = 1e-12
-"""The smallest weight of a prior, beside which a single rating is everything."""
+"""The smallest weight of a prior, compared with which a single rating is everything."""
 MAX_POINTS = 200
-"""Points of a rating scale whose raters are compared pair by pair, or put into a model, at most."""
+"""The most points of a rating scale whose raters are compared pair by pair or fitted by a model."""
 
 
 def counts_of(name: str, counts: ArrayLike) -> Floats:
@@ -36,11 +36,11 @@ def counts_of(name: str, counts: ArrayLike) -> Floats:
 
 
 def pair_of(first: str, counts_a: ArrayLike, second: str, counts_b: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the counts of two sides, whose rows are the same items and whose columns are the same points."""
+    """Return the counts of two sides; their rows must be the same items and their columns the same points."""
     a, b = counts_of(first, counts_a), counts_of(second, counts_b)
     if a.shape != b.shape:
         raise InputError(
-            f"{first} has the shape {a.shape} and {second} {b.shape}",
+            f"{first} has the shape {a.shape}, but {second} has {b.shape}",
             hint="Both need the same items as rows and the same points as columns; an unrated item is a row of zeros.",
         )
     return a, b
@@ -51,7 +51,7 @@ def weights_of(first: str, ones: ArrayLike, second: str, zeros: ArrayLike) -> tu
     one, zero = _weights(first, ones), _weights(second, zeros)
     if len(one) != len(zero):
         raise InputError(
-            f"{first} has {len(one)} weights and {second} {len(zero)}",
+            f"{first} has {len(one)} weights, but {second} has {len(zero)}",
             hint="Both need one weight for each score of the same scale; a score without samples has 0.",
         )
     return one, zero
@@ -60,7 +60,7 @@ def weights_of(first: str, ones: ArrayLike, second: str, zeros: ArrayLike) -> tu
 def values_of(values: ArrayLike | None, n_points: int) -> Floats:
     """Return one number for each point, 0, 1, 2, … by default.
 
-    Given ones are moved to 0 … 1, which changes no statistic and keeps their squares in range.
+    Given ones are rescaled to 0 … 1, which changes no statistic and keeps their squares in range.
     """
     if values is None:
         return np.arange(n_points, dtype=float)
@@ -78,14 +78,14 @@ def values_of(values: ArrayLike | None, n_points: int) -> Floats:
 
 
 def usual_level(level: Any, n_points: int, *, published: bool = False) -> Any:
-    """Return the level that ``"auto"`` stands for, or another as it is."""
+    """Return the level that ``"auto"`` stands for, or any other level unchanged."""
     if not isinstance(level, str) or level != "auto":
         return level
     return "nominal" if published else "ordinal" if n_points <= MAX_MATRIX_POINTS else "interval"
 
 
 def level_of(level: str | ArrayLike, n_points: int) -> Level:
-    """Return the level of measurement: its name, or a matrix of distances, the largest moved to 1."""
+    """Return the level of measurement: its name, or a matrix of distances, rescaled so that the largest is 1."""
     if isinstance(level, str):
         name = choice_of("level", level, LEVELS, or_else="a matrix of distances between points")
         if name == "ordinal":
@@ -111,7 +111,7 @@ def level_of(level: str | ArrayLike, n_points: int) -> Level:
 
 
 def choice_of(name: str, given: object, allowed: Sequence[str], or_else: str = "") -> str:
-    """Return a word that has to be one of a few."""
+    """Return a word after checking that it is one of the allowed ones."""
     if isinstance(given, str) and given in allowed:
         return given
     options = ", ".join(allowed) + (f", or {or_else}" if or_else else "")
@@ -119,19 +119,19 @@ def choice_of(name: str, given: object, allowed: Sequence[str], or_else: str = "
 
 
 def amount_of(name: str, given: object, *, or_nan: bool = False) -> float:
-    """Return a finite number that is not negative, or NaN where that is allowed."""
+    """Return a finite number that is not negative, or NaN if that is allowed."""
     number = _numbers(name, given)
     if number.ndim == 0 and or_nan and np.isnan(number):
         return float(number)
     if number.ndim or not np.isfinite(number) or number < 0:
         raise InputError(
-            f"{name} is {given!r}", hint=f"Give one finite number, 0 or more{', or NaN' if or_nan else ''}."
+            f"{name} is {given!r}", hint=f"Give one finite number, 0 or greater{', or NaN' if or_nan else ''}."
         )
     return float(number)
 
 
 def items_of(name: str, given: ArrayLike, *, whole: bool = False) -> tuple[Floats, bool]:
-    """Return weights that are not negative, items × points, and whether one item was given, as a row of its own.
+    """Return weights that are not negative, items × points, and whether a single item was given as one row.
 
     ``whole`` weights are counts of ratings, as in :func:`counts_of`.
     """
@@ -153,7 +153,7 @@ def items_of(name: str, given: ArrayLike, *, whole: bool = False) -> tuple[Float
 
 
 def prediction_of(name: str, given: ArrayLike, shape: tuple[int, ...], floor: float | None = None) -> Floats:
-    """Return predicted distributions, items × points, each with the sum 1, and no probability below a floor.
+    """Return predicted distributions, items × points, each with sum 1 and no probability below a floor.
 
     One row serves all items.
     """
@@ -161,7 +161,7 @@ def prediction_of(name: str, given: ArrayLike, shape: tuple[int, ...], floor: fl
     table = table[None, :] if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[1] != shape[1] or table.shape[0] not in (1, shape[0]):
         raise InputError(
-            f"{name} has the shape {np.shape(given)}, and there are {shape[0]} items and {shape[1]} points",
+            f"{name} has the shape {np.shape(given)}, but there are {shape[0]} items and {shape[1]} points",
             hint="Give one probability for each point: one row for all items, or a row for each item.",
         )
     sums = table.sum(axis=1)
@@ -183,7 +183,7 @@ def raise_to(q: Floats, floor: float) -> Floats:
 
 
 def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-    """Return raters × items, which of the points each score is and -1 where it is missing; and the points themselves.
+    """Return raters × items, the index of each score's point, -1 where it is missing; and the points themselves.
 
     The points are the numbers that anybody gave, in order.
     """
@@ -196,7 +196,7 @@ def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
     points = np.unique(table[~np.isnan(table)])
     if len(points) > MAX_POINTS:
         raise InputError(
-            f"{name} holds {len(points):,} different scores, and at most {MAX_POINTS} are supported",
+            f"{name} holds {len(points):,} different scores, but at most {MAX_POINTS} are supported",
             hint="Give points of a rating scale, or round the scores.",
         )
     codes = np.searchsorted(points, table.T).astype(np.int32)
@@ -205,9 +205,9 @@ def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
 
 
 def sides_of(first: str, scores_a: ArrayLike, second: str, scores_b: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the scores of two sides, items × raters, NaN where one is missing; the same items in the same rows.
+    """Return the scores of two sides, items × raters, NaN where one is missing; rows must be the same items.
 
-    All are moved to 0 … 1, which changes no correlation and keeps their squares in range.
+    All are rescaled to 0 … 1, which changes no correlation and keeps their squares in range.
     """
     a, b = _numbers(first, scores_a), _numbers(second, scores_b)
     for name, table in ((first, a), (second, b)):
@@ -219,7 +219,7 @@ def sides_of(first: str, scores_a: ArrayLike, second: str, scores_b: ArrayLike) 
         _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
     if len(a) != len(b):
         raise InputError(
-            f"{first} has {len(a)} items and {second} {len(b)}",
+            f"{first} has {len(a)} items, but {second} has {len(b)}",
             hint="Both need the same items as rows; an item that a side did not rate is a row of NaN.",
         )
     given = np.concatenate([a[~np.isnan(a)], b[~np.isnan(b)], np.zeros(0)])
@@ -229,7 +229,7 @@ def sides_of(first: str, scores_a: ArrayLike, second: str, scores_b: ArrayLike) 
 
 
 def _refuse_predictions(name: str, table: Floats, sums: Floats) -> None:
-    """Raise with the rows that are no distributions."""
+    """Raise an error that names the rows that are not distributions."""
     for wrong, what in (
         (np.isnan(table).any(axis=1), "a probability that is missing (NaN)"),
         ((table < 0).any(axis=1), "a negative probability"),
@@ -246,12 +246,12 @@ def _refuse_predictions(name: str, table: Floats, sums: Floats) -> None:
 
 
 def _between(table: Floats, highest: float) -> bool:
-    """Tell, faster than by looking at each, whether all are numbers from 0 to the highest."""
+    """Return, faster than by looking at each, whether all are numbers from 0 to the highest."""
     return not table.size or bool(table.min() >= 0 and table.max() <= highest)
 
 
 def prior_of(prior: ArrayLike, n_points: int) -> Floats:
-    """Return the prior's weight on each point: a number that all have, or one for each."""
+    """Return the prior's weight on each point: one number for all, or one for each."""
     weights = _numbers("prior", prior)
     if weights.shape in ((), (n_points,)) and ((weights >= MIN_PRIOR) & (weights <= MAX_COUNT)).all():
         return np.asarray(np.broadcast_to(weights, (n_points,)))
@@ -259,7 +259,7 @@ def prior_of(prior: ArrayLike, n_points: int) -> Floats:
     shown = f"{listed[0]:g}" if weights.ndim == 0 else f"{listed}{' …' if weights.size > 8 else ''}"
     raise InputError(
         f"prior is {shown}",
-        hint=f"Give a positive number, or {n_points} of them, one for each point, from {MIN_PRIOR:g} to {MAX_COUNT:g}.",
+        hint=f"Give a number from {MIN_PRIOR:g} to {MAX_COUNT:g}, or {n_points} of them, one for each point.",
     )
 
 
@@ -281,15 +281,15 @@ def _weights(name: str, given: ArrayLike) -> Floats:
         raise InputError(f"{name} has the shape {weights.shape}", hint="Give one row, a weight for each score.")
     if len(weights) < 2:
         raise InputError(
-            f"{name} has {len(weights)} weights, one for each score, and a scale has at least two scores",
-            hint="Give a weight to every score that raters could choose, 0 to those nobody chose.",
+            f"{name} has {len(weights)} weights, one for each score, but a scale has at least two scores",
+            hint="Give a weight for every score that raters could choose, 0 for those nobody chose.",
         )
     for wrong, what in ((~np.isfinite(weights), "a weight that is not finite"), (weights < 0, "a negative weight")):
         if wrong.any():
             score = int(wrong.argmax())
             raise InputError(
                 f"{name} holds {what}: {weights[score]:g} at score {score}, counted from 0",
-                hint="Give how many samples got each score, 0 where there is none.",
+                hint="Give the number of samples with each score, 0 if there are none.",
             )
     return weights
 
@@ -299,9 +299,9 @@ def _refuse(
     table: Floats,
     wrong: NDArray[np.bool_],
     what: str,
-    hint: str = "Give how many raters gave each item each point.",
+    hint: str = "Give the number of raters who gave each point to each item.",
 ) -> None:
-    """Raise where something is wrong, naming the first place."""
+    """Raise an error if something is wrong, naming the first place."""
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise InputError(
@@ -310,18 +310,18 @@ def _refuse(
 
 
 def _two_points(name: str, table: Floats) -> None:
-    """Raise where a table has fewer columns than any scale has points."""
+    """Raise an error if a table has fewer columns than any scale has points."""
     if table.shape[1] < 2:
         raise InputError(
-            f"{name} has {table.shape[1]} columns, one for each point, and a scale has at least two points",
-            hint="Give a column to every point that raters could choose, also to those nobody chose.",
+            f"{name} has {table.shape[1]} columns, one for each point, but a scale has at least two points",
+            hint="Give a column for every point that raters could choose, including those nobody chose.",
         )
 
 
 def _few_points(what: str, n_points: int) -> None:
-    """Raise where a matrix of points × points would be too large."""
+    """Raise an error if a matrix of points × points would be too large."""
     if n_points > MAX_MATRIX_POINTS:
         raise InputError(
-            f"level is {what} on {n_points:,} points, and at most {MAX_MATRIX_POINTS:,} are supported",
+            f"level is {what} on {n_points:,} points, but at most {MAX_MATRIX_POINTS:,} are supported",
             hint="Choose level nominal or interval, or group the points.",
         )

@@ -1,13 +1,13 @@
-"""Expectations under Beta and Dirichlet distributions that stay exact from tiny priors to a billion ratings.
+"""Expectations under Beta and Dirichlet distributions, exact from tiny priors to a billion ratings.
 
 Textbook forms of these expectations subtract large numbers that are nearly equal. The forms here add positive ones:
 
 * ``t − ln(1 + t)`` and ``eʸ − 1 − y`` are series where they are small;
-* factorials enter through what Stirling's formula leaves, ``Δ(x) = ln Γ(x) − (x − ½) ln x + x − ½ ln 2π``;
+* factorials enter through the remainder of Stirling's formula, ``Δ(x) = ln Γ(x) − (x − ½) ln x + x − ½ ln 2π``;
 * a share's complement is the sum of the other shares, never 1 minus the share.
 
-Inside, X ~ Beta(A, B) is a share of a Dirichlet distribution, μ = A/(A + B) its mean. scipy is imported on first use,
-as it takes a while.
+Internally, X ~ Beta(A, B) is a share of a Dirichlet distribution and μ = A/(A + B) its mean. scipy is imported on first
+use, because importing it is slow.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _ENDS_BELOW = 8.0
 _AS_GOOD_AS_0 = 1e-300
 """Below this, half of a number may be 0."""
 _CELLS = 200_000
-"""Nodes × triples at a time: small enough for the cache."""
+"""How many nodes × triples are processed at a time: small enough for the cache."""
 
 # Functions that are small differences of large ones ------------------------------------------------------------------
 
 
 def log1p_rest(t: Floats, ratio: Floats | None = None) -> Floats:
-    """Return t − ln(1 + t) ≥ 0, also where t is small; infinite at −1.
+    """Return t − ln(1 + t) ≥ 0, accurately even for small t; infinite at −1.
 
-    ``ratio`` is 1 + t, where it is known with more digits than t has, near −1.
+    ``ratio`` is 1 + t, if it is known with more digits than t has, near −1.
     """
     s = t / (2 + t)  # ln(1 + t) = 2 artanh s, and t − 2s = s·t
     square = s * s
@@ -47,7 +47,7 @@ def log1p_rest(t: Floats, ratio: Floats | None = None) -> Floats:
 
 
 def expm1_rest(y: Floats) -> Floats:
-    """Return eʸ − 1 − y ≥ 0, also where y is small."""
+    """Return eʸ − 1 − y ≥ 0, accurately even for small y."""
     near = np.where(np.abs(y) < 0.5, y, 0.0)
     series = np.zeros_like(near)
     for k in range(14, 2, -1):
@@ -87,7 +87,7 @@ def digamma_rest(x: Floats) -> Floats:
 
 
 def digamma_rise(x: Floats, rise: Floats) -> Floats:
-    """Return ψ(x + rise) − ψ(x) ≥ 0 for x ≥ 1, with all its digits also where the rise is small."""
+    """Return ψ(x + rise) − ψ(x) ≥ 0 for x ≥ 1, accurate to all digits even if the rise is small."""
     total = np.zeros_like(x)
     for k in range(10):  # ψ(x + 1) = ψ(x) + 1/x
         total += rise / ((x + k) * (x + rise + k))
@@ -117,7 +117,7 @@ def others(a: Floats) -> Floats:
 
 def divergence(p: Floats, q: Floats) -> Floats:
     """Return Σ_c p_c ln(p_c/q_c) over the last dimension, as Σ_c p_c·r(q_c/p_c − 1) with r(t) = t − ln(1 + t)."""
-    used = ~(p < _AS_GOOD_AS_0)  # also where p is NaN, which stays
+    used = ~(p < _AS_GOOD_AS_0)  # true also if p is NaN, which stays
     share = np.where(used, p, 1.0)
     shift = (q - p) / share
     near = np.abs(shift) < 0.25
@@ -132,7 +132,7 @@ def mean_distance(a: Floats, b: Floats, c: Floats, rest: Floats) -> Floats:
 
     E|X − c| = (c − μ)(2 I_c(a, b) − 1) + 2μ cᵃ(1 − c)ᵇ/(a·B(a, b)), from I_c(a + 1, b) = I_c(a, b) − cᵃ(1 − c)ᵇ/(a·B).
     Stirling's formula makes the last term √(2μ(1 − μ)/(π a₀))·exp(−a₀ KL(μ‖c) − Δ(a) − Δ(b) + Δ(a₀)).
-    As E|X − c| ≥ |c − μ|, no term is much larger than the result.
+    Since E|X − c| ≥ |c − μ|, no term is much larger than the result.
     """
     from scipy.special import betainc
 
@@ -151,10 +151,10 @@ def mean_distance(a: Floats, b: Floats, c: Floats, rest: Floats) -> Floats:
 def beta_rule(a: Floats, b: Floats, n: int, *, ends: bool) -> tuple[Floats, Floats]:
     """Return n nodes p and weights w, (…, n), with E f(X) ≈ Σ_k w_k f(p_k) for X ~ Beta(a, b), and the ends 0 and 1.
 
-    The trapezoid rule in x = logit p, in which the density pᵃ(1 − p)ᵇ falls on both sides and is smooth, so that the
-    error shrinks with e^(−const/step). With ``ends``, f is taken apart as its straight line from f(0) to f(1), whose
-    mean is known, and p(1 − p) times something, whose mean is one under Beta(a + 1, b + 1). So distributions that
-    live at 0 and 1, with a or b far below 1, need no more nodes than others: 0 and 1 are two nodes more.
+    This is the trapezoid rule in x = logit p, in which the density pᵃ(1 − p)ᵇ is smooth and falls on both sides, so
+    that the error shrinks with e^(−const/step). With ``ends``, f is split into its straight line from f(0) to f(1),
+    whose mean is known, and p(1 − p) times a remainder, whose mean is one under Beta(a + 1, b + 1). So distributions
+    concentrated at 0 and 1, with a or b far below 1, need no more nodes than others, apart from 0 and 1 themselves.
     """
     shifted = (a + 1, b + 1) if ends else (a, b)
     swap = shifted[0] > shifted[1]
@@ -179,7 +179,7 @@ def beta_rule(a: Floats, b: Floats, n: int, *, ends: bool) -> tuple[Floats, Floa
 
 
 def _fall(a0: Floats, mean: Floats, y: Floats) -> Floats:
-    """Return ln of the density in logit p at a distance y from its peak, less that at the peak."""
+    """Return the log density in logit p at a distance y from its peak, minus that at the peak."""
     rise = mean * np.expm1(y)
     near = np.abs(y) < 1
     close = log1p_rest(np.where(near, rise, 0.0)) - mean * expm1_rest(np.where(near, y, 0.0))
@@ -190,14 +190,14 @@ def _fall(a0: Floats, mean: Floats, y: Floats) -> Floats:
 def _reach(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     """Return how far left and right of the peak nodes are needed, and how many, for low ≤ high.
 
-    Newton's method on the concave log density from points that are certainly too far out stays outside.
+    Newton's method on the concave log density, started from points certainly too far out, stays outside.
     """
     a0 = low + high
     mean = low / a0
     tau = _DEPTH / (low * (high / a0))
     # The log density falls at least by ab/a₀·(e^(−|y|) − 1 + |y|) ≥ ab/a₀·y²/(2 + |y|), …
     wide = (tau + np.sqrt(tau * (tau + 8))) / 2
-    # … beyond the right of all by b·y + a₀ ln μ, and up to the mirror image of the peak by ab/a₀·y²/2.
+    # … everywhere to the right by b·y + a₀ ln μ, and up to the mirror image of the peak by ab/a₀·y²/2.
     root = np.sqrt(2 * tau)
     right = np.minimum(wide, (_DEPTH - a0 * np.log(mean)) / high)
     right = np.where(root <= 2 * np.log(high / low), np.minimum(right, root), right)
@@ -215,7 +215,7 @@ def _reach(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def mean_js_terms(a: Floats, b: Floats, q: Floats) -> Floats:
-    """Return E[½X ln X + ½q ln q − m ln m], m = (X + q)/2, for X ~ Beta(a, b): a point's part of E[JS]. All are 1-D.
+    """Return E[½X ln X + ½q ln q − m ln m], m = (X + q)/2, for X ~ Beta(a, b): a point's part of E[JS]; all are 1-D.
 
     Equal (a, b) share their nodes.
     """
@@ -224,7 +224,7 @@ def mean_js_terms(a: Floats, b: Floats, q: Floats) -> Floats:
     ends = np.minimum(a, b) < _ENDS_BELOW
     one, other = a + ends, b + ends
     n_nodes = _reach(np.minimum(one, other), np.maximum(one, other))[2].astype(int)
-    order = np.lexsort((n_nodes, ends))  # neighbours need about as many nodes, in the same way
+    order = np.lexsort((n_nodes, ends))  # neighbours need about as many nodes of the same kind
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     by_pair = np.argsort(rank[inverse], kind="stable")
@@ -247,7 +247,7 @@ def mean_js_terms(a: Floats, b: Floats, q: Floats) -> Floats:
 
 
 def _apart(p: Floats, w: Floats, of: NDArray[np.intp], q: Floats) -> Floats:
-    """Return the parts of E[JS], where X is spread out: the difference of means of x ln x."""
+    """Return the parts of E[JS] if X is spread out: the difference of means of x ln x."""
     m = p[of]
     m += q[:, None]
     m /= 2
@@ -259,7 +259,7 @@ def _apart(p: Floats, w: Floats, of: NDArray[np.intp], q: Floats) -> Floats:
 
 
 def _close(p: Floats, w: Floats, of: NDArray[np.intp], q: Floats) -> Floats:
-    """Return the parts of E[JS] where X may be close to q: E[m·(d artanh d + ½ ln(1 − d²))], d = (X − m)/m."""
+    """Return the parts of E[JS] if X may be close to q: E[m·(d artanh d + ½ ln(1 − d²))], d = (X − m)/m."""
     p, column = p[of], q[:, None]
     m = (p + column) / 2
     d = (p - column) / (2 * m)

@@ -1,7 +1,7 @@
-"""The distribution of a share, and of the mean score, of an item whose distribution over points is p ~ Dirichlet(a).
+"""The distribution of a share and of the mean score of an item whose distribution over points is p ~ Dirichlet(a).
 
-With independent G_c ~ Gamma(a_c), p is G divided by its sum. So the mean score Σ_c v_c p_c is at most t where
-Σ_c (v_c − t) G_c ≤ 0, and the probability of that is an integral over a characteristic function.
+With independent G_c ~ Gamma(a_c), p is G divided by its sum. So the mean score Σ_c v_c p_c is at most t if
+Σ_c (v_c − t) G_c ≤ 0, and the probability of that is an integral of a characteristic function.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _LEAST_SHARE = 1e-290
 _LEAST = 1e-140
 """… and one of the mean score below this part of the scale."""
 _CLOSE = 1e-5
-"""A probability is so close to the wanted one, as a part of it, that one more step of Newton's method is the last."""
+"""Relative distance from the target probability at which one more step of Newton's method is the last."""
 _STEP = 0.2
-"""The step of the rule in ln u; halved where the rule with twice the step is off by more than ``_ROUGH``."""
+"""The step of the rule in ln u; halved if the rule with twice the step is off by more than ``_ROUGH``."""
 _ROUGH = 1e-6
 _HALVINGS = 12
 _CELLS = 1 << 15
-"""Nodes × items at a time: small enough for the cache."""
+"""How many nodes × items are processed at a time: small enough for the cache."""
 _DEPTH = 34.0
 """Nodes reach as far as the integrand is above e⁻³⁴ ≈ 10⁻¹⁵."""
 _LEFTMOST = -3.45
@@ -33,7 +33,7 @@ _MOST_STEPS = 150
 
 
 class Heights(NamedTuple):
-    """The numbers of the points, moved to 0 … 1, and the first and the last as they were given."""
+    """The numbers of the points, rescaled to 0 … 1, and the first and the last as given."""
 
     v: Floats
     lowest: float
@@ -41,17 +41,17 @@ class Heights(NamedTuple):
 
 
 def moments(a: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the mean of Σ_c v_c p_c, how far that is below 1, and the variance."""
+    """Return the mean of Σ_c v_c p_c, how far it is below 1, and the variance."""
     a0 = a.sum(axis=1)
     mean, rest = a @ v / a0, a @ (1 - v) / a0
     return mean, rest, (a * (v - mean[:, None]) ** 2).sum(axis=1) / a0 / (a0 + 1)
 
 
 def beta_quantiles(a: Floats, b: Floats, tail: float, *, upper: bool) -> Floats:
-    """Return where Beta(a, b) has the probability ``tail`` below, or above.
+    """Return where Beta(a, b) has the probability ``tail`` below it, or above it.
 
-    scipy's inverse is far off for some skewed distributions of many ratings, so each value is checked, and sought by
-    halving an interval of ln x where it is wrong.
+    scipy's inverse is far off for some skewed distributions of many ratings, so each value is checked and, if it is
+    wrong, found by bisection in ln x.
     """
     from scipy import special
 
@@ -76,7 +76,7 @@ def beta_quantiles(a: Floats, b: Floats, tail: float, *, upper: bool) -> Floats:
 def mean_ends(a: Floats, scale: Heights, tail: float) -> tuple[Floats, Floats]:
     """Return the ends of the interval of Σ_c v_c p_c.
 
-    The mean is looked at from the end of the scale that it is nearer to, so that small distances have all their digits.
+    The mean is measured from the nearer end of the scale, so that small distances keep all their digits.
     """
     low, high = np.empty(len(a)), np.empty(len(a))
     upper = moments(a, scale.v)[0] > 0.5
@@ -90,10 +90,10 @@ def mean_ends(a: Floats, scale: Heights, tail: float) -> tuple[Floats, Floats]:
 
 
 def _mean_quantiles(a: Floats, v: Floats, share: float) -> Floats:
-    """Return where Σ_c v_c p_c has the probability ``share`` below, for v from 0 to 1.
+    """Return where Σ_c v_c p_c has the probability ``share`` below it, for v from 0 to 1.
 
-    Newton's method from logit t to the normal quantile of the probability, both of which straighten the curve; where
-    it leaves the interval that holds the quantile, or does not get nearer fast, that interval is halved instead.
+    This is Newton's method from logit t to the normal quantile of the probability, both of which straighten the curve;
+    if it leaves the interval that contains the quantile, or converges slowly, that interval is halved instead.
     """
     from scipy.special import expit, logit, ndtri
 
@@ -134,7 +134,7 @@ def _below(a: Floats, v: Floats, t: Floats) -> tuple[Floats, Floats]:
     """Return the probability that Σ_c v_c p_c is at most t, and its density there.
 
     With w = v − t and φ(u) = Π_c (1 − i w_c u)^(−a_c), the former is ½ − (1/π)∫ Im φ(u) du/u from 0 to ∞ (Gil-Pelaez).
-    The trapezoid rule in ln u has an error that shrinks with e^(−const/step), so its step is halved until it holds.
+    The error of the trapezoid rule in ln u shrinks with e^(−const/step), so its step is halved until it is accurate.
     """
     w = v - t[:, None]
     a = np.where(w == 0, 0.0, a)
@@ -160,10 +160,10 @@ def _below(a: Floats, v: Floats, t: Floats) -> tuple[Floats, Floats]:
 
 
 def _angle(a: Floats, w: Floats) -> Floats:
-    """Return the angle η of a ray u = r·e^(iη) on which |φ| falls and turns little; the integral is then η more.
+    """Return the angle η of a ray u = r·e^(iη) on which |φ| falls and φ turns little; the integral grows by η.
 
-    Points on one side of t make |φ| fall where they make it rise on the other. The side with more ratings has the
-    larger say; where both have many, φ is near that of a normal distribution, and the real axis is best.
+    Points on one side of t make |φ| fall where points on the other side make it rise. The side with more ratings
+    decides; if both have many, φ is close to that of a normal distribution, and the real axis is best.
     """
     lower, upper = np.where(w < 0, a, 0.0).sum(axis=1), np.where(w > 0, a, 0.0).sum(axis=1)
     result: Floats = np.pi / 5 * (upper - lower) / (upper + lower) / (1 + np.minimum(lower, upper) / 10)
@@ -171,7 +171,7 @@ def _angle(a: Floats, w: Floats) -> Floats:
 
 
 def _window(a: Floats, w: Floats, angle: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return ln u where φ begins to fall, and from there on, where its last factor is a power of u, and where to stop.
+    """Return ln u where φ begins to fall, and the distances from there to where it is a power of u and where to stop.
 
     −ln|φ| is convex in ln u, so Newton's method from a point that is certainly beyond the end stays beyond it.
     """
@@ -195,7 +195,7 @@ def _window(a: Floats, w: Floats, angle: Floats) -> tuple[Floats, Floats, Floats
 def _trapezoid(
     a: Floats, w: Floats, angle: Floats, left: Floats, width: Floats, y: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the probability, the density, and how far off the former is with every other node alone.
+    """Return the probability, the density, and how far off the probability is with only every other node.
 
     The nodes are at ln u = left + y − e^(−y) + e^(y − width): even steps where φ changes, and ever longer ones towards
     0 and ∞.

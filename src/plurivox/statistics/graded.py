@@ -1,8 +1,8 @@
-"""The graded response model of raters: how sharply each one's scores follow a severity that all of them see.
+"""The graded response model of raters: how sharply each rater's scores follow a severity that all of them see.
 
-The chance that rater j scores an item of severity θ at point k or above is logistic(a_j·(θ − b_jk)); over the items, θ
-is standard normal. The discriminations a_j and thresholds b_jk are those of the highest marginal likelihood, without
-priors, found by EM and finished by Newton's method; standard errors come from the observed information.
+The probability that rater j scores an item of severity θ at point k or above is logistic(a_j·(θ − b_jk)); over the
+items, θ is standard normal. The discriminations a_j and thresholds b_jk maximise the marginal likelihood, without
+priors, by EM followed by Newton's method; standard errors come from the observed information.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from plurivox.statistics.levels import Floats
 from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE, set_aside
 
 MIN_RATERS = 3
-"""Of fewer raters who share items, only products of discriminations are known."""
+"""With fewer raters who share items, only products of discriminations are known."""
 MIN_ITEMS = 10
-"""With fewer items that two raters scored nothing is fitted."""
+"""With fewer items that two raters scored, nothing is fitted."""
 FEW_ITEMS = 50
-"""With fewer, the result says that it rests on little."""
+"""With fewer, the result says that it rests on little data."""
 LEAST_GRID = 61
 APART = "too loosely linked with others: only products of its discrimination with theirs are known"
 FEW_SHARED = f"the model needs {MIN_ITEMS} items with two scores each"
 HELD = "discriminations stopped at the bound"
 DOUBTFUL = "the model may point the other way"
 APART_SETS = "sets of raters share no items, so that severities of one say nothing about those of another"
-AT_BOUND = f"the discrimination stopped at its bound of {BOUND:g}: scores are separated, or too few to tell"
+AT_BOUND = f"the discrimination stopped at its bound of {BOUND:g}: scores are separated, or too few to say"
 
 Progress = Callable[[int, float], object]
-"""Told the number of iterations so far and the log-likelihood."""
+"""Called with the number of iterations so far and the log-likelihood."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,23 +46,22 @@ class GradedResponse:
     points
         The numbers of the scale's points, in order.
     discrimination, discrimination_se
-        One a_j for each rater, NaN for those set aside; negative where scores fall with severity.
+        One a_j for each rater, NaN for those set aside; negative if scores fall with severity.
     thresholds, thresholds_se
-        Raters × points from the second on: the severity b_jk from which reaching the point is more likely than not. A
-        point that a rater never used has the threshold of the next one used; NaN if there is none, or none below.
+        Raters × points from the second on: the severity b_jk above which reaching the point is more likely than not. A
+        point that a rater never used has the threshold of the next used one; NaN if there is none, or none below.
     severity, severity_se
-        Of each item, mean and standard deviation given its scores (EAP); NaN if no fitted rater scored it.
+        For each item, the mean and standard deviation of θ given its scores (EAP); NaN if no fitted rater scored it.
     log_likelihood, iterations, converged
-        Whether the last step moved the log-likelihood by less than 1e-6.
+        How the fit ended; it converged if the last step moved the log-likelihood by less than 1e-6.
     n_grid
-        Over how many values of θ from −6 to 6 the likelihood is summed.
+        The number of values of θ from −6 to 6 over which the likelihood is summed.
     notes
-        Of each rater what to beware of, "" if nothing.
+        What to beware of for each rater, "" if nothing.
     note
-        What to beware of in the whole, "" if nothing.
+        What to beware of overall, "" if nothing.
     part
-        Of each item in which set of linked raters it was scored, -1 if in none; severities of two sets cannot be
-        compared.
+        The set of linked raters in which each item was scored, -1 if none; severities of two sets cannot be compared.
     """
 
     points: Floats
@@ -81,7 +80,7 @@ class GradedResponse:
     part: NDArray[np.int64]
 
     def probabilities(self, theta: ArrayLike) -> Floats:
-        """Return how likely each rater gives each point at some severities: severities × raters × points."""
+        """Return how likely each rater is to give each point at some severities: severities × raters × points."""
         return point_probabilities(self.discrimination, self.thresholds, theta)
 
     def expected_scores(self, theta: ArrayLike) -> Floats:
@@ -91,10 +90,10 @@ class GradedResponse:
 
 
 def point_probabilities(discrimination: Floats, thresholds: Floats, theta: ArrayLike) -> Floats:
-    """Return severities × raters × points, from each rater's discrimination and thresholds.
+    """Return probabilities, severities × raters × points, from each rater's discrimination and thresholds.
 
-    Of thresholds that are NaN, those before the first that is known belong to points that are always reached, those
-    after it to points that never are.
+    NaN thresholds before the first known one belong to points that are always reached, those after it to points that
+    never are.
     """
     at = np.atleast_1d(np.asarray(theta, dtype=float))
     known = ~np.isnan(thresholds)
@@ -111,20 +110,20 @@ def graded_response(
 ) -> GradedResponse:
     """Fit a graded response model to the scores of raters.
 
-    A rater without two different scores, or too loosely linked with others by common items, is set aside, and a fit
-    that is not to be had ends in NaN; notes say so.
+    A rater without two different scores, or too loosely linked with others by common items, is set aside; a model that
+    cannot be fitted gives NaN. The notes say so.
 
     Parameters
     ----------
     scores
         Items × raters, NaN where a score is missing.
     grid
-        Over how many values of θ the likelihood is summed, at least 61. By default 61, and more where many
+        The number of values of θ over which the likelihood is summed, at least 61. By default 61, or more if many
         raters make severities more certain than the distance between two values.
     max_iterations
-        Of EM and Newton's method together.
+        The most iterations of EM and Newton's method together.
     progress
-        Told the number of iterations so far and the log-likelihood.
+        Called with the number of iterations so far and the log-likelihood.
 
     References
     ----------
@@ -175,7 +174,7 @@ def graded_of(
 
 
 def _set_aside(codes: NDArray[np.int32]) -> list[str]:
-    """Tell for each rater why it cannot be fitted, "" if it can."""
+    """Return for each rater why they cannot be fitted, "" if they can."""
     notes = [set_aside(len(np.unique(row[row >= 0]))) for row in codes]
     inside = np.flatnonzero([not note for note in notes])
     if len(inside) < MIN_RATERS:
@@ -188,7 +187,7 @@ def _set_aside(codes: NDArray[np.int32]) -> list[str]:
         if sizes[label] < MIN_RATERS or not known[label]:
             notes[rater] = APART
         elif n_shared[label] < MIN_ITEMS:
-            notes[rater] = f"{FEW_SHARED}, and there {_are(int(n_shared[label]))}"
+            notes[rater] = f"{FEW_SHARED}, but there {_are(int(n_shared[label]))}"
     return notes
 
 
@@ -199,9 +198,9 @@ def _shared_items(given: NDArray[np.bool_], labels: NDArray[np.int64]) -> NDArra
 
 
 def _only_products(given: NDArray[np.bool_], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell for which sets of linked raters no ring of an odd number of them shares items.
+    """Return the sets of linked raters in which no ring of an odd number of them shares items.
 
-    Then they fall into two sides such that only products of discriminations across both are known.
+    They then fall into two sides such that only products of discriminations across the two are known.
     """
     found = np.ones(labels.max(initial=-1) + 1, bool)
     n_scores = given.sum(axis=0)
@@ -249,7 +248,7 @@ def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str]) -> Gra
     none, unknown = np.full(n_raters, np.nan), np.full(n_items, np.nan)
     left = aside.count("")
     reasons = {note for note in aside if note} - {ONE_SCORE, NO_SCORE}
-    few = f"the model needs {MIN_RATERS} raters with two different scores each, and there {_are(left)}"
+    few = f"the model needs {MIN_RATERS} raters with two different scores each, but there {_are(left)}"
     reason = reasons.pop() if len(reasons) == 1 and not left else few
     notes = tuple(note or reason for note in aside)
     return GradedResponse(
@@ -268,7 +267,7 @@ def _result(
     data: Data,
     fit: Fit,
 ) -> GradedResponse:
-    """Turn what was fitted, points that were used only, back into all raters and points."""
+    """Turn the fit, which covers only used points and fitted raters, back into all raters and points."""
     n_raters, n_items = codes.shape
     a, a_se = np.full(n_raters, np.nan), np.full(n_raters, np.nan)
     b, b_se = np.full((n_raters, len(points) - 1), np.nan), np.full((n_raters, len(points) - 1), np.nan)
@@ -295,7 +294,7 @@ def _result(
     remarks = [] if fit.converged else [f"not converged after {fit.iterations:,} iterations"]
     remarks += [f"rests on {n_shared} items with two scores or more"] if n_shared < FEW_ITEMS else []
     n_bound = int(np.count_nonzero(np.abs(fit.a) >= BOUND))
-    known = "" if n_bound == len(fit.a) else ", which the errors of the others take for known"
+    known = "" if n_bound == len(fit.a) else ", which the standard errors of the others treat as known"
     remarks += [f"{n_bound} of {len(fit.a)} {HELD}{known}"] if n_bound and not fit.note else []
     n_falling = int(np.count_nonzero(fit.a * signs < 0))
     remarks += [f"{DOUBTFUL}: {n_falling} of {len(fit.a)} discriminations are negative"] * (2 * n_falling >= len(fit.a))

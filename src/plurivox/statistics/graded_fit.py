@@ -1,6 +1,6 @@
 """How a graded response model is fitted: EM to near the highest likelihood, Newton's method to the top.
 
-Inside, the logit of reaching cut k is a·θ + d_k, which needs no division by a discrimination that may be 0.
+Internally, the logit of reaching cut k is a·θ + d_k, which needs no division by a discrimination that may be 0.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from plurivox.statistics.levels import Floats
 BOUND = 10.0
 """The largest discrimination, in either direction."""
 CONVERGED = 1e-6
-"""The last step moved the log-likelihood by less."""
+"""A fit converged if its last step moved the log-likelihood by less."""
 TOP = 1e-12
-"""Newton's method stops where the log-likelihood can rise by less."""
+"""Newton's method stops once the log-likelihood can rise by less."""
 NEAR = 1e-6
 """Newton's method takes over once a step of EM moves the log-likelihood by less than this share of it, or by 0.01."""
 CHUNK, ROUNDS = 64, 2
-"""Raters whose parameters are moved by one thread in one go, and in how many of Newton's steps."""
+"""How many raters one thread updates at a time, and with how many of Newton's steps."""
 SMALL = 400
-"""Cuts of a model that is fitted from two starts if the first leads to a bound."""
+"""The most cuts of a model that is fitted from two starts if the first leads to a bound."""
 MAX_PARAMETERS = 4000
-"""With more of them there is EM alone, and no standard errors."""
+"""With more of them, only EM is used, and there are no standard errors."""
 MAX_CELLS = 40_000_000
-"""Raters × items, at most, whose pairs are looked at."""
+"""The most raters × items whose pairs are looked at."""
 ENDS = 6.0
-"""Severities are summed over from −6 to 6."""
+"""The likelihood is summed over severities from −6 to 6."""
 MAX_GRID = 1921
 TOO_MANY = f"no standard errors for more than {MAX_PARAMETERS:,} parameters"
 NOT_DEFINITE = "the likelihood is flat in some direction, so there are no standard errors"
@@ -46,9 +46,9 @@ class Data(NamedTuple):
     Attributes
     ----------
     codes
-        Raters × items, which of the points that the rater uses, -1 where there is no score.
+        Raters × items, the index among the points that the rater uses, -1 where there is no score.
     n_cuts
-        Of each rater the number of points used, less one.
+        For each rater, the number of points used minus one.
     offsets, raters, points
         The scores of item i are entries ``offsets[i]`` to ``offsets[i + 1]``.
     """
@@ -69,7 +69,7 @@ class Data(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Parameters of the raters who were fitted, and the severities of all items."""
+    """Parameters of the fitted raters, and the severities of all items."""
 
     a: Floats
     d: Floats
@@ -92,10 +92,10 @@ def fitted(
     max_iterations: int,
     progress: Callable[[int, float], object] | None = None,
 ) -> Fit:
-    """Fit the model over a grid of severities, a finer one where ``refine`` and severities are more certain.
+    """Fit the model over a grid of severities, a finer one if ``refine`` is set and severities are more certain.
 
-    If a small model comes to the bound of a discrimination it is fitted once more from another start, since there may
-    be a higher likelihood elsewhere.
+    If a discrimination of a small model reaches its bound, the model is fitted once more from another start, since the
+    likelihood may be higher elsewhere.
     """
     a, d = _start(data)
     fit = _from(data, (a, d), n_grid, refine, max_iterations, progress)
@@ -115,7 +115,7 @@ def _from(
     max_iterations: int,
     progress: Callable[[int, float], object] | None,
 ) -> Fit:
-    """Fit the model from some discriminations and cuts."""
+    """Fit the model from starting discriminations and cuts."""
     a, d = (one.copy() for one in start)
     work = _Work(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
     newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
@@ -137,7 +137,7 @@ def _from(
 
 
 def _start(data: Data) -> tuple[Floats, Floats]:
-    """Return discriminations from the first principal component of the scores, and cuts from how often they are met."""
+    """Return discriminations from the first principal component of scores, and cuts from how often they are reached."""
     given = data.codes >= 0
     n = given.sum(axis=1, keepdims=True)
     scores = np.where(given, data.codes, 0).astype(float)
@@ -165,7 +165,7 @@ def _start(data: Data) -> tuple[Floats, Floats]:
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """The parameters on their way up, and what belongs to them."""
+    """The current parameters, and what belongs to them."""
 
     data: Data
     a: Floats
@@ -190,7 +190,7 @@ class _Work:
         self.use_grid(self.n_grid)
 
     def use_grid(self, n_grid: int) -> None:
-        """Sum over so many severities from here on."""
+        """Sum over this many severities from now on."""
         self.n_grid, self.value = n_grid, -np.inf
         self.theta = np.linspace(-ENDS, ENDS, n_grid)
         weights = np.exp(-0.5 * self.theta**2)
@@ -200,22 +200,22 @@ class _Work:
 
     @property
     def n_parameters(self) -> int:
-        """Cuts and discriminations of all raters."""
+        """The number of cuts and discriminations of all raters."""
         return int(self.data.n_cuts.sum()) + len(self.a)
 
     @property
     def spacing(self) -> float:
-        """The distance of two severities of the grid."""
+        """The distance between neighbouring severities of the grid."""
         return 2 * ENDS / (self.n_grid - 1)
 
     @property
     def narrowest(self) -> float:
-        """How certain the severity of one of the most certain items is."""
+        """The standard deviation of the severity of one of the most certain items."""
         scored = np.diff(self.data.offsets) > 0
         return float(np.quantile(self.spread[scored], 0.05))
 
     def expect(self, a: Floats, d: Floats) -> float:
-        """Return the log-likelihood of parameters, and keep what it gives on the way."""
+        """Return the log-likelihood of parameters, and keep what it computes on the way."""
         from plurivox.kernels.graded import expect, log_probabilities
 
         data = self.data
@@ -228,9 +228,9 @@ class _Work:
         )  # fmt: skip
 
     def climb(self, *, near: bool = False, most: int | None = None) -> float:
-        """Take steps of EM while they move the log-likelihood, only ``near`` the top if so; return the last move.
+        """Take steps of EM while they move the log-likelihood, or only ``near`` the top; return the last move.
 
-        Every third one goes further in the direction of the two before it, if that is higher (SQUAREM).
+        Every third step extrapolates the two before it, if that raises the likelihood (SQUAREM).
         """
         moved, trail = np.inf, [(self.a.copy(), self.d.copy())]
         for _ in range(self.limit if most is None else most):
@@ -273,7 +273,7 @@ class _Work:
             self.a, self.d = a, d
 
     def _ordered(self, d: Floats) -> bool:
-        """Tell whether each rater's cuts fall."""
+        """Return whether each rater's cuts fall."""
         inside = np.arange(1, d.shape[1]) < self.data.n_cuts[:, None]
         return bool((np.diff(d, axis=1) < 0)[inside].all())
 
@@ -283,9 +283,9 @@ class _Work:
             self.progress(self.iterations, self.value)
 
     def finish(self) -> tuple[float, Floats | None]:
-        """Take Newton's steps to the top; return how far the last moved the likelihood, and the parameters' covariance.
+        """Take Newton's steps to the top; return how far the last one moved the likelihood, and the covariance.
 
-        Where the information is not positive definite, or a step leads down, EM goes on for a while.
+        If the information is not positive definite, or a step leads down, EM continues for a while.
         """
         moved = np.inf
         while True:
@@ -320,7 +320,7 @@ class _Work:
         return moved, whole
 
     def _stepped(self, step: Floats) -> float | None:
-        """Go as far along a step as the likelihood rises, and return it; None if it does not."""
+        """Go as far along a step as the likelihood rises and return the likelihood; None if it does not rise."""
         for scale in 0.5 ** np.arange(12):
             a, d = self.a.copy(), self.d.copy()
             for j, (first, cuts) in enumerate(zip(self._firsts(), self.data.n_cuts, strict=True)):
@@ -337,13 +337,13 @@ class _Work:
         return np.concatenate(([0], np.cumsum(self.data.n_cuts + 1)[:-1])).astype(np.int64)
 
     def _free(self, gradient: Floats) -> Ints:
-        """Return the parameters that may move: all but discriminations that press against their bound."""
+        """Return the parameters that may move: all except discriminations that press against their bound."""
         at = self._firsts() + self.data.n_cuts
         held = at[(np.abs(self.a) >= BOUND) & (gradient[at] * self.a > 0)]
         return np.setdiff1d(np.arange(len(gradient)), held)
 
     def _information(self) -> tuple[Floats, Floats]:
-        """Return gradient and observed information at the parameters whose expectations are at hand."""
+        """Return the gradient and the observed information at the current parameters."""
         from plurivox.kernels import graded as k
 
         data, firsts = self.data, self._firsts()
@@ -359,7 +359,7 @@ class _Work:
         gradient = np.zeros(self.n_parameters)
         k.gradients(data.codes, means, data.n_cuts, firsts, gradient)
         lost = np.zeros((self.n_parameters,) * 2)
-        with ThreadPoolExecutor() as pool:  # each rater fills in rows of its own, whoever does it
+        with ThreadPoolExecutor() as pool:  # each rater fills in its own rows, in any thread
             list(pool.map(lambda j: k.information(*where, data.n_cuts, firsts, j, j + 1, lost), range(len(self.a))))
         complete = np.zeros_like(lost)
         k.curvatures(self.counts, self.a, self.d, data.n_cuts, self.theta, firsts, complete)
@@ -385,7 +385,7 @@ class _Work:
 
 
 def _inverse(matrix: Floats) -> Floats | None:
-    """Return the inverse of a positive definite matrix; None if it is none, or hardly."""
+    """Return the inverse of a positive definite matrix; None if it is not one, or barely."""
     size = np.sqrt(np.diagonal(matrix)) if (np.diagonal(matrix) > 0).all() else None
     if size is None or not len(matrix):
         return None

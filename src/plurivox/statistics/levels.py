@@ -1,4 +1,4 @@
-"""How far apart two points of a scale are: the distance δ that alpha and XRR weigh disagreement with."""
+"""How far apart two points of a scale are: the distance δ with which alpha and XRR weight disagreement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def distances(level: Level, marginals: NDArray[Any], values: Floats | None = Non
     ----------
     level
         ``"nominal"``: 0 or 1. ``"interval"``: the squared difference of values. ``"ordinal"``: the squared
-        difference of :func:`mid_ranks`. A matrix: itself.
+        difference of :func:`mid_ranks`. A matrix is used as it is.
     marginals
         How often each point was used, (…, points). Ordinal distances depend on it and have its leading dimensions.
     values

@@ -1,8 +1,8 @@
 """The scores of LeWiDi 2025, a shared task on learning with disagreements.
 
-They take the arguments of :mod:`plurivox.statistics.soft`: the ratings of one item or of many, and a predicted
-distribution. The last three score predictions of single raters; for a distribution they say what is expected if every
-rater's point is drawn from it.
+They take the same arguments as :mod:`plurivox.statistics.soft`: the ratings of one item or of many, and a predicted
+distribution. The last three score predictions of individual raters; for a distribution, they give the expected value if
+every rater's point is drawn from it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from plurivox.statistics.soft import Value, against_shares
 
 
 def manhattan(p: ArrayLike, q: ArrayLike) -> Value:
-    """Return the Manhattan distance of ratings and a prediction: the sum of what each point has too much or too little.
+    """Return the Manhattan distance between ratings and a prediction: the sum of each point's excess or shortfall.
 
     ``MD = Σ_c |p_c − q_c|``.
 
@@ -34,9 +34,9 @@ def manhattan(p: ArrayLike, q: ArrayLike) -> Value:
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Value:
-    """Return the Wasserstein distance in steps of the scale, each of the length 1.
+    """Return the Wasserstein distance in steps of the scale, each of length 1.
 
-    ``WS = Σ_{k<K} |F_p(k) − F_q(k)|``, which is :func:`emd` that is not normalised.
+    ``WS = Σ_{k<K} |F_p(k) − F_q(k)|``, which is :func:`emd` without normalisation.
 
     Parameters are those of :func:`cross_entropy`. 0 if q = p; K if all ratings are at one end and the prediction at the
     other; NaN for an item without ratings.
@@ -56,10 +56,10 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Value:
 def error_rate(p: ArrayLike, q: ArrayLike) -> Value:
     """Return how often a rater's point is predicted wrongly, if it is drawn from q.
 
-    ER = 1 − Σ_c p_c q_c. Where raters are predicted one by one it is the share of raters predicted wrongly.
+    ER = 1 − Σ_c p_c q_c. If raters are predicted individually, it is the share of raters predicted wrongly.
 
-    Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and foretold for sure; 1 if no point has a
-    share in both; NaN for an item without ratings.
+    Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and predicted with certainty; 1 if no
+    point has a share in both; NaN for an item without ratings.
 
     References
     ----------
@@ -74,14 +74,14 @@ def error_rate(p: ArrayLike, q: ArrayLike) -> Value:
 
 
 def absolute_distance(p: ArrayLike, q: ArrayLike) -> Value:
-    """Return how far the predicted point of a rater is from theirs, if it is drawn from q; 1 is the whole scale.
+    """Return how far a rater's predicted point is from the actual one, if it is drawn from q; 1 is the whole scale.
 
-    ``AD = Σ_{c,k} p_c q_k |c − k|/K``, K the steps of the scale. Where raters are predicted one by one it is the mean
-    over raters of the steps between the two, divided by K. :func:`absolute_distance_points` divides by the
-    points instead.
+    ``AD = Σ_{c,k} p_c q_k |c − k|/K``, where K is the number of steps of the scale. If raters are predicted
+    individually, it is the mean over raters of the steps between the two, divided by K.
+    :func:`absolute_distance_points` divides by the number of points instead.
 
-    Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and foretold for sure; 1 if they are at
-    one end and the prediction at the other; NaN for an item without ratings.
+    Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and predicted with certainty; 1 if they
+    are at one end and the prediction at the other; NaN for an item without ratings.
 
     References
     ----------
@@ -99,7 +99,7 @@ def absolute_distance_points(p: ArrayLike, q: ArrayLike) -> Value:
     """Return :func:`absolute_distance` divided by the number of points instead of that of steps.
 
     ``AD = Σ_{c,k} p_c q_k |c − k|/(K + 1)``. The description of the shared task divides by the range, K; a public
-    implementation of it divides by the number of points, and so can not reach 1.
+    implementation of it divides by the number of points, and so cannot reach 1.
 
     Parameters are those of :func:`cross_entropy`.
 

@@ -1,12 +1,12 @@
-"""Mokken's scalability: do raters order items alike, as far as how often each of them uses each point allows.
+"""Mokken's scalability: whether raters order items alike, as far as their uses of the points allow.
 
-Raters are what questionnaires call items, and the items that they rated are its respondents. The covariance of two
+Raters play the part of a questionnaire's items, and the items they rated that of its respondents. The covariance of two
 raters' scores is divided by the largest that both distributions of scores allow, over the items that both scored:
 
     H_ij = cov(i, j) / max cov(i, j),   H_j = Σ_i cov / Σ_i max cov,   H = Σ_ij cov / Σ_ij max cov.
 
-Standard errors are those of the delta method, items taken as drawn at random: each item's influence on a coefficient,
-squared and added up. Intervals are symmetric on log(1 − H), so that none goes beyond 1.
+Standard errors are those of the delta method with items drawn at random: each item's influence on a coefficient,
+squared and added up. Intervals are symmetric on log(1 − H), so none goes beyond 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ONE_SCORE = "only one score was used"
 NO_PARTNER = "no other rater scored two of the same items, with different scores"
 NO_SCALE = "no two raters scored the same items with different scores"
 STRENGTHS = ((0.5, "strong"), (0.4, "medium"), (0.3, "weak"))
-"""What Mokken called a scale from this H on."""
+"""What Mokken called a scale with at least this H."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,9 +42,9 @@ class Mokken:
     h_pairs, h_pairs_se, n_common
         Raters × raters, and how many items both scored; NaN on the diagonal and where a pair is undefined.
     notes
-        Of each rater why it was set aside, "" if it was not.
+        Why each rater was set aside, "" if they were not.
     smallest_pair
-        The number of items common to the pair that has the fewest, among the pairs that count.
+        The smallest number of common items among the pairs that count.
     n_undefined_pairs
         Pairs of raters with two different scores each that have no coefficient and are left out of all sums.
     note
@@ -81,8 +81,9 @@ class Mokken:
 def mokken_h(scores: ArrayLike) -> Mokken:
     """Return the scalability coefficients H, H_j and H_ij of raters.
 
-    1 means that two raters order items as alike as their uses of the scale allow, 0 that they do not go together,
-    less than 0 that one goes up where the other goes down. Raters without two different scores are set aside.
+    1 means that two raters order items as similarly as their uses of the scale allow, 0 that their scores are
+    unrelated, less than 0 that one tends to rise where the other falls. Raters without two different scores are set
+    aside.
 
     Parameters
     ----------
@@ -137,13 +138,13 @@ def mokken_of(codes: NDArray[np.int32], points: Floats) -> Mokken:
 
 
 def heights(points: Floats) -> Floats:
-    """Return the points moved to 0 … 1, by halves, since their whole difference may overflow."""
+    """Return the points rescaled to 0 … 1, by halves, since their whole difference may overflow."""
     above = points / 2 - points[0] / 2
     return np.asarray(above / above[-1]) if above[-1] > 0 else np.zeros(len(points))
 
 
 def interval(h: Floats, se: Floats) -> tuple[Floats, Floats]:
-    """Return 95 % intervals of coefficients: symmetric on log(1 − H), NaN where there is no error to judge by."""
+    """Return 95 % intervals of coefficients: symmetric on log(1 − H), NaN without a standard error."""
     distance = 1 - h
     known = (distance > 0) & (se > 0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -161,5 +162,5 @@ def _ratio(covariance: float, largest: float, added: Floats) -> tuple[float, flo
 
 
 def set_aside(n_used: int) -> str:
-    """Tell why a rater who used so many points is set aside, "" if it is not."""
+    """Say why a rater who used this many points is set aside, "" if they are not."""
     return "" if n_used > 1 else ONE_SCORE if n_used else NO_SCORE

@@ -15,7 +15,7 @@ from plurivox.statistics.levels import Floats
 from plurivox.statistics.mokken import Mokken, heights, mokken_h, mokken_of, set_aside
 
 SIGNIFICANT_Z = 1.6448536269514722
-"""The 95 % quantile of the standard normal distribution: a violation beyond it is hardly chance."""
+"""The 95 % quantile of the standard normal distribution: a violation beyond it is unlikely to be chance."""
 ROUNDING = 1e-12
 TOO_FEW_ITEMS = "too few items for two groups by rest score"
 
@@ -23,10 +23,11 @@ TOO_FEW_ITEMS = "too few items for two groups by rest score"
 def mokken_scales(scores: ArrayLike, lower_bound: float = 0.3, alpha: float = 0.05) -> NDArray[np.int64]:
     """Sort raters into scales by Mokken's selection procedure: 1 for the first scale, 0 for those in none.
 
-    A scale starts with the pair of the highest H_ij, which must reach the lower bound and be significantly above 0. Of
-    the raters whose coefficients with all of its raters are not negative, and whose H_j with them reaches the bound and
-    is significantly above 0, the one that leaves the highest H joins, until there is none. Then the next scale
-    starts among the others. Significance is by Mokken's Z, corrected by Bonferroni for the tests of a scale so far.
+    A scale starts with the pair with the highest H_ij, which must reach the lower bound and be significantly above 0.
+    Among the raters whose coefficients with all of its raters are not negative, and whose H_j with them reaches the
+    bound and is significantly above 0, the one that leaves the highest H joins, until there are none. Then the next
+    scale starts among the others. Significance is by Mokken's Z, with Bonferroni's correction for the tests of a scale
+    so far.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def mokken_scales(scores: ArrayLike, lower_bound: float = 0.3, alpha: float = 0.
     lower_bound
         The H_j that a rater must reach, from 0 to 1.
     alpha
-        The level of significance.
+        The significance level.
 
     References
     ----------
@@ -74,7 +75,7 @@ def scales_of(found: Mokken, lower_bound: float = 0.3, alpha: float = 0.05) -> N
 
 
 class _Pairs(NamedTuple):
-    """What is known of every two raters, 0 where a pair has no coefficient."""
+    """What is known about every pair of raters, 0 if a pair has no coefficient."""
 
     there: NDArray[np.bool_]
     covariance: Floats
@@ -83,14 +84,14 @@ class _Pairs(NamedTuple):
 
 
 def _critical(alpha: float, n_tests: int) -> float:
-    """Return the z beyond which one of so many tests is significant."""
+    """Return the z beyond which one of this many tests is significant."""
     from scipy.special import ndtri
 
     return float(-ndtri(alpha / n_tests))
 
 
 def _start(pairs: _Pairs, free: NDArray[np.bool_], lower_bound: float, alpha: float) -> tuple[int, int] | None:
-    """Return the pair of the highest H_ij that may start a scale."""
+    """Return the pair with the highest H_ij that may start a scale."""
     n_free = int(free.sum())
     if n_free < 2:
         return None
@@ -106,7 +107,7 @@ def _grown(
 ) -> NDArray[np.bool_]:
     """Return the scale that grows from a pair."""
     chosen, partnered, blocked = (np.zeros(len(free), bool) for _ in range(3))
-    sums = np.zeros((3, len(free)))  # covariance, largest and spread of each rater with those chosen
+    sums = np.zeros((3, len(free)))  # covariance, largest and spread of each rater with the chosen ones
     whole = np.zeros(3)
     n_tests = int(free.sum()) * (int(free.sum()) - 1) // 2
     waiting = list(start)
@@ -143,11 +144,11 @@ class Monotonicity:
     z, n_significant
         The largest normal deviate of a violation, and how many are beyond 1.645.
     crit
-        A sum of all of these and H_j; from 40 on worth a look, from 80 on serious. 0 without violations.
+        A sum of all of these and H_j; 40 or more is worth a look, 80 or more is serious. 0 without violations.
     min_size, min_violation
-        What was asked for.
+        As given.
     notes
-        Of each rater why it could not be checked, "" if it could.
+        Why each rater could not be checked, "" if they could.
     """
 
     n_groups: NDArray[np.int64]
@@ -164,22 +165,22 @@ class Monotonicity:
 
 
 def monotonicity(scores: ArrayLike, min_size: int | None = None, min_violation: float = 0.03) -> Monotonicity:
-    """Check for each rater whether the chance of a high score rises with the scores of all others.
+    """Check for each rater whether the probability of a high score rises with the scores of all others.
 
     Items are sorted by the rest score, the sum of the other raters' scores, and put into groups of at least
-    ``min_size``, equal rest scores together. At every point of the scale, a group with a higher rest score should not
-    reach it less often. Where scores are missing, the rest score is the mean of what the others' scores are above
-    each one's own mean, which gives the same order if none is missing.
+    ``min_size``, with equal rest scores together. At every point of the scale, a group with a higher rest score should
+    not reach it less often. If scores are missing, the rest score is the mean of the others' deviations from their own
+    means, which gives the same order if none is missing.
 
     Parameters
     ----------
     scores
         Items × raters, NaN where a score is missing.
     min_size
-        Items in a group, at least. By default a tenth of the items from 500 on, a fifth above 250, a third from 150 on,
-        else 50.
+        The fewest items in a group; by default a tenth of the items if there are at least 500, a fifth above 250, a
+        third from 150 on, otherwise 50.
     min_violation
-        A smaller difference of shares is not counted.
+        Smaller differences of shares are not counted.
 
     References
     ----------
@@ -197,7 +198,7 @@ def monotonicity(scores: ArrayLike, min_size: int | None = None, min_violation: 
     [0, 0, 0, 4]
     """
     if not min_violation >= 0:
-        raise InputError(f"min_violation is {min_violation!r}", hint="Give a share of 0 or more, such as 0.03.")
+        raise InputError(f"min_violation is {min_violation!r}", hint="Give a share of 0 or greater, such as 0.03.")
     if min_size is not None and min_size < 1:
         raise InputError(f"min_size is {min_size!r}", hint="Give a number of items, 1 or more.")
     codes, points = scores_of("scores", scores)
@@ -207,7 +208,7 @@ def monotonicity(scores: ArrayLike, min_size: int | None = None, min_violation: 
 def monotonicity_of(
     codes: NDArray[np.int32], points: Floats, found: Mokken, min_size: int | None = None, min_violation: float = 0.03
 ) -> Monotonicity:
-    """Check raters × items, -1 where a score is missing, whose coefficients are known; see :func:`monotonicity`."""
+    """Check raters × items, -1 where a score is missing, given their coefficients; see :func:`monotonicity`."""
     least = _least_items(codes.shape[1]) if min_size is None else min_size
     rows = [
         _checked(row, rest, len(points), least, min_violation)
@@ -240,7 +241,7 @@ def _least_items(n_items: int) -> int:
 
 
 def _rest_scores(codes: NDArray[np.int32], points: Floats) -> Floats:
-    """Return raters × items, how severely the other raters scored each item; NaN where none of them did."""
+    """Return raters × items, how severely the other raters scored each item; NaN if none of them did."""
     given = codes >= 0
     if not len(points):
         return np.full(codes.shape, np.nan)
@@ -282,7 +283,7 @@ def _checked(
 
 
 def _group_ends(rest: Floats, least: int) -> list[int]:
-    """Return where groups of at least so many sorted rest scores end; equal ones stay together, the last takes all."""
+    """Return where groups of ``least`` or more sorted rest scores end; equal ones stay together, the last takes all."""
     ends: list[int] = []
     start = 0
     while len(rest) - start >= least:

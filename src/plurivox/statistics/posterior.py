@@ -1,17 +1,17 @@
-"""How sure a few ratings make us of an item: what one more would teach, credible intervals, and how many are enough.
+"""How much a few ratings tell about an item: what one more would teach, credible intervals, and how many are enough.
 
 Every function takes the counts of one item, a row of numbers over the points of the scale, or of many, items × points.
-A prior, some weight α on every point, and the counts n give the posterior: the item's distribution over points is
-p ~ Dirichlet(a), a = α + n, a₀ = Σ_c a_c. An item without ratings has the prior alone.
+A prior, with some weight α on every point, and the counts n give the posterior: the item's distribution over points is
+p ~ Dirichlet(a), a = α + n, a₀ = Σ_c a_c. For an item without ratings, the posterior is the prior.
 
 ==================================== ==================================================================
 information_gain                     how much would one more rating teach, in nats?
 share_interval                       between which shares is the probability of each point?
 mean_interval                        between which scores is the item's mean score?
-ratings_needed                       how many ratings make the mean score as precise as wanted?
+ratings_needed                       how many ratings make the mean score as precise as desired?
 ==================================== ==================================================================
 
-Intervals are equal-tailed: with the probability ``level``, the truth is inside, and it is as likely below as above.
+Intervals are equal-tailed: with probability ``level``, the truth is inside, and it is as likely below as above.
 Items with equal counts are computed once. The last section, the integral behind ``mean_interval``, is why this module
 is longer than others.
 """
@@ -29,15 +29,16 @@ from plurivox.statistics.levels import Floats
 from plurivox.statistics.soft import Value
 
 _ROWS = 1 << 15
-"""Items at a time: temporary arrays stay small."""
+"""How many items are processed at a time, so that temporary arrays stay small."""
 _HIGHEST_LEVEL = 0.999999
 
 
 def information_gain(counts: ArrayLike, prior: ArrayLike = 1.0, *, weighted: bool = False) -> Value:
     """Return how much one more rating is expected to teach about an item's distribution, in nats.
 
-    The entropy of the posterior now, less its expectation after one more rating, which is the mutual information of
-    that rating and p: I = Σ_c μ_c (ψ(a_c + 1) − ln a_c) − (ψ(a₀ + 1) − ln a₀), μ = a/a₀, ψ the digamma function.
+    This is the entropy of the posterior now minus its expectation after one more rating, which is the mutual
+    information of that rating and p: I = Σ_c μ_c (ψ(a_c + 1) − ln a_c) − (ψ(a₀ + 1) − ln a₀), μ = a/a₀, ψ the digamma
+    function.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def share_interval(
     Returns
     -------
     tuple of two arrays of float
-        The lower and the upper ends, each of the shape of ``counts``. Below 10⁻²⁹⁰ an end is 0.
+        The lower and the upper ends, each of the shape of ``counts``. Below 10⁻²⁹⁰, an end is 0.
 
     References
     ----------
@@ -116,8 +117,8 @@ def mean_interval(
 ) -> tuple[Value, Value]:  # fmt: skip
     """Return the credible interval of an item's mean score, Σ_c v_c p_c.
 
-    It is exact, though its distribution has no closed form: a Dirichlet distribution is one of independent G_c ~
-    Gamma(a_c), divided by their sum, so P(Σ_c v_c p_c ≤ t) = P(Σ_c (v_c − t) G_c ≤ 0), which follows from the
+    It is exact, although its distribution has no closed form: a Dirichlet distribution is that of independent G_c ~
+    Gamma(a_c) divided by their sum, so P(Σ_c v_c p_c ≤ t) = P(Σ_c (v_c − t) G_c ≤ 0), which follows from the
     characteristic function Π_c (1 − i(v_c − t)u)^(−a_c) by an integral.
 
     Parameters
@@ -159,23 +160,23 @@ def ratings_needed(
     counts: ArrayLike, precision: float, values: ArrayLike | None = None, prior: ArrayLike = 1.0, level: float = 0.95,
     *, weighted: bool = False,
 ) -> Value:  # fmt: skip
-    """Return how many ratings, with those there are, make an item's mean score as precise as wanted.
+    """Return how many ratings, including existing ones, make an item's mean score as precise as desired.
 
     The variance of the mean score is now V = (Σ_c μ_c v_c² − (Σ_c μ_c v_c)²)/(a₀ + 1), μ = a/a₀. After m more ratings
     it is expected to be V·a₀/(a₀ + m), by the law of total variance. The smallest m for which this is at most
-    (precision/z)² is counted, z being the normal quantile that ``level`` asks for.
+    (precision/z)² is counted, where z is the normal quantile for ``level``.
 
     Parameters
     ----------
     counts, values, prior, level, weighted
-        As in :func:`mean_interval`, of the wanted interval.
+        As in :func:`mean_interval`, for the desired interval.
     precision
-        Half the width of the wanted interval of the mean score, in the unit of ``values``; above 0.
+        Half the width of the desired interval of the mean score, in the unit of ``values``; above 0.
 
     Returns
     -------
     float or array of float
-        Whole numbers, those already given included; as many as there are where they are enough.
+        Whole numbers, including existing ratings; the existing number if that is enough.
 
     References
     ----------
@@ -196,9 +197,9 @@ def ratings_needed(
         raise InputError(f"precision is {precision!r}", hint="Give a number above 0, such as 0.5 points of the scale.")
     a, scale = table + prior_of(prior, table.shape[1]), _scale(values, table.shape[1])
     deviation = np.sqrt(moments(a, scale.v)[2]) * (scale.highest / 2 - scale.lowest / 2)  # halves do not overflow
-    with np.errstate(over="ignore"):  # infinitely many, where the precision is out of reach
+    with np.errstate(over="ignore"):  # infinitely many, if the precision is out of reach
         more = a.sum(axis=1) * ((deviation * ndtri(tail) / (wanted / 2)) ** 2 - 1)
-    needed = table.sum(axis=1) + np.maximum(np.ceil(more * (1 - 1e-12)), 0.0)  # not one more for a rounding error
+    needed = table.sum(axis=1) + np.maximum(np.ceil(more * (1 - 1e-12)), 0.0)  # not one more for rounding's sake
     return float(needed[0]) if single else needed
 
 
@@ -230,7 +231,7 @@ def _distinct(counts: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     code, size = np.zeros(len(counts), dtype=np.int64), 1
     for column in counts.T if len(counts) else ():
         digit, base = column, int(column.max()) + 1
-        if size * base >= 2**62:  # one number for a whole row would be too large: count what occurs
+        if size * base >= 2**62:  # one number for a whole row would be too large: number what occurs
             code, digit = (np.unique(x, return_inverse=True)[1] for x in (code, column))
             size, base = int(code.max()) + 1, int(digit.max()) + 1
         code, size = code * base + digit.astype(np.int64), size * base

@@ -1,10 +1,11 @@
-"""Few human ratings, many of a model: prediction-powered inference of a mean over items (PPI++).
+"""Few human ratings, many model ratings: prediction-powered inference of a mean over items (PPI++).
 
-Humans rated n items, a model (or several judges) these and N further ones of the same population. The mean of the
-humans is corrected by how far the model's mean over the further items lies from its mean over the items that humans
-rated, as much as the model deserves: λ. A share is the mean of what is 1 or 0, so that all of it holds for shares, too.
+Humans rated n items; a model (or several judges) rated these and N further items from the same population. The humans'
+mean is corrected by how far the model's mean over the further items is from its mean over the items that humans rated,
+multiplied by the trust that the model deserves, λ. A share is the mean of zeros and ones, so all of this holds for
+shares, too.
 
-All of it is a sum over items, then a finish, in which λ is fitted (``ppi_sums``).
+Everything is a sum over items, then a finish, in which λ is fitted (``ppi_sums``).
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ class Powered(NamedTuple):
     Attributes
     ----------
     value
-        θ, NaN without any item that humans and the model rated.
+        θ, NaN if there is no item that both humans and the model rated.
     weights
         λ of each judge, from 0 (ignored) to 1.
     variance, freedom
-        Of ``value`` over items, and the degrees of freedom of the variance; NaN with fewer than two items.
+        The variance of ``value`` over items, and its degrees of freedom; NaN with fewer than two items.
     n, n_further
-        How many items humans and model rated, and how many more the model alone.
+        How many items both humans and the model rated, and how many more only the model rated.
     human, human_variance, human_freedom
-        The mean of the humans, its variance over items, and the degrees of freedom of the variance.
+        The humans' mean, its variance over items, and the degrees of freedom of the variance.
     model, model_variance
-        The mean of the model (of the judges, weighted alike) over all its items, and its variance over items.
+        The model's mean (that of the judges, weighted equally) over all its items, and its variance over items.
     """
 
     value: float
@@ -61,13 +62,14 @@ class Powered(NamedTuple):
 def prediction_powered(human: ArrayLike, model: ArrayLike, further: ArrayLike) -> Powered:
     """Return a mean over items from few human and many model ratings.
 
-    With y the humans' mean of an item, f the model's, n items of both and N further items of the model alone::
+    Let y be the humans' mean of an item and f the model's rating, with n items of both and N of the model alone::
 
         θ = ȳ + λ(f̄_N − f̄_n)          λ = Cov(y, f)/((1 + n/N)·Var f), clipped to [0, 1]
         Var θ = Var(y − λf)/n + λ²·Var(f)/N
 
-    Var f is over all n + N items. Each λ inside (0, 1) was fitted and costs Var(y − λf) a degree of freedom. Of several
-    judges, λ is the vector in [0, 1] with the least Var θ. Without further items, or if the model does not vary, λ = 0.
+    Var f is over all n + N items. Each λ inside (0, 1) was fitted and costs Var(y − λf) a degree of freedom. With
+    several judges, λ is the vector in [0, 1] with the least Var θ. Without further items, or if the model does not
+    vary, λ = 0.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def prediction_powered(human: ArrayLike, model: ArrayLike, further: ArrayLike) -
 
 
 def reach(variance: ArrayLike, freedom: ArrayLike, level: float = 0.95) -> Floats:
-    """Return half the width of an interval with so much variance: the quantile of t, times √variance."""
+    """Return half the width of an interval with a given variance: the quantile of t, times √variance."""
     return np.asarray(stdtrit(np.asarray(freedom), (1 + level) / 2) * np.sqrt(np.asarray(variance)), dtype=float)
 
 
@@ -110,7 +112,7 @@ def reach(variance: ArrayLike, freedom: ArrayLike, level: float = 0.95) -> Float
 
 
 class RaterVariance(NamedTuple):
-    """How much a mean over items would vary with other raters, beyond what its variance over items holds already."""
+    """How much a mean over items would vary with other raters, beyond what its variance over items already includes."""
 
     variance: float
     """NaN with a single rater."""
@@ -122,8 +124,8 @@ def rater_variance(
 ) -> RaterVariance:
     """Return the jackknife variance over raters of the mean over items of their mean rating.
 
-    Each rater is left out once; an item that nobody else rated is left out with them. The chance in single ratings is
-    in the variance over items, too, and taken off once, as in every interval over items and raters::
+    Each rater is left out once; an item that nobody else rated is left out with them. The noise of individual ratings
+    is also in the variance over items, so it is subtracted once, as in every interval over items and raters::
 
         V = max(0, (R − 1)/R·Σ_r (ȳ_(r) − mean)² − Σ_ir (ȳ_(ir) − ȳ)²)
 
@@ -132,11 +134,11 @@ def rater_variance(
     Parameters
     ----------
     items, raters
-        Of each rating the item and the rater, numbered from 0; no rater rates an item twice.
+        The item and the rater of each rating, numbered from 0; no rater rates an item twice.
     numbers
-        Each rating, or what is left of it without λf.
+        Each rating, or what is left of it after subtracting λf.
     weights
-        How much each rating counts in the mean of its item, above 0; by default all count alike.
+        How much each rating counts in the mean of its item, above 0; by default all count equally.
 
     Examples
     --------
@@ -181,7 +183,7 @@ def added(first: float, first_freedom: float, second: float, second_freedom: flo
 
 
 class Worth(NamedTuple):
-    """How many further items humans would have to rate to know as much without the model."""
+    """How many more items humans would have to rate to know as much without the model."""
 
     items: float
     low: float
@@ -189,12 +191,12 @@ class Worth(NamedTuple):
 
 
 def worth(human: ArrayLike, model: ArrayLike, further: ArrayLike, raters: float = 0.0, level: float = 0.95) -> Worth:
-    """Return how many further items of human ratings a model is worth, with its interval over items.
+    """Return how many more items of human ratings a model is worth, with an interval over items.
 
     n·(V_human/V − 1), where V_human is the variance of the humans alone and V that of both together; ``raters`` is what
-    other raters add to both. The further items would have as many ratings each as those that humans rated, and raters
-    would rate as many items each. The interval is that of the jackknife over items on the scale of
-    log(V_human/V); it is 0 throughout if λ = 0 without any item.
+    other raters add to both. The additional items would have as many ratings each as those that humans rated, and
+    raters would rate as many items each. The interval is that of the jackknife over items on the scale of
+    log(V_human/V); both ends are 0 if λ = 0 whichever item is left out.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def worth(human: ArrayLike, model: ArrayLike, further: ArrayLike, raters: float 
 
 
 def jackknife_reach(left: Floats, level: float = 0.95) -> float:
-    """Return half the width of the interval that values without each unit make; NaN if fewer than four are defined."""
+    """Return half the width of the interval from leave-one-out values; NaN if fewer than four are defined."""
     known = left[np.isfinite(left)]
     if len(known) < 4:
         return np.nan
@@ -246,22 +248,22 @@ class Needed(NamedTuple):
     alone: float
     """Without the model."""
     together: float
-    """With the model's answers as they are; what humans rate is no longer a further item. Infinite if out of reach."""
+    """With the model's existing answers; items that humans rate are not further ones. Infinite if out of reach."""
 
 
 def items_needed(
     width: float, human: ArrayLike, model: ArrayLike, further: ArrayLike, raters: float = 0.0, level: float = 0.95
 ) -> Needed:
-    """Return how many items humans would have to rate so that an interval is no wider, without and with the model.
+    """Return how many items humans would have to rate for an interval no wider than this, without and with the model.
 
-    Variances of items are those found here; items keep their number of ratings, and raters that of their items, so that
-    the variance over raters falls as the number of items grows. Of the n + N items of the model, those that humans rate
-    are no further items, so that humans gain less from it the more they rate; λ is fitted anew.
+    Variances of items are those found here; items keep their number of ratings and raters their number of items, so
+    the variance over raters falls as the number of items grows. Of the model's n + N items, those that humans rate are
+    not further items, so humans gain less from it the more they rate; λ is fitted again.
 
     Parameters
     ----------
     width
-        From end to end.
+        The width of the interval from end to end.
     human, model, further, raters, level
         As for :func:`worth`.
 
@@ -299,7 +301,7 @@ def items_needed(
 
 
 def _smallest(wide: Callable[[int], float], width: float) -> float:
-    """Return the smallest size, at least 2, that is not wider; widths fall with the size."""
+    """Return the smallest size, at least 2, whose interval is not wider; widths fall with the size."""
     high = 2
     while wide(high) > width:
         if high > _MOST_ITEMS:
@@ -318,8 +320,8 @@ def _smallest(wide: Callable[[int], float], width: float) -> float:
 def error_correlation(human: ArrayLike, model: ArrayLike, noise: float = 0.0) -> Floats:
     """Return the correlations over items of judges' errors f − y, judges × judges.
 
-    The chance in the humans' mean is an error that all judges seem to share. ``noise``, its mean variance
-    Σ_i s²_i/m_i/n, is taken off every covariance. NaN for a judge whose errors do not vary beyond it.
+    The noise of the humans' mean is an error that all judges seem to share. ``noise``, its mean variance
+    Σ_i s²_i/m_i/n, is subtracted from every covariance. NaN for a judge whose errors do not vary beyond it.
 
     Examples
     --------
@@ -339,14 +341,14 @@ def error_correlation(human: ArrayLike, model: ArrayLike, noise: float = 0.0) ->
 
 
 def effective_judges(correlation: ArrayLike) -> float:
-    """Return how many judges with unrelated errors so many are like: the participation ratio of the eigenvalues.
+    """Return how many judges with unrelated errors these are equivalent to: the eigenvalues' participation ratio.
 
     (Σ_k l_k)²/Σ_k l²_k = K²/Σ_jk c²_jk: K if errors are unrelated, 1 if all judges err alike (or in opposite ways).
 
     Parameters
     ----------
     correlation
-        Judges × judges, of :func:`error_correlation`; judges whose row is NaN are left out.
+        Judges × judges, from :func:`error_correlation`; judges whose row is NaN are left out.
 
     Examples
     --------
@@ -360,7 +362,7 @@ def effective_judges(correlation: ArrayLike) -> float:
 
 
 class Effective(NamedTuple):
-    """How many judges with unrelated errors so many are like, with its interval over items."""
+    """How many judges with unrelated errors these are equivalent to, with an interval over items."""
 
     value: float
     low: float
@@ -370,7 +372,7 @@ class Effective(NamedTuple):
 def effective_interval(human: ArrayLike, model: ArrayLike, noise: float = 0.0, level: float = 0.95) -> Effective:
     """Return :func:`effective_judges` of :func:`error_correlation`, with the interval of the jackknife over items.
 
-    It is made on the scale of logarithms, and stays between 1 and the number of judges.
+    The interval is made on the log scale and stays between 1 and the number of judges.
 
     Examples
     --------
@@ -388,13 +390,13 @@ def effective_interval(human: ArrayLike, model: ArrayLike, noise: float = 0.0, l
 
 
 def _checked(human: ArrayLike, model: ArrayLike, further: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return one number per item, and items × judges twice; or raise."""
+    """Return one number per item, and items × judges twice; or raise an error."""
     y, f, more = (np.asarray(given, dtype=float) for given in (human, model, further))
     f, more = (one[:, np.newaxis] if one.ndim == 1 else one for one in (f, more))
     if y.ndim != 1 or f.ndim != 2 or more.ndim != 2 or len(f) != len(y) or f.shape[1] != more.shape[1]:
         raise InputError(
             f"human, model and further have the shapes {y.shape}, {f.shape} and {more.shape}",
-            hint="Give one number per item, or items × judges for model and further; human and model have equal items.",
+            hint="Give one number per item, or items × judges for model and further; human and model need equal items.",
         )
     if not all(np.isfinite(one).all() for one in (y, f, more)):
         raise InputError("an item has no finite number", hint="Leave out items that were not rated.")

@@ -15,9 +15,9 @@ _SWEEPS, _STILL = 10_000, 1e-13
 
 
 class ItemSums(NamedTuple):
-    """Sums over the items of both, one for each set of them, and over further items: all that θ and its variance need.
+    """Sums over the common items, one for each set of them, and over further items: all that θ and its variance need.
 
-    Numbers are those beside the first item, so that what does not vary is 0.
+    Numbers are relative to the first item, so that anything that does not vary is 0.
     """
 
     n: Floats
@@ -32,7 +32,7 @@ class ItemSums(NamedTuple):
 
     @classmethod
     def of(cls, y: Floats, f: Floats, more: Floats, units: Ints | None = None) -> ItemSums:
-        """Add up all items of both, or, with units, all but those of each unit."""
+        """Add up all common items or, with units, all except those of each unit."""
         first = f[:1].sum(axis=0) if len(f) else more[:1].sum(axis=0)
         y, f, more = y - y[:1].sum(), f - first, more - first
         terms = (np.ones(len(y)), y, y * y, f, y[:, np.newaxis] * f, f[:, :, np.newaxis] * f[:, np.newaxis])
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
 
 def finish(sums: ItemSums) -> Found:
-    """Return λ, how far it moves the mean, and the variance with Satterthwaite's degrees of freedom of its terms."""
+    """Return λ, how far it moves the mean, and the variance with Satterthwaite's degrees of freedom."""
     n, more = sums.n[:, np.newaxis], sums.n_further
     with np.errstate(invalid="ignore", divide="ignore"):
         every = (sums.f + sums.g) / (n + more)
@@ -71,7 +71,7 @@ def finish(sums: ItemSums) -> Found:
             each = zip(spread * (1 + n / more)[..., np.newaxis], shared / n, sums.n, strict=True)
             last = weights[0]
             for at, (q, c, size) in enumerate(each):
-                weights[at] = last = least(q, c, last) if size > 1 else np.zeros(len(c))  # from near where it ends
+                weights[at] = last = least(q, c, last) if size > 1 else np.zeros(len(c))  # starts near where it ends
         squares = sums.yy - sums.y**2 / sums.n
         left = squares - 2 * (weights * shared).sum(axis=1) + np.einsum("uk,ukl,ul->u", weights, own, weights)
         free = sums.n - 1 - np.count_nonzero((weights > 0) & (weights < 1), axis=1)
@@ -87,10 +87,10 @@ def finish(sums: ItemSums) -> Found:
 
 
 def least(quadratic: Floats, linear: Floats, start: Floats) -> Floats:
-    """Return the λ in [0, 1] that make λ'Qλ − 2c'λ least, one coordinate after the other until all stand still.
+    """Return the λ in [0, 1] that minimise λ'Qλ − 2c'λ, one coordinate after the other until none moves.
 
-    The function is convex and the bounds are those of single coordinates, so that this ends at its minimum. A judge who
-    does not vary keeps 0.
+    The function is convex and the bounds apply to single coordinates, so this ends at its minimum. A judge that does
+    not vary keeps 0.
     """
     size = np.diag(quadratic)
     varies = np.flatnonzero(size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300))

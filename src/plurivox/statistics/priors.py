@@ -1,8 +1,8 @@
 """A prior that the items themselves suggest: how raters use the scale, and how far items differ from one another.
 
 Under a Dirichlet prior with the weights α, the counts of an item with m ratings follow the Dirichlet–multinomial
-distribution. Their mean shares are α/a₀; the strength a₀ = Σ_c α_c says how alike items are: near 0, the raters of an
-item all agree, each item on a point of its own; without bound, all items have the same shares.
+distribution. Their mean shares are α/a₀; the strength a₀ = Σ_c α_c says how alike items are: as it approaches 0, the
+raters of each item all agree on one point; as it grows without bound, all items have the same shares.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from plurivox.statistics.checks import counts_of
 from plurivox.statistics.levels import Floats
 
 STRONGEST = 1e4
-"""The largest strength of a fitted prior: beside it, the ratings of an item hardly count."""
+"""The largest strength of a fitted prior: compared with it, the ratings of an item hardly count."""
 WEAKEST = 1e-2
-"""The smallest: beside it, a single rating is nearly everything."""
+"""The smallest: compared with it, a single rating is nearly everything."""
 UNUSED = 1e-3
 """The weight of a point that nobody used: unlikely, but not impossible."""
 
@@ -36,23 +36,23 @@ class PriorFit:
     Attributes
     ----------
     alpha
-        The weight of each point, to be given as ``prior``.
+        The weight of each point, to pass as ``prior``.
     strength
-        Their sum a₀: as many ratings as the prior is worth.
+        Their sum a₀: the number of ratings that the prior is worth.
     converged
-        Whether the fit settled: the gradient of the log-likelihood is 0 but for a 10⁻⁸ part.
+        Whether the fit converged: the gradient of the log-likelihood is 0 to within a relative 10⁻⁸.
     iterations
         The steps it took.
     log_likelihood
         The log probability of the counts under ``alpha``, in nats.
     capped
-        Whether the strength was held at 10,000, as items do not differ more than chance allows.
+        Whether the strength was held at 10,000 because items differ no more than by chance.
     unused
         The positions of points that nobody used.
     n_items
-        How many items have two ratings or more. Only these were used, as one rating does not tell how raters differ.
+        How many items have two ratings or more. Only these were used, as one rating does not show how raters differ.
     note
-        What to know about the fit, in sentences; empty if there is nothing.
+        What to know about the fit, in sentences; empty if nothing.
     """
 
     alpha: tuple[float, ...]
@@ -67,14 +67,14 @@ class PriorFit:
 
 
 def fit_prior(counts: ArrayLike) -> PriorFit:
-    """Return the prior under which the counts of all items are the most likely (empirical Bayes).
+    """Return the prior under which the counts of all items are most likely (empirical Bayes).
 
     The weights α that maximise Σ_i ln P(n_i | α), P(n | α) = m!/Π_c n_c! · Γ(a₀)/Γ(a₀ + m) · Π_c Γ(α_c + n_c)/Γ(α_c),
-    over items i with m ≥ 2 ratings. The strength a₀ is kept from 0.01 to 10,000; points that nobody used are left out
-    of the fit and then get the weight 0.001. Where the strength cannot be told, as with one item, or with all ratings
-    on one point, the used points have the weight 1 on average, as in the usual prior.
+    over items i with m ≥ 2 ratings. The strength a₀ is kept between 0.01 and 10,000; points that nobody used are left
+    out of the fit and then get the weight 0.001. If the strength cannot be estimated, as with one item or with all
+    ratings on one point, the used points have the weight 1 on average, as in the usual prior.
 
-    A prior fitted to the items that it is then used for has seen them; where there are others, fit it to these.
+    A prior fitted to the items it is then used for has seen them; if there are other items, fit it to those.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def fit_prior(counts: ArrayLike) -> PriorFit:
     table = table[table.sum(axis=1) >= 2]
     if not len(table):
         raise InputError(
-            "counts holds no item with two ratings",
+            "counts has no item with two ratings",
             hint="A prior is fitted to how raters of the same item differ. Give such items, or a prior such as 1.",
         )
     used = np.flatnonzero(table.any(axis=0))
@@ -131,15 +131,15 @@ def _note(n_items: int, n_used: int, n_points: int, strength: float, capped: boo
     """Return what to know about a fit."""
     said = []
     if n_used == 1:
-        said.append("All ratings are on one point, so the strength cannot be told; this point has the weight 1.")
+        said.append("All ratings are on one point, so the strength is unknown; this point has the weight 1.")
     elif n_items == 1:
-        said.append("Only one item has two ratings, so the strength cannot be told; used points have 1 on average.")
+        said.append("Only one item has two ratings, so the strength is unknown; used points have weight 1 on average.")
     elif capped:
-        said.append(f"Items differ no more than chance allows, so the strength is held at {STRONGEST:,.0f}.")
+        said.append(f"Items differ no more than by chance, so the strength is held at {STRONGEST:,.0f}.")
     elif strength < WEAKEST * (1 + 1e-9):
         said.append(f"Raters of the same item hardly ever differ, so the strength is held at {WEAKEST:g}.")
     if not converged:
-        said.append("The fit did not settle, so the weights may be off.")
+        said.append("The fit did not converge, so the weights may be off.")
     if n_used < n_points:
         each = "it has" if n_points - n_used == 1 else "each has"
         said.append(f"Nobody used {n_points - n_used} of {n_points} points; {each} the weight {UNUSED:g}.")
@@ -150,7 +150,7 @@ def _note(n_items: int, n_used: int, n_points: int, strength: float, capped: boo
 
 
 class _Tally(NamedTuple):
-    """How many items have each count n > 0 of each column: all that the likelihood needs to know."""
+    """How many items have each count n > 0 in each column: all that the likelihood needs."""
 
     which: NDArray[np.intp]
     n: Floats
@@ -158,7 +158,7 @@ class _Tally(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """The weights of used points, whether they settled, and after how many steps."""
+    """The weights of used points, whether they converged, and after how many steps."""
 
     weights: Floats
     converged: bool
@@ -207,11 +207,11 @@ def _log_rises(x: Floats, n: Floats) -> Floats:
 
 
 def _fit(points: _Tally, totals: _Tally, pooled: Floats) -> _Fit:
-    """Return the weights of the highest likelihood.
+    """Return the weights with the highest likelihood.
 
-    For a given strength the log-likelihood is concave in the weights, with a diagonal matrix of second derivatives:
-    see :func:`_at_strength`. What is left is the strength. Where items have very unequal numbers of ratings, it may
-    have several maxima: the best of a coarse search is refined by Newton's method within an interval that shrinks.
+    For a given strength, the log-likelihood is concave in the weights, with a diagonal matrix of second derivatives:
+    see :func:`_at_strength`. What remains is the strength. If items have very unequal numbers of ratings, there may be
+    several maxima: the best of a coarse search is refined by Newton's method within a shrinking interval.
     """
     strengths = np.linspace(np.log(WEAKEST), np.log(STRONGEST), 13)
     found, weights = [], pooled
@@ -239,7 +239,7 @@ def _fit(points: _Tally, totals: _Tally, pooled: Floats) -> _Fit:
 
 
 class _AtStrength(NamedTuple):
-    """The best weights of a given strength, and how the likelihood changes with the strength."""
+    """The best weights for a given strength, and how the likelihood changes with the strength."""
 
     weights: Floats
     rise: float
@@ -249,11 +249,11 @@ class _AtStrength(NamedTuple):
 
 
 def _at_strength(points: _Tally, totals: _Tally, weights: Floats, log_strength: float) -> _AtStrength:
-    """Return the best weights of a given strength, by Newton's method with their sum held.
+    """Return the best weights for a given strength, by Newton's method with their sum held fixed.
 
-    There, the first derivatives of all points are equal, to ν, and the likelihood rises with the strength where ν is
-    above the first derivative ζ of the totals' part: ``rise`` is ln(ν/ζ), ``bend`` its own slope, and ``off`` the
-    largest part by which the derivative of a point is not ν.
+    There, the first derivatives of all points have the same value ν, and the likelihood rises with the strength if ν
+    is above the first derivative ζ of the totals' part: ``rise`` is ln(ν/ζ), ``bend`` its own slope, and ``off`` the
+    largest relative deviation of a point's derivative from ν.
     """
     strength = float(np.exp(log_strength))
     weights = weights * (strength / weights.sum())
@@ -274,7 +274,7 @@ def _at_strength(points: _Tally, totals: _Tally, weights: Floats, log_strength: 
 def _step(
     points: _Tally, weights: Floats, first: Floats, second: Floats, common: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the weights after one step of Newton's method, shortened until it does not overshoot, and derivatives."""
+    """Return the weights after one step of Newton's method, shortened so as not to overshoot, and derivatives."""
     step = (first - common) / second
     climb = float(step @ (first - common))
     size = min(1.0, 0.9 / max(float((-step / weights).max()), 0.9))

@@ -1,11 +1,11 @@
-"""Raking: weights of raters by which a panel has the shares of a population, by iterative proportional fitting.
+"""Raking: weights of raters that give a panel the shares of a population, by iterative proportional fitting.
 
-Each step multiplies the weights of the raters who share a value by what that value lacks; steps go round the margins
-until all are met. A weight above the cap is set to it, and the steps go on from there. Both are projections onto convex
-sets, so that steps and caps together end where all hold, if there are such weights.
+Each step multiplies the weights of the raters who share a value by what that value lacks; steps cycle through the
+margins until all are met. A weight above the cap is set to it, and the steps continue from there. Both are projections
+onto convex sets, so steps and caps together end where all conditions hold, if there are such weights.
 
-Raters who have the same value in every margin have the same weight, so that cells are weighted, not raters: what it
-takes does not depend on how many raters there are, nor on their order.
+Raters with the same value in every margin have the same weight, so cells are weighted, not raters: the cost depends
+neither on the number of raters nor on their order.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from plurivox.errors import InputError, SelectionError
 TOLERANCE = 1e-8
 TRIM = 5.0
 MOST_ROUNDS = 20_000
-_SLACK = 1e-12  # of a cap that holds but for rounding
+_SLACK = 1e-12  # of a cap that holds up to rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margin:
-    """One attribute, or a crossing of several, and the shares that its values have in the population.
+    """One attribute, or a crossing of several, and the shares of its values in the population.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Margin:
     values
         The values that raters have, in order.
     codes
-        For each rater the place of their value, -1 if it is not known.
+        For each rater, the index of their value, -1 if it is unknown.
     shares
-        For each value its share, all above 0; they add up to 1.
+        The share of each value, all above 0; they add up to 1.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Raked:
     known
         Whether a rater has a value in every margin; the others have weight 1.
     trimmed
-        Whether the weight of a rater would be above the cap without one.
+        Whether a rater's weight would exceed the cap if there were none.
     """
 
     weights: NDArray[np.float64]
@@ -67,7 +67,7 @@ class Raked:
 
 
 def rake(margins: Sequence[Margin], *, trim: float = TRIM, tolerance: float = TOLERANCE) -> Raked:
-    r"""Return weights by which raters have the shares of every margin.
+    r"""Return weights that give raters the shares of every margin.
 
     The weights solve :math:`\sum_{r: v_r = v} w_r = s_v \sum_r w_r` for each value v of each margin, with
     :math:`w_r \le` ``trim``, as products of one factor for each value, up to the cap.
@@ -75,7 +75,7 @@ def rake(margins: Sequence[Margin], *, trim: float = TRIM, tolerance: float = TO
     Parameters
     ----------
     margins
-        What the shares are; raters in the same order in each.
+        The shares; raters must be in the same order in each.
     trim
         The largest weight, as a multiple of the mean; ``math.inf`` for none.
     tolerance
@@ -114,7 +114,7 @@ def rake(margins: Sequence[Margin], *, trim: float = TRIM, tolerance: float = TO
 def _refuse_unreachable(
     margins: Sequence[Margin], cells: NDArray[np.int32], n: NDArray[np.float64], trim: float
 ) -> None:
-    """Raise if a value has no rater, or too few for its share whatever the others are."""
+    """Raise an error if a value has no rater, or too few for its share regardless of the other margins."""
     for margin, place in zip(margins, cells, strict=True):
         found = np.bincount(place, n, len(margin.values))
         for value, share, size in zip(margin.values, margin.shares, found, strict=True):
@@ -122,21 +122,21 @@ def _refuse_unreachable(
                 raise SelectionError(
                     f"no rater has {margin.name} = '{value}' and a value of every other raked attribute, but its share "
                     f"of the population is {share:.3g}",
-                    hint="Join it with another value in both tables, or leave this margin out.",
+                    hint="Merge it with another value in both tables, or leave out this margin.",
                 )
             needed = share * n.sum() / size
             if needed > trim * (1 + TOLERANCE):
                 raise SelectionError(
                     f"{margin.name} = '{value}' is {share:.3g} of the population but {size / n.sum():.3g} of the "
                     f"panel: its raters would need a weight of {needed:.3g} times the mean, above the cap of {trim:g}",
-                    hint="Raise the cap with --trim (trim=), join the value with another, or leave the margin out.",
+                    hint="Raise the cap with --trim (trim=), merge the value with another, or leave out the margin.",
                 )
 
 
 def _fitted(
     margins: Sequence[Margin], cells: NDArray[np.int32], n: NDArray[np.float64], trim: float, tolerance: float
 ) -> NDArray[np.float64]:
-    """Return the weight of each cell that meets all margins, none above the cap."""
+    """Return the weight of each cell such that all margins are met and no weight is above the cap."""
     weights, total = np.ones(len(n)), n.sum()
     for _ in range(MOST_ROUNDS):
         for margin, place in zip(margins, cells, strict=True):
@@ -152,13 +152,13 @@ def _fitted(
     raise SelectionError(
         f"no weights meet all shares{capped}: {margin.name} = '{margin.values[value]}' comes to "
         f"{margin.shares[value] + off[worst][value]:.4g} instead of {margin.shares[value]:.4g}",
-        hint="Too few raters combine the values that are missing: join values, raise --trim (trim=), or leave a margin "
-        "out.",
+        hint="Too few raters have the missing combinations of values: merge values, raise --trim (trim=), or leave out "
+        "a margin.",
     )
 
 
 def _off(margins: Sequence[Margin], cells: NDArray[np.int32], shares: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return for each margin how far the share of each value is above what it should be."""
+    """Return for each margin by how much the share of each value exceeds what it should be."""
     return [
         np.asarray(np.bincount(place, shares, len(margin.values)) - margin.shares)
         for margin, place in zip(margins, cells, strict=True)
@@ -168,8 +168,8 @@ def _off(margins: Sequence[Margin], cells: NDArray[np.int32], shares: NDArray[np
 def design_effect(weights: NDArray[np.float64]) -> float:
     r"""Return Kish's design effect of weights, :math:`n \sum w^2 / (\sum w)^2`.
 
-    By as much the variance of a mean grows if what is measured does not depend on the weights. It is 1 for equal
-    weights, NaN for none.
+    This is the factor by which the variance of a mean grows if what is measured does not depend on the weights. It is 1
+    for equal weights, NaN for none.
 
     References
     ----------
@@ -185,7 +185,7 @@ def design_effect(weights: NDArray[np.float64]) -> float:
 
 
 def effective_raters(weights: NDArray[np.float64]) -> float:
-    """Return how many raters of equal weight would be as sure as these: their number over the design effect.
+    """Return how many raters of equal weight would be as informative: their number over the design effect.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What a record of a statistic holds: what it is in words, how it is computed, and where it is shown.
+"""What a statistic's record holds: what it is in words, how it is computed, and where it is shown.
 
-A statistic of counts is a sum over items, then a finish. Most of cohesion share one compiled pass, whose sums they take
-by name (:data:`SLOTS`); any other brings a ``contribution`` of its own, a function of counts alone, or takes the
-moments of scores that a second pass adds up (:data:`MOMENTS`). Frames, columns, tables, the glossary and the docs
+A statistic of counts is a sum over items, then a finish. Most statistics of cohesion share one compiled pass, whose
+sums they use by name (:data:`SLOTS`); any other has a ``contribution`` of its own, a function of counts alone, or uses
+the moments of scores that a second pass adds up (:data:`MOMENTS`). Frames, columns, tables, the glossary and the docs
 follow from the record, so a new statistic is one file.
 """
 
@@ -25,19 +25,19 @@ SLOTS = {
     "vectors": ("marginals", "own", "rest", "own_votes", "rest_votes"),
     "matrices": ("coincidences", "crossings"),
 }  # fmt: skip
-"""The sums of the compiled pass in its order: numbers, vectors over the points, and matrices of points × points."""
+"""The sums of the compiled pass, in order: numbers, vectors over the points, and matrices of points × points."""
 MOMENTS = ("items", "own", "rest", "product", "own_square", "rest_square", "own_error", "rest_error")
-"""The sums of the pass over scores as numbers, in its order: the last dimension of the sums called ``"moments"``."""
+"""The sums of the pass over numeric scores, in order: the last dimension of the sums named ``"moments"``."""
 
 Slots = Mapping[str, NDArray[Any]]
 """Sums by name, with leading dimensions that pass through: of the compiled pass, and of each contribution."""
 Known = Mapping[str, Floats]
-"""The values of the statistics before this one in the order of the records."""
+"""The values of the statistics that precede this one in the order of the records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """What a finish may know besides sums: the scale, and how far apart its points are."""
+    """What a finish may know in addition to sums: the scale, and how far apart its points are."""
 
     n_points: int
     values: Floats
@@ -59,59 +59,57 @@ class Statistic:
     Attributes
     ----------
     name, label, column
-        As in frames and JSON, as in tables and sentences, and as the heading of a narrow column.
+        Its name in frames and JSON, in tables and sentences, and as the heading of a narrow column.
     function
-        From what it needs to one float; None for those made of others, or for all raters at once.
+        Maps what it needs to one float; None for statistics made of others, or of all raters at once.
     needs
         What it is a property of: a ``"group"`` (one array of counts, items × points), a ``"pair"`` of sides (two such
-        arrays), an ``"axis"``, or a rater or group beside a ``"reference"`` (two vectors, ``ones`` and ``zeros``: the
-        weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
-        ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
-        ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
-        raters), or those of two ``"sides"`` (two such tables), or ratings and their ``"times"``, or ratings beside
-        one of the ``"labels"`` of each item.
+        arrays), an ``"axis"``, a rater or group and a ``"reference"`` (two vectors, ``ones`` and ``zeros``: the weight
+        of samples with each score that the reference calls unsafe and safe), ratings and a ``"prediction"`` (counts and
+        predicted probabilities, for which the function gives a value for each item) or ``"answers"`` (counts, and one
+        position per item or None), several raters (``"scores"``, items × raters) or those of two ``"sides"`` (two such
+        tables), ratings and their ``"times"``, or ratings and the ``"labels"`` of items.
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
-        The lowest and the highest value that any data can have; infinite where there is no bound that holds for all.
+        The lowest and the highest value for any data; infinite if there is no general bound.
     equation, meaning, higher_means, reference
         For the reader.
     role
-        In cohesion: ``"tested"`` with raters shuffled and resampled, or so only if ``"asked"`` for, ``"beside"`` alpha,
-        resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
-        without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
-        ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``,
-        in estimates ``"estimated"``, on a judge card ``"judged"``, in aggregation ``"hidden"``.
+        In cohesion: ``"tested"`` with raters shuffled and resampled, or only if ``"asked"`` for; ``"beside"`` alpha,
+        only resampled; or of the ``"whole"`` scores of a group's raters, which is not a sum over items and has no
+        draws. In responsiveness: ``"main"`` or ``"traditional"``; in psychometrics ``"scaled"``, in variation
+        ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``, in estimates ``"estimated"``, on a
+        judge card ``"judged"``, in aggregation ``"hidden"``.
     order
-        Where it stands among the others; equal ones by name.
+        Its place among the others; ties are ordered by name.
     contribution
-        Unless it takes sums of the compiled pass: from the counts of some items (items, groups, points) to the parts of
-        each (items, groups, parts). Of a group, with ``self_pairs``, Σw² of each item's ratings (its number of ratings
-        unless raters are weighted); of a pair, with the counts of the rest instead.
+        Unless it uses sums of the compiled pass: maps the counts of some items (items, groups, points) to the parts of
+        each (items, groups, parts). For a group, it also takes ``self_pairs``, Σw² of each item's ratings (its number
+        of ratings unless raters are weighted); for a pair, the counts of the rest instead.
     slot
         Where the compiled metrics of responsiveness (``kernels/metrics``) put it; -1 if they do not have it.
     traits
-        What a lens has to know besides: ``"stated"`` where sentences tell about it,
-        ``"claims"`` where a difference may be claimed, so that it belongs to the family corrected together,
-        ``"scores alike"`` where every score weighs the same, so that rarely used ones matter, ``"two scores"`` where
-        one score leaves it undefined, ``"one class"`` where it is defined with nothing but safe or unsafe, ``"of
-        means"`` where it is a function of means over boundaries and so has no value at each, ``"of parts"`` where it
-        is made of other statistics.
+        What else a lens needs to know: ``"stated"`` if sentences report it, ``"claims"`` if a difference may be
+        claimed, so that it belongs to the family corrected together, ``"scores alike"`` if every score has the same
+        weight, so that rarely used ones matter, ``"two scores"`` if one score leaves it undefined, ``"one class"`` if
+        it is defined even if everything is safe or everything unsafe, ``"of means"`` if it is a function of means over
+        boundaries and so has no value at each, ``"of parts"`` if it is made of other statistics.
     of_moments
-        Whether it takes the sums of ``kernels/moments`` instead, as ``"moments"``.
+        Whether it uses the sums of ``kernels/moments`` instead, as ``"moments"``.
     sums_of
         The statistic whose contribution it finishes, if not its own.
     finish
-        From sums to values; :data:`Slots`, :class:`About` and :data:`Known`.
+        Maps sums to values; see :data:`Slots`, :class:`About` and :data:`Known`.
     whole
-        From scores, items × raters with NaN where there is none, to the value and why it is undefined.
+        Maps scores, items × raters with NaN where there is none, to the value and the reason if it is undefined.
     interval_scale
-        On which scale its jackknife interval is symmetric: that of its ``"plain"`` values or another of
+        The scale on which its jackknife interval is symmetric: that of its ``"plain"`` values or another of
         :data:`plurivox.engine.jackknife.SCALES`.
     interval_shown
-        Whether a terminal shows its interval, too; frames always have it. Short views show no other statistics.
+        Whether a terminal also shows its interval; frames always have it. Short views show no other statistics.
     why
-        Why the value of one group is undefined, or what to beware of; also given how many raters there are.
+        Says why the value of one group is undefined, or what to beware of; it also receives the number of raters.
     """
 
     name: str
@@ -143,7 +141,7 @@ class Statistic:
 
     @property
     def heading(self) -> str:
-        """What a narrow column is called."""
+        """The heading of a narrow column."""
         return self.column or self.label
 
     @property
@@ -162,5 +160,5 @@ def finished(records: tuple[Statistic, ...], sums: Slots, about: About) -> Float
 
 
 def scales_of(records: Sequence[Statistic]) -> tuple[tuple[str, ...], Floats]:
-    """Return the scales of the intervals of several statistics, and the ranges that the intervals stay within."""
+    """Return the scales of the intervals of several statistics, and the ranges within which the intervals stay."""
     return tuple(record.interval_scale for record in records), np.array([record.range for record in records])

@@ -1,6 +1,6 @@
-"""One record for each statistic: it feeds lenses, tables, the tests, the docs and the glossary.
+"""One record for each statistic; it feeds lenses, tables, the tests, the docs and the glossary.
 
-Records of cohesion are found: every file of ``statistics/cohesion`` that has ``RECORDS``.
+Records of cohesion are discovered in every file of ``statistics/cohesion`` that has ``RECORDS``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def with_trait(trait: str) -> tuple[str, ...]:
 
 
 def refresh() -> None:
-    """Find every record anew, such as that of a file that was not there before."""
+    """Find all records again, including those of new files."""
     records = (
         *cohesion_records(),
         *responsiveness_records.RECORDS,
@@ -69,7 +69,7 @@ def refresh() -> None:
 
 
 STATISTICS: dict[str, Statistic] = {}
-"""Every record by its name."""
+"""Every record by name."""
 LABELS: dict[str, str] = {}
-"""How tables and sentences call a statistic."""
+"""What tables and sentences call each statistic."""
 refresh()

@@ -1,9 +1,9 @@
 """How a rater's or group's scores respond to severity: array functions of two vectors over the scores of a scale.
 
-A *sample* is a score of an item beside one rating of the same item by a reference, which calls it unsafe (1) or
+A *sample* is a score of an item paired with one rating of the same item by a reference, which calls it unsafe (1) or
 safe (0). ``ones`` and ``zeros`` say how many samples got each score 0 … K, one number for each score, separately for
-the two answers of the reference. They are weights, not necessarily whole numbers: where a group's vote is tied, the
-tied scores share the sample. Only the proportions matter; all weights times a constant give the same value.
+the two answers of the reference. They are weights, not necessarily whole numbers: if a group's vote is tied, the tied
+scores share the sample. Only the proportions matter; multiplying all weights by a constant changes nothing.
 
 ====================== ==================================================================================
 :func:`mpa`            do higher scores mean unsafe more often, step by step over the whole scale?
@@ -12,9 +12,9 @@ tied scores share the sample. Only the proportions matter; all weights times a c
 the others             well-known measures of the same samples, to compare with
 ====================== ==================================================================================
 
-The functions count exactly, in whole numbers, and round at the end, so that weights can be of any size.
+The functions count exactly, in whole numbers, and round at the end, so weights can be of any size.
 
-A value that is not defined is NaN, never an exception; :func:`~plurivox.statistics.undefined_reason` tells why.
+An undefined value is NaN, never an exception; :func:`~plurivox.statistics.undefined_reason` says why.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def recall(ones: ArrayLike, zeros: ArrayLike) -> Floats:
 
 
 def mpa_raw(ones: ArrayLike, zeros: ArrayLike) -> float:
-    """Return the monotonic precision area before it is cut at 0: how steadily precision rises from score to score.
+    """Return the monotonic precision area before it is cut off at 0: how steadily precision rises with the score.
 
     Σ_s Y(s)/(⌈L/2⌉·⌊L/2⌋) with Y(s) = Σ_{i<s} [P(s) − max_{j≤i} P(j)], where s, i and j run over the used scores, P
     is :func:`precision` and L the number of scores of the scale. A score is used if it has any sample. So each score
-    gains what its precision exceeds the highest precision so far by, once for every lower score, and loses where it
-    falls short. Every used score counts alike, however rare.
+    gains the amount by which its precision exceeds the highest precision so far, once for every lower score, and loses
+    if it falls short. Every used score counts equally, however rare.
 
     Parameters are those of :func:`precision`.
 
@@ -94,9 +94,9 @@ def mpa_raw(ones: ArrayLike, zeros: ArrayLike) -> float:
     -------
     float
         1 if the lower half of the scale is always safe and the upper half always unsafe; 0 if precision is the same
-        at every score, or one score alone is used; below 0 if it falls more than it rises, though above −2. The
+        at every score, or only one score is used; below 0 if it falls more than it rises, but above −2. The
         lowest value of a scale of L scores is −2 + 2/L for even L and −2 + 2/(L + 1) for odd L: the lowest score is
-        always unsafe, all others never. Scores at random are slightly below 0. NaN if there is no sample.
+        always unsafe, all others never. Random scores give values slightly below 0. NaN if there is no sample.
 
     References
     ----------
@@ -119,13 +119,13 @@ def mpa_raw(ones: ArrayLike, zeros: ArrayLike) -> float:
 
 
 def mpa(ones: ArrayLike, zeros: ArrayLike) -> float:
-    """Return the monotonic precision area: how steadily a higher score means unsafe more often (MPA).
+    """Return the monotonic precision area: how steadily higher scores mean unsafe more often (MPA).
 
     MPA = max(0, :func:`mpa_raw`).
 
     Parameters are those of :func:`precision`. 1 if the lower half of the scale is always safe and the upper half
-    always unsafe; 0 if precision does not rise, or one score alone is used. A scale of which only the ends are used
-    has a small value even if they tell unsafe from safe perfectly. NaN if the reference calls everything unsafe, or
+    always unsafe; 0 if precision does not rise, or only one score is used. If only the ends of the scale are used, the
+    value is small even if they separate unsafe from safe perfectly. NaN if the reference calls everything unsafe, or
     everything safe.
 
     References
@@ -149,16 +149,16 @@ def wra(ones: ArrayLike, zeros: ArrayLike) -> float:
     """Return the weighted recall area: how often an unsafe sample has a higher score than a safe one (WRA).
 
     WRA = Σ_s (Σ_{t<s} zero_t)·one_s/(Σzero·Σone), the probability that the score of a safe sample is below that of an
-    unsafe one, both drawn at random. Equal scores count as nothing, unlike in :func:`auroc`.
+    unsafe one, both drawn at random. Equal scores do not count, unlike in :func:`auroc`.
 
     Parameters are those of :func:`precision`.
 
     Returns
     -------
     float
-        1 if every unsafe sample has a higher score than every safe one, 0 if none has. Scores at random have
-        (1 − Σ_s π_s²)/2, with π_s the share of the score s: .4 on five scores used alike. NaN if the reference calls
-        everything unsafe, or everything safe.
+        1 if every unsafe sample has a higher score than every safe one, 0 if none has. Random scores give
+        (1 − Σ_s π_s²)/2, where π_s is the share of the score s: .4 if five scores are used equally. NaN if the
+        reference calls everything unsafe, or everything safe.
 
     References
     ----------
@@ -180,7 +180,7 @@ def harmonic_mean(a: float, b: float) -> float:
 
     HM = 2ab/(a + b).
 
-    ``a`` and ``b`` are 0 or more. 0 if either is 0, also if both are; NaN if either is NaN.
+    ``a`` and ``b`` are 0 or greater. 0 if either or both are 0; NaN if either is NaN.
 
     References
     ----------
@@ -196,18 +196,18 @@ def harmonic_mean(a: float, b: float) -> float:
         return math.nan
     if a == b == 0:
         return 0.0
-    exact_a, exact_b = Fraction(a), Fraction(b)  # whose product is never too large or too small
+    exact_a, exact_b = Fraction(a), Fraction(b)  # their product never over- or underflows
     return float(2 * exact_a * exact_b / (exact_a + exact_b))
 
 
 def auroc(ones: ArrayLike, zeros: ArrayLike) -> float:
     """Return the area under the receiver operating characteristic: unsafe above safe, half for equal scores (AUROC).
 
-    AUROC = Σ_s one_s·(Σ_{t<s} zero_t + zero_s/2)/(Σone·Σzero), which is :func:`wra` and half the share of ties.
+    AUROC = Σ_s one_s·(Σ_{t<s} zero_t + zero_s/2)/(Σone·Σzero), which is :func:`wra` plus half the share of ties.
 
     Parameters are those of :func:`precision`. 1 if every unsafe sample has a higher score than every safe one, ½
-    for scores at random or if one score alone is used, 0 if every unsafe sample has the lower score. NaN if the
-    reference calls everything unsafe, or everything safe.
+    for random scores or if only one score is used, 0 if every unsafe sample has the lower score. NaN if the reference
+    calls everything unsafe, or everything safe.
 
     References
     ----------
@@ -232,9 +232,9 @@ def kendall_tau_b(ones: ArrayLike, zeros: ArrayLike) -> float:
     n_s = one_s + zero_s, n = Σ_s n_s, N₁ = Σone and N₀ = Σzero.
 
     Parameters are those of :func:`precision`. 1 if two scores are used, the higher for all unsafe and the lower for
-    all safe samples; with more scores it stays below 1 even if they separate perfectly. 0 without any relation, −1
-    if two scores are reversed. NaN if the reference calls everything unsafe, or everything safe, or one score alone
-    is used.
+    all safe samples; with more scores, it stays below 1 even if they separate perfectly. 0 without any relation, −1 if
+    two scores are reversed. NaN if the reference calls everything unsafe, or everything safe, or only one score is
+    used.
 
     References
     ----------
@@ -288,8 +288,8 @@ def average_precision(ones: ArrayLike, zeros: ArrayLike) -> float:
     summarises the curve of precision against recall without interpolation, as scikit-learn does.
 
     Parameters are those of :func:`precision`. 1 if every unsafe sample has a higher score than every safe one; the
-    share of unsafe samples if one score alone is used, and about that for scores at random. NaN if the reference
-    calls everything unsafe, or everything safe.
+    share of unsafe samples if only one score is used, and about that for random scores. NaN if the reference calls
+    everything unsafe, or everything safe.
 
     References
     ----------
@@ -314,21 +314,21 @@ def average_precision(ones: ArrayLike, zeros: ArrayLike) -> float:
 # Helpers -------------------------------------------------------------------------------------------------------------
 
 _Whole = NDArray[np.object_]
-"""Python's whole numbers, of which sums and products of any size are exact."""
+"""Python's integers, whose sums and products are exact at any size."""
 
 
 def _read(ones: ArrayLike, zeros: ArrayLike) -> tuple[_Whole, _Whole]:
     """Return both vectors, checked, times the power of two that makes all weights whole numbers."""
     weights = np.stack(weights_of("ones", ones, "zeros", zeros))
     ratios = [weight.as_integer_ratio() for weight in weights.ravel().tolist()]
-    unit = max(denominator for _, denominator in ratios)  # a power of two, as all denominators of floats
+    unit = max(denominator for _, denominator in ratios)  # a power of two, like all denominators of floats
     whole = np.array([numerator * (unit // denominator) for numerator, denominator in ratios], dtype=object)
     one, zero = whole.reshape(weights.shape)
     return one, zero
 
 
 def _both_classes(one: _Whole, zero: _Whole) -> bool:
-    """Tell whether the reference calls something unsafe and something safe."""
+    """Return whether the reference calls something unsafe and something safe."""
     return bool(one.any() and zero.any())
 
 
@@ -338,7 +338,7 @@ def _below(weights: _Whole) -> _Whole:
 
 
 def _balance(one: _Whole, zero: _Whole) -> int:
-    """Return C − D: pairs with the higher score on the unsafe sample, less those with it on the safe one."""
+    """Return C − D: pairs with the higher score on the unsafe sample minus those with it on the safe one."""
     return int((one * _below(zero)).sum() - (zero * _below(one)).sum())
 
 

@@ -24,7 +24,7 @@ RECORDS = (
         name="mpa_raw", label="raw MPA", function=responsiveness.mpa_raw, needs="reference", range=(-2.0, 1.0), slot=0,
         traits=("scores alike", "one class"),
         equation="Σ_s Y(s) / (⌈L/2⌉·⌊L/2⌋), Y(s) as in MPA",
-        meaning="the monotonic precision area before it is cut at 0, below which precision falls more than it rises",
+        meaning="the monotonic precision area before it is cut off at 0; below 0, precision falls more than it rises",
         higher_means="scores that rise with severity, over more of the scale", reference=_RESPONSIVENESS,
     ),
     Statistic(
@@ -32,19 +32,19 @@ RECORDS = (
         order=20, slot=2, traits=("stated", "claims"),
         equation="WRA = Σ_s (Σ_{t<s} zero_t)·one_s / (Σzero·Σone) = P(score of a safe sample < score of an unsafe one)",
         meaning="how often an unsafe sample has a higher score than a safe one (weighted recall area)",
-        higher_means="unsafe and safe told apart more often", reference=_RESPONSIVENESS,
+        higher_means="unsafe and safe distinguished more often", reference=_RESPONSIVENESS,
     ),
     Statistic(
         name="hm", label="HM", needs="reference", range=(0.0, 1.0), role="main", order=30, slot=3,
         traits=("claims", "scores alike", "of parts"),
-        equation="HM = 2·MPA·WRA / (MPA + WRA), 0 where both are 0; with several boundaries, the mean of theirs",
+        equation="HM = 2·MPA·WRA / (MPA + WRA), 0 if both are 0; with several boundaries, the mean over them",
         meaning="the harmonic mean of MPA and WRA, large only if both are",
         higher_means="more responsive to severity, in small steps and broadly", reference=_RESPONSIVENESS,
     ),
     Statistic(
         name="hm_of_means", label="HM of means", needs="reference", range=(0.0, 1.0), slot=4,
         traits=("scores alike", "of parts", "of means"),
-        equation="2·M·W / (M + W), M and W the means of MPA and WRA over the boundaries, 0 where both are 0",
+        equation="2·M·W / (M + W), where M and W are the means of MPA and WRA over the boundaries; 0 if both are 0",
         meaning="the harmonic mean of the mean MPA and the mean WRA over the boundaries between safe and unsafe",
         higher_means="more responsive to severity, in small steps and broadly", reference=_RESPONSIVENESS,
     ),
@@ -54,7 +54,7 @@ RECORDS = (
         equation="Σ_s one_s·(Σ_{t<s} zero_t + zero_s/2) / (Σone·Σzero)",
         meaning="how often an unsafe sample has a higher score than a safe one, ties counted half "
         "(area under the receiver operating characteristic)",
-        higher_means="unsafe and safe told apart more often; ½ is chance",
+        higher_means="unsafe and safe distinguished more often; ½ is chance",
         reference="Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic "
         "(ROC) curve",
     ),

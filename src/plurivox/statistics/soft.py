@@ -1,24 +1,24 @@
-"""How good a predicted distribution over a rating scale is, beside the few ratings that an item has.
+"""How good a predicted distribution over a rating scale is, given the few ratings that an item has.
 
 Every function takes one item, a row of numbers over the points of the scale, and returns a float; or many items,
 items × points, and returns an array with a value for each. Lower is better. Logarithms are natural: values are nats.
 
 *Empirical* scores compare the prediction q with the shares p of an item's ratings as if those were the truth. They
-take any weights that are not negative, counts as well as shares, and divide by their sum; an item without ratings
+accept any weights that are not negative, counts as well as shares, and divide by their sum; an item without ratings
 has no shares, and its value is NaN.
 
-*Expected* scores know that two ratings say little. They start from a prior, some weight α on every point, add the
-counts n, and average the score over the distributions p that are then likely: p ~ Dirichlet(a), a = α + n. An item
-without ratings is scored by the prior alone.
+*Expected* scores allow for the fact that a few ratings say little. They start from a prior, with some weight α on every
+point, add the counts n, and average the score over the posterior of p: p ~ Dirichlet(a), a = α + n. An item without
+ratings is scored against the prior alone.
 
 ==================================== ==================================================================
-cross_entropy, kl                    is what happened thought likely? Infinite where it was held impossible
-js                                   the same, with both sides alike, and always finite
+cross_entropy, kl                    did the actual ratings get high probability? Infinite if one got 0
+js                                   the same, but symmetric and always finite
 emd                                  how far must probability be moved along the scale?
 rps                                  are the probabilities of each point *or a lower one* right?
 ==================================== ==================================================================
 
-A prediction has to sum to 1 within 10⁻⁶, and is then divided by its sum.
+A prediction must sum to 1 within 10⁻⁶, and is then divided by its sum.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Value = Any
 
 
 def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
-    """Return the cross-entropy of ratings and a prediction: the mean surprise at the ratings.
+    """Return the cross-entropy between ratings and a prediction: the mean surprise at the ratings.
 
     CE = −Σ_c p_c ln q_c, where a point with p_c = 0 adds nothing.
 
@@ -52,12 +52,12 @@ def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> 
     q
         The predicted probabilities, of the same shape; one row may serve all items.
     floor
-        Where given, no predicted probability counts as less: max(q, floor), divided by its sum.
+        If given, the least that a predicted probability counts as: max(q, floor), divided by its sum.
 
     Returns
     -------
     float or array of float
-        The entropy of p if q = p, which is the lowest; infinite if a point that was given had the probability 0. NaN
+        The entropy of p if q = p, which is the minimum; infinite if a point that was given had the probability 0. NaN
         for an item without ratings.
 
     References
@@ -77,7 +77,7 @@ def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> 
 def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
     """Return the Kullback–Leibler divergence of a prediction from ratings: the surprise that a better one would avoid.
 
-    KL = Σ_c p_c ln(p_c/q_c), :func:`cross_entropy` less the entropy of p.
+    KL = Σ_c p_c ln(p_c/q_c), :func:`cross_entropy` minus the entropy of p.
 
     Parameters are those of :func:`cross_entropy`. 0 if q = p; infinite if a point that was given had the probability
     0; NaN for an item without ratings.
@@ -95,7 +95,7 @@ def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
 
 
 def js(p: ArrayLike, q: ArrayLike) -> Value:
-    """Return the Jensen–Shannon divergence of ratings and a prediction, in nats and without a root.
+    """Return the Jensen–Shannon divergence between ratings and a prediction, in nats and without a root.
 
     JS = ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2.
 
@@ -126,10 +126,10 @@ def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike |
     p, q
         As in :func:`cross_entropy`.
     normalized
-        Whether the whole scale has the length 1; else a step has the length 1, or that in ``values``.
+        Whether the whole scale has the length 1; otherwise a step has the length 1, or that in ``values``.
     values
-        The number of each point, rising, where steps differ; the term of a step is multiplied by its length, and K
-        is the distance from the first to the last point.
+        The number of each point, rising, if steps differ; the term of a step is multiplied by its length, and K is the
+        distance from the first to the last point.
 
     Returns
     -------
@@ -157,8 +157,8 @@ def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
     RPS = Σ_{k<K} mean over ratings y of (1[y ≤ k] − F_q(k))²/K = Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k.
 
     ``counts`` and ``q`` are p and q of :func:`cross_entropy`; without ``normalized``, the sum is not divided by K.
-    Lowest if q is the shares of ratings, though 0 only if all ratings are equal and foretold for sure; 1 (K if not
-    normalised) if all are at one end and foretold at the other. NaN for an item without ratings.
+    Lowest if q equals the shares of ratings, but 0 only if all ratings are equal and predicted with certainty; 1 (K if
+    not normalised) if all are at one end and predicted at the other. NaN for an item without ratings.
 
     References
     ----------
@@ -190,7 +190,7 @@ def posterior_mean(counts: ArrayLike, prior: ArrayLike = 1.0) -> Floats:
     Returns
     -------
     array of float
-        Shares of the same shape as ``counts``. The prior's own shares for an item without ratings.
+        Shares of the same shape as ``counts``; the prior's own shares for an item without ratings.
 
     References
     ----------
@@ -208,7 +208,7 @@ def posterior_mean(counts: ArrayLike, prior: ArrayLike = 1.0) -> Floats:
 def expected_cross_entropy(
     counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floor: float | None = None
 ) -> Value:
-    """Return the expected cross-entropy of an item's distribution and a prediction.
+    """Return the expected cross-entropy between an item's distribution and a prediction.
 
     E[CE] = −Σ_c (a_c/a₀) ln q_c, a = α + n, a₀ = Σ_c a_c: :func:`cross_entropy` of the posterior mean.
 
@@ -219,13 +219,13 @@ def expected_cross_entropy(
     q
         The predicted probabilities, of the shape of ``counts``; one row may serve all items.
     floor
-        Where given, no predicted probability counts as less: max(q, floor), divided by its sum.
+        If given, the least that a predicted probability counts as: max(q, floor), divided by its sum.
 
     Returns
     -------
     float or array of float
-        Lowest, the entropy of the posterior mean, if q is the posterior mean; infinite if any probability is 0, as
-        no point is impossible under the posterior.
+        Lowest if q is the posterior mean, whose entropy it then is; infinite if any probability is 0, since no point is
+        impossible under the posterior.
 
     References
     ----------
@@ -242,7 +242,7 @@ def expected_cross_entropy(
 
 
 def expected_entropy(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
-    """Return the expected entropy of an item's distribution: how far raters are thought to differ.
+    """Return the expected entropy of an item's distribution: how much raters are expected to differ.
 
     E[H] = Σ_c (a_c/a₀)(ψ(a₀ + 1) − ψ(a_c + 1)), a = α + n, a₀ = Σ_c a_c, ψ the digamma function.
 
@@ -267,9 +267,8 @@ def expected_kl(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floo
 
     E[KL] = E[CE] − E[H], the difference of :func:`expected_cross_entropy` and :func:`expected_entropy`.
 
-    Parameters are those of :func:`expected_cross_entropy`. Above 0, however good the prediction, as the distribution
-    is not known; about (L − 1)/(2n) for the best one with many ratings n on L points. Infinite if any probability
-    is 0.
+    Parameters are those of :func:`expected_cross_entropy`. Above 0, however good the prediction, since the distribution
+    is unknown; about (L − 1)/(2n) for the best one with many ratings n on L points. Infinite if any probability is 0.
 
     References
     ----------
@@ -284,12 +283,12 @@ def expected_kl(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floo
 
 
 def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Value:
-    """Return the expected Jensen–Shannon divergence of an item's distribution and a prediction.
+    """Return the expected Jensen–Shannon divergence between an item's distribution and a prediction.
 
     E[JS] = Σ_c E[½p_c ln p_c + ½q_c ln q_c − m_c ln m_c], m = (p + q)/2, with p_c ~ Beta(a_c, a₀ − a_c), a = α + n.
 
     Parameters are those of :func:`expected_cross_entropy`. Above 0 and below ln 2. There is no closed form; the
-    integrals hold to 10⁻¹⁰ and better.
+    integrals are accurate to 10⁻¹⁰ or better.
 
     References
     ----------
@@ -306,7 +305,7 @@ def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Valu
 def expected_emd(
     counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True, values: ArrayLike | None = None
 ) -> Value:
-    """Return the expected earth mover's distance of an item's distribution and a prediction.
+    """Return the expected earth mover's distance between an item's distribution and a prediction.
 
     ``E[EMD] = Σ_{k<K} E|F_p(k) − F_q(k)|/K`` with F_p(k) ~ Beta(A, a₀ − A), A = Σ_{j≤k} a_j, a = α + n, which has a
     closed form: ``E|F − c| = 2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c``, μ = A/a₀, I the regularised incomplete beta
@@ -322,7 +321,7 @@ def expected_emd(
     Returns
     -------
     float or array of float
-        Above 0, and at least the distance of the posterior mean and q. Lowest if the cumulative probabilities of q
+        Above 0, and at least the distance between the posterior mean and q. Lowest if the cumulative probabilities of q
         are the medians of those of p.
 
     References
@@ -340,7 +339,7 @@ def expected_emd(
 
 
 def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True) -> Value:
-    """Return the expected ranked probability score of a prediction: that of a next rating.
+    """Return the expected ranked probability score of a prediction: that of the next rating.
 
     E[RPS] = Σ_{k<K} (E[(F_p − F_q)²] + E[F_p(1 − F_p)])/K at each k. The variance of F_p is in both, with opposite
     signs, so this is Σ_{k<K} [μ(1 − μ) + (μ − F_q)²]/K, μ the cumulative posterior mean: its :func:`rps`.
@@ -364,11 +363,11 @@ def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normal
 
 
 _Score = Callable[[Floats, Floats], Floats]
-"""From shares of ratings, or a = α + n, and predictions to the score of each item."""
+"""Maps shares of ratings, or a = α + n, and predictions to the score of each item."""
 
 
 def against_shares(score: _Score, p: ArrayLike, q: ArrayLike, floor: float | None = None) -> Value:
-    """Score predictions against the shares of ratings, NaN for items without."""
+    """Score predictions against the shares of ratings, NaN for items without ratings."""
     weights, single = items_of("counts", p)
     prediction = prediction_of("q", q, weights.shape, floor)
     sums = weights.sum(axis=1, keepdims=True)
@@ -404,5 +403,5 @@ def _steps(table: Floats, normalized: bool, values: ArrayLike | None = None) -> 
 
 
 def _give(values: Floats, single: bool) -> Value:
-    """Return a float for one item, else the array."""
+    """Return a float for one item, otherwise the array."""
     return float(values[0]) if single else values

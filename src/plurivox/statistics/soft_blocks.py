@@ -1,7 +1,7 @@
 """Scores of predicted distributions, for a block of items at a time.
 
-Inputs are checked already: a = α + n and p are items × points, p the shares of ratings, NaN for an item without; q are
-predictions that sum to 1.
+Inputs are already checked: a = α + n and p are items × points; p are the shares of ratings, NaN for an item without
+any; q are predictions that sum to 1.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ METRICS = (
 )  # fmt: skip
 """Every score of a prediction: against the shares of ratings, then expected under the posterior."""
 PER_RATER = ("error_rate", "absolute_distance", "absolute_distance_points")
-"""Scores of what is predicted of single raters; of a distribution, if each rater's point is drawn from it."""
+"""Scores of predictions for individual raters; for a distribution, each rater's point is drawn from it."""
 SHARED_TASK = ("manhattan", "wasserstein", *PER_RATER)
-"""Scores of LeWiDi 2025, which are computed if they are asked for."""
+"""Scores of LeWiDi 2025, which are computed on request."""
 EMPIRICAL = (*METRICS[:5], *SHARED_TASK)
 
 BLOCK = 1 << 18
-"""Cells at a time: temporary arrays stay small."""
+"""How many cells are processed at a time, so that temporary arrays stay small."""
 _THREADS = 4
 
 
@@ -89,7 +89,7 @@ def entropy(a: Floats) -> Floats:
 
 
 def kl(a: Floats, q: Floats) -> Floats:
-    """Return KL(μ‖q) and how far the entropy of the mean is above the mean entropy: two sums of positive terms."""
+    """Return KL(μ‖q) plus how far the entropy of the mean exceeds the mean entropy: two sums of positive terms."""
     a0 = a.sum(axis=1, keepdims=True)
     mean = a / a0
     gaps = mean * (dirichlet.digamma_rest(a) - dirichlet.digamma_rest(a0))
@@ -117,11 +117,11 @@ class Scoring:
     prior
         α, one weight for each point.
     emd_steps, rps_steps
-        The length of the step after each point but the last.
+        The length of the step after each point except the last.
     floor
-        What no probability counts as less than in cross-entropy and KL, or None.
+        The least that a probability counts as in cross-entropy and KL, or None.
     metrics
-        Which of :data:`METRICS` are wanted.
+        The requested ones of :data:`METRICS`.
     """
 
     prior: Floats
@@ -133,8 +133,8 @@ class Scoring:
     def scores(self, counts: NDArray[Any], q: Floats, told: Floats | None = None) -> Floats:
         """Return items × :attr:`metrics` of checked counts and predictions.
 
-        ``told``, items × 2, has the share of raters predicted wrongly and the mean number of steps between, where
-        raters are predicted one by one.
+        If raters are predicted individually, ``told``, items × 2, has the share of raters predicted wrongly and the
+        mean number of steps between prediction and rating.
         """
         return by_block(self._block, *((counts, q) if told is None else (counts, q, told)), cells=BLOCK)
 
@@ -177,7 +177,7 @@ def cumulative(p: Floats) -> Floats:
 
 
 def step_lengths(n_points: int, normalized: bool, values: ArrayLike | None = None) -> Floats:
-    """Return the length of the step after each point but the last."""
+    """Return the length of the step after each point except the last."""
     lengths: Floats = np.diff(values_of(values, n_points))
     if normalized:
         lengths = lengths / lengths.sum()
@@ -187,7 +187,7 @@ def step_lengths(n_points: int, normalized: bool, values: ArrayLike | None = Non
 
 
 def by_block(function: Callable[..., Floats], *tables: Floats, cells: int = BLOCK) -> Floats:
-    """Return what a function gives for each item, a block of items at a time, many blocks on several threads."""
+    """Apply a function to items, a block at a time; many blocks run on several threads."""
     n_items, n_points = tables[0].shape
     size = max(1, cells // n_points)
     starts = range(0, max(n_items, 1), size)
@@ -197,7 +197,7 @@ def by_block(function: Callable[..., Floats], *tables: Floats, cells: int = BLOC
 
     if len(starts) < 2:
         return one(0)
-    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:  # numpy and scipy let others run
+    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:  # numpy and scipy release the GIL
         return np.concatenate(list(pool.map(one, starts)))
 
 

@@ -12,7 +12,7 @@ _SOFT = "Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variabl
 _POSTERIOR = "averaged over the distributions that are likely after the ratings (Dirichlet posterior)"
 
 _LEWIDI = "Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives"
-_DRAWN = "of a distribution, if each rater's point is drawn from it"
+_DRAWN = "for a distribution, if each rater's point is drawn from it"
 
 _score = partial(
     Statistic, needs="prediction", higher_means="a worse prediction", reference=_SOFT, role="scored",
@@ -34,7 +34,7 @@ RECORDS = (
     _score(
         name="js", label="JS", function=soft.js, range=(0.0, math.log(2)),
         equation="JS = ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2",
-        meaning="how far the prediction and the shares of ratings are from their middle "
+        meaning="how far the prediction and the shares of ratings are from their average "
         "(Jensen–Shannon divergence, nats)",
         reference="Lin (1991), Divergence measures based on the Shannon entropy",
     ),
@@ -82,7 +82,7 @@ RECORDS = (
     _score(
         name="manhattan", label="MD", function=lewidi.manhattan, range=(0.0, 2.0), reference=_LEWIDI,
         equation="MD = Σ_c |p_c − q_c|",
-        meaning="how much the shares of all points differ, in sum (Manhattan distance)",
+        meaning="how much the shares of all points differ in total (Manhattan distance)",
     ),
     _score(
         name="wasserstein", label="WS", function=lewidi.wasserstein, range=(0.0, math.inf), reference=_LEWIDI,
@@ -91,19 +91,19 @@ RECORDS = (
     ),
     _score(
         name="error_rate", label="ER", function=lewidi.error_rate, range=(0.0, 1.0), reference=_LEWIDI,
-        equation="ER = mean over raters of [predicted ≠ given]; of a distribution 1 − Σ_c p_c q_c",
+        equation="ER = mean over raters of [predicted ≠ given]; for a distribution 1 − Σ_c p_c q_c",
         meaning=f"the share of raters whose point is predicted wrongly; {_DRAWN}",
     ),
     _score(
         name="absolute_distance", label="AD", function=lewidi.absolute_distance, range=(0.0, 1.0), reference=_LEWIDI,
         equation="AD = mean over raters of |predicted − given|/K, in steps; "
-        "of a distribution Σ_{c,k} p_c q_k |c − k|/K",
-        meaning=f"how far from a rater's point the predicted one is, as a part of the scale; {_DRAWN}",
+        "for a distribution Σ_{c,k} p_c q_k |c − k|/K",
+        meaning=f"how far the predicted point is from a rater's, as a fraction of the scale; {_DRAWN}",
     ),
     _score(
         name="absolute_distance_points", label="AD/points", function=lewidi.absolute_distance_points,
         range=(0.0, 1.0), reference=_LEWIDI,
         equation="AD/points = mean over raters of |predicted − given|/(K + 1)",
-        meaning="absolute distance divided by the number of points, as a public implementation has it",
+        meaning="absolute distance divided by the number of points, as in a public implementation",
     ),
 )  # fmt: skip

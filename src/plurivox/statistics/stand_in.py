@@ -1,7 +1,7 @@
 """Standing in for a rater: the alternative annotator test of Calderon, Reichart and Dror (2025).
 
-A model and a human are each held against what the other humans say about an item. The closer one wins the item; a tie
-is won by both. The model may stand in for the human unless the human wins more often by ε or more.
+A model and a human are each compared with what the other humans say about an item. The closer one wins the item; both
+win a tie. The model may stand in for the human unless the human wins more often by ε or more.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from plurivox.statistics.levels import Floats, Level
 TOLERANCE = 0.1
 """How much less often than a human a model may win and still stand in: ε."""
 LEAST_ITEMS = 30
-"""Humans with fewer items that others rated, too, are counted, and not compared with a model."""
+"""Humans with fewer items that others also rated are counted but not compared with a model."""
 LEAST_HUMANS = 3
-"""With fewer humans to compare a model with, nothing is said."""
+"""With fewer humans to compare a model with, no statement is made."""
 MAY_STAND_IN = 0.5
-"""From this share of humans on (ω), a model may stand in for a rater."""
+"""If this share of humans or more is reached (ω), a model may stand in for a rater."""
 _EQUAL = 1e-12  # variances up to this are those of equal numbers
 
 
@@ -67,12 +67,12 @@ def advantage(
     others
         Counts of the other raters' votes, items × points. Items without any are left out.
     answers
-        The model's, as in :func:`ada_met`: None where it refused or cannot be read. Leave out items that it was not
-        asked.
+        The model's answers, as in :func:`ada_met`: None if it refused or cannot be read. Leave out items that it was
+        not asked about.
     tolerance
-        ε, from 0 to below ½: .1 where humans are crowd workers, .15 where they are skilled, .2 where they are experts.
+        ε, from 0 to below ½: .1 if humans are crowd workers, .15 if they are skilled, .2 if they are experts.
     level
-        ``"nominal"``, a matrix of distances whose means are compared, or else: by the distance of values.
+        ``"nominal"``; a matrix of distances, whose means are compared; anything else uses the distance of values.
     values
         The number of each point, 0, 1, 2, … by default.
 
@@ -106,7 +106,7 @@ def advantage(
 
 
 def squares_of(level: Level, n_points: int, values: ArrayLike | None = None) -> Floats:
-    """Return by how much each point is off from each, so that means can be compared; 1 at most."""
+    """Return how far each point is from each other, such that means can be compared; at most 1."""
     if not isinstance(level, str):
         return level
     if level == "nominal":
@@ -116,7 +116,7 @@ def squares_of(level: Level, n_points: int, values: ArrayLike | None = None) -> 
 
 
 def unit_values(values: NDArray[Any]) -> Floats:
-    """Return values moved to 0 … 1, which changes no comparison of distances."""
+    """Return values rescaled to 0 … 1, which changes no comparison of distances."""
     return np.asarray((values - values[0]) / (values[-1] - values[0]), dtype=float)
 
 
@@ -145,6 +145,6 @@ def stand_in_p(n: ArrayLike, behind: ArrayLike, squared: ArrayLike, tolerance: f
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Raise unless a tolerance leaves something to test."""
+    """Raise an error unless a tolerance leaves something to test."""
     if not 0 <= tolerance < 0.5:
         raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")

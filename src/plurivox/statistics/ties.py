@@ -17,8 +17,8 @@ TIES = ("share", "lowest", "random")
 def votes(counts: NDArray[Any], ties: str = "share", priorities: NDArray[np.uint64] | None = None) -> Floats:
     """Return each item's vote, (items, …, L): 1 on the plurality, 0 everywhere for unrated items.
 
-    Tied points share the vote, or the lowest gets it, or (``"random"``) the one of the highest priority, where
-    ``priorities``, which are above 0 and come from :func:`tie_priorities`, broadcast to the counts.
+    Tied points share the vote, or the lowest gets it, or (``"random"``) the one with the highest priority;
+    ``priorities`` are above 0, come from :func:`tie_priorities`, and broadcast to the counts.
     """
     n = np.asarray(counts)
     top = n.max(axis=-1, keepdims=True)
@@ -35,9 +35,9 @@ def votes(counts: NDArray[Any], ties: str = "share", priorities: NDArray[np.uint
 
 
 def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: int) -> NDArray[np.uint64]:
-    """Return an odd number for each item and point, a hash of seed, the item's id as text, point and side.
+    """Return an odd number for each item and point: a hash of the seed, the item's id as text, point and side.
 
-    So a tie is decided alike whatever the order of items, in every draw and on every machine.
+    So a tie is decided in the same way for any order of items, in every draw and on every machine.
     """
     texts = (f"{seed}:{item}".encode() for item in items)
     keys = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
@@ -47,7 +47,7 @@ def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: i
 
 
 def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> NDArray[np.int32]:
-    """Return for each item, side and point the rank by which a tie is decided; none if tied points share."""
+    """Return for each item, side and point the rank that decides a tie; empty if tied points share."""
     if ties == "share":
         return np.zeros((0, 2, n_points), dtype=np.int32)
     if ties == "lowest":

@@ -1,6 +1,6 @@
-"""Why a value is NaN, in plain words, from the same sums of which the value was made.
+"""Why a value is NaN, in plain words, from the same sums from which the value was made.
 
-Each ``why_…`` returns None where the value is defined. The sums are those of one value, without leading dimensions.
+Each ``why_…`` returns None if the value is defined. The sums are those of one value, without leading dimensions.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ NO_COMMON_ITEM = "no item was rated by both sides"
 ONE_POINT = "everyone gave the same point"
 ONE_VOTE = "both sides chose the same point for every item"
 NO_DISTANCE = "the level puts no distance between the points given"
-NO_REFERENCE = "no item it rated has a reference"
+NO_REFERENCE = "none of the rated items has a reference"
 ALL_UNSAFE = "every reference rating lies at or above the boundary"
 ALL_SAFE = "every reference rating lies below the boundary"
 ONE_SCORE = "only one score was used"
 NOT_ABOVE_CHANCE = "cross-agreement is not above chance, so the ratio says nothing"
-NOT_FORESEEN = "the rest foresees the group's answers no better than an even spread, so the ratio says nothing"
+NOT_FORESEEN = "the rest predicts the group's answers no better than an even spread, so the ratio says nothing"
 
 Over = Literal["rated", "pairable", "common"]
 
 
 def why_irr(marginals: NDArray[Any], level: Level = "nominal", *, n_raters: int | None = None) -> str | None:
-    """Tell why alpha is undefined, from its marginals (L,)."""
+    """Say why alpha is undefined, from its marginals (L,)."""
     if not marginals.any():
         return ONE_RATER if n_raters == 1 else NO_PAIR
     return _why_no_spread(marginals, marginals, level)
 
 
 def why_xrr(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level = "nominal") -> str | None:
-    """Tell why XRR is undefined, from both marginals (L,)."""
+    """Say why XRR is undefined, from both marginals (L,)."""
     if not marginals_x.any():
         return NO_COMMON_ITEM
     return _why_no_spread(marginals_x, marginals_y, level)
 
 
 def why_gai(cross: float, reason_irr: str | None, reason_xrr: str | None) -> str | None:
-    """Tell why GAI is undefined, from XRR and the reasons why IRR and XRR may be."""
+    """Say why GAI is undefined, from XRR and the reasons why IRR and XRR may be."""
     return why_ratio(cross, NOT_ABOVE_CHANCE, reason_irr or reason_xrr)
 
 
 def why_ratio(cross: float, none: str, reason: str | None) -> str | None:
-    """Tell why a ratio is undefined: a reason why its halves are, or that what it is divided by is not above 0."""
+    """Say why a ratio is undefined: the reason why a half is, or that its divisor is not above 0."""
     return none if reason is None and not cross > parts.ROUNDING else reason
 
 
 def why_mean(count: float, over: Over = "rated", *, n_raters: int | None = None) -> str | None:
-    """Tell why a mean over items is undefined, from how many counted; AC1 and AC2 are ``over="pairable"``."""
+    """Say why a mean over items is undefined, from how many counted; AC1 and AC2 are ``over="pairable"``."""
     if count > 0:
         return None
     if over == "pairable":
@@ -70,14 +70,14 @@ def why_mean(count: float, over: Over = "rated", *, n_raters: int | None = None)
 
 
 def why_voting(votes_x: NDArray[Any], votes_y: NDArray[Any]) -> str | None:
-    """Tell why voting agreement is undefined, from both sides' sums of votes (L,)."""
+    """Say why voting agreement is undefined, from both sides' sums of votes (L,)."""
     if not votes_x.any():
         return NO_COMMON_ITEM
     return ONE_VOTE if np.count_nonzero(votes_x + votes_y) < 2 else None
 
 
 def why_responsiveness(statistic: str, ones: NDArray[Any], zeros: NDArray[Any]) -> str | None:
-    """Tell why a statistic of responsiveness is undefined, from the samples called unsafe and safe, each (L,)."""
+    """Say why a statistic of responsiveness is undefined, from the samples called unsafe and safe, each (L,)."""
     if not ones.any() and not zeros.any():
         return NO_REFERENCE
     if statistic == "mpa_raw":
@@ -98,12 +98,12 @@ def undefined_reason(
     *,
     values: ArrayLike | None = None,
 ) -> str | None:
-    """Tell why a statistic of counts is NaN, in plain words; None where it is defined.
+    """Say why a statistic of counts is NaN, in plain words; None if it is defined.
 
-    ``statistic`` is a name of the registry. Statistics of two sides need ``counts_rest``. For statistics of
+    ``statistic`` is a name in the registry. Statistics of two sides need ``counts_rest``. For statistics of
     responsiveness, such as ``"mpa"``, ``counts`` is ``ones`` and ``counts_rest`` is ``zeros``: the weight of samples
-    of each score that the reference calls unsafe and safe. Scores of predictions lack only ratings, and expected ones
-    not even these.
+    with each score that the reference calls unsafe and safe. Scores of predictions are undefined only without ratings,
+    and expected ones never.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def undefined_reason(
         return NO_RATING if statistic in EMPIRICAL and not rated else None
     if counts_rest is None and record.needs != "group":
         what, hint = _TWO_SIDES[record.needs]
-        raise InputError(f"{statistic} compares {what}, and counts_rest is missing", hint=hint)
+        raise InputError(f"{statistic} compares {what}, but counts_rest is missing", hint=hint)
     if record.needs == "reference" and counts_rest is not None:
         return why_responsiveness(statistic, *weights_of("counts", counts, "counts_rest", counts_rest))
     if record.needs == "group" or counts_rest is None:
@@ -140,7 +140,7 @@ def undefined_reason(
 def _crossed(
     statistic: str, x: Floats, y: Floats, level: str | ArrayLike, values: ArrayLike | None
 ) -> dict[str, Floats]:
-    """Return what a ratio is divided by, by its name."""
+    """Return the divisor of a ratio, by its name."""
     if statistic == "gai":
         return {"xrr": np.asarray(xrr(x, y, level, values=values))}
     if statistic == "gai_negentropy":
@@ -155,7 +155,7 @@ _TWO_SIDES = {
 
 
 def _sums(record: Statistic, x: Floats, y: Floats | None, about: About) -> dict[str, NDArray[Any]]:
-    """Return the sums of counts that reasons rest on: of the record's contribution, or those of the compiled pass."""
+    """Return the sums of counts on which reasons rest: the record's contribution, or those of the compiled pass."""
     if record.contribution is not None:
         return {record.name: record.contribution(x, y, about).sum(axis=0)}
     sums = {"marginals": parts.alpha_nominal_parts(x)[:, 1:].sum(axis=0), "rated": parts.plurality_parts(x)[:, 1].sum()}
@@ -167,7 +167,7 @@ def _sums(record: Statistic, x: Floats, y: Floats | None, about: About) -> dict[
 
 
 def _why_no_spread(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level) -> str | None:
-    """Tell why the expected disagreement is 0."""
+    """Say why the expected disagreement is 0."""
     if np.count_nonzero(marginals_x + marginals_y) < 2:
         return ONE_POINT
     if not isinstance(level, str) and not level[np.ix_(marginals_x > 0, marginals_y > 0)].any():

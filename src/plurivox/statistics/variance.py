@@ -1,10 +1,10 @@
-"""Components of variance for unbalanced data, by Henderson's first method, and the reliability of means made of them.
+"""Components of variance for unbalanced data, by Henderson's first method, and the reliability of means from them.
 
 A score is x = μ + item + group + rater(group) + group × item + rest, each term with mean 0 and a variance of its own.
 For each kind of class A (items, raters, groups, group × item, everything) T_A = Σ_a (Σ x)²/n_a is a sum over classes,
 and its expectation is linear in μ² and the variances: a variance σ²_B counts Σ_a Σ_b n_ab²/n_a times, with n_ab the
-ratings that class a and class b share. So there are as many equations as unknowns. Nothing is assumed of distributions,
-and an estimate may be negative, which means that its variance is small beside what sampling does.
+ratings that class a and class b share. So there are as many equations as unknowns. Nothing is assumed about
+distributions, and an estimate may be negative, which means that its variance is small compared with sampling noise.
 
 Arrays may have leading dimensions, such as draws and groups, which pass through.
 
@@ -27,8 +27,8 @@ WITHIN = ("item", "rater", "rest")
 """The components of raters who are not sorted into groups."""
 NESTED = ("item", "group", "rater", "group_item", "rest")
 """Those of raters in groups."""
-_SINGULAR = 1e-10  # of the least singular value beside the largest
-_ROUNDING = 1e-12  # of a variance beside the mean square of all scores, below which it is 0 but for rounding
+_SINGULAR = 1e-10  # smallest singular value relative to the largest
+_ROUNDING = 1e-12  # a variance below this share of the mean square of all scores is 0 up to rounding
 
 
 class Classes(NamedTuple):
@@ -57,7 +57,7 @@ def components(n: Floats, total: Floats, squares: Floats, items: Classes, raters
     n, total, squares
         How many ratings there are, their sum and the sum of their squares.
     items, raters
-        What they add up to over items and over raters; no rater rated an item twice.
+        What the ratings add up to over items and over raters; no rater may rate an item twice.
 
     Examples
     --------
@@ -81,14 +81,14 @@ def components(n: Floats, total: Floats, squares: Floats, items: Classes, raters
 
 
 class Nested(NamedTuple):
-    """What ratings of raters in groups add up to besides: sums over groups, or over cells of a group and an item.
+    """Further sums of ratings by raters in groups: over groups, and over cells of a group and an item.
 
     Attributes
     ----------
     groups
-        As of items and raters.
+        As for items and raters.
     cells
-        The same of group × item.
+        The same for group × item.
     items_in_groups, raters_in_groups
         Σ_g Σ n²/N_g over the items, and over the raters, of each group.
     groups_in_items
@@ -126,7 +126,7 @@ def nested_components(
 
 
 def _solved(rows: list[list[Floats]], forms: Floats) -> Floats:
-    """Solve for μ² and the variances; NaN where the design cannot tell them apart."""
+    """Solve for μ² and the variances; NaN if the design cannot separate them."""
     matrix = np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
     scale = np.maximum(matrix[..., :1, :1], 1.0)  # the number of ratings
     matrix, forms = matrix / scale, forms / scale[..., 0]
@@ -143,9 +143,9 @@ def _solved(rows: list[list[Floats]], forms: Floats) -> Floats:
 
 
 def shares(variances: Floats) -> Floats:
-    """Return each variance as a share of all along the last dimension; negative estimates count as 0 in the whole.
+    """Return each variance as a share of the total along the last dimension; negative ones count as 0 in the total.
 
-    The share of a negative estimate is negative, too, so that intervals know how far below 0 it lies; show 0.
+    The share of a negative estimate is negative, too, so that intervals know how far below 0 it is; show it as 0.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def reliability(item: Any, error: Any, k: Any = 1) -> Floats:
     item
         The variance of items.
     error
-        Variance of the rest for relative decisions, which item is higher; with that of raters for absolute ones.
+        The variance of the rest for relative decisions (which item is higher); plus that of raters for absolute ones.
     k
         How many raters.
 
@@ -178,7 +178,7 @@ def reliability(item: Any, error: Any, k: Any = 1) -> Floats:
 
 
 def raters_needed(item: Any, error: Any, target: float = 0.8) -> Floats:
-    """Return the least number of raters whose mean reaches a reliability; NaN unless items differ.
+    """Return the smallest number of raters whose mean reaches a reliability; NaN unless items differ.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def raters_needed(item: Any, error: Any, target: float = 0.8) -> Floats:
     """
     item, error = np.asarray(item, dtype=float), np.maximum(np.asarray(error, dtype=float), 0.0)
     exact = np.where(item > 0, _ratio(target * error, (1 - target) * item), np.nan)
-    return np.maximum(np.ceil(exact - 1e-9), 1.0)  # 8 is enough for a target that 8 reach but for rounding
+    return np.maximum(np.ceil(exact - 1e-9), 1.0)  # 8 is enough for a target that 8 reach up to rounding
 
 
 def _stacked(*forms: Floats) -> Floats:
@@ -195,7 +195,7 @@ def _stacked(*forms: Floats) -> Floats:
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """Divide where there is something to divide by, NaN elsewhere."""
+    """Divide where the divisor allows it, NaN elsewhere."""
     top, bottom = np.broadcast_arrays(np.asarray(top, dtype=float), np.asarray(bottom, dtype=float))
     found: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
     return found

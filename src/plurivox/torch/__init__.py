@@ -2,7 +2,7 @@
 
 Needs ``pip install 'plurivox[torch]'``. Each loss is the function of :mod:`plurivox.statistics` with the same name, on
 CPU or GPU, in float32 or float64, with gradients in the prediction. *Empirical* losses compare a prediction with the
-shares of an item's ratings; *expected* ones average over the distributions that the ratings and a prior leave likely.
+shares of an item's ratings; *expected* ones average over the posterior distributions, given the ratings and a prior.
 
 >>> import torch
 >>> from plurivox.torch import expected_emd

@@ -2,10 +2,10 @@
 
 For X ~ Beta(a, b), a share of a Dirichlet distribution, and a predicted share, these are functions of that share alone:
 :func:`mean_distance` gives E|X − c|, :func:`mean_js` a point's part of E[JS]. Value, slope and curvature are computed
-together, without a graph, and then handed to PyTorch's differentiation by :class:`_Known`; so integration nodes are
-not kept for the way back. No result is looked at in between, so that a GPU need not wait. With ``single``, for results
-in float32, fewer nodes do. The counterparts in :mod:`plurivox.statistics.dirichlet` also keep the last digits of values
-near 0, which training does not need.
+together, without a graph, and then passed to PyTorch's autograd by :class:`_Known`; so integration nodes are not kept
+for the backward pass. No result is inspected in between, so a GPU need not wait. With ``single``, for results in
+float32, fewer nodes are enough. The counterparts in :mod:`plurivox.statistics.dirichlet` also keep the last digits of
+values near 0, which training does not need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from plurivox.errors import InputError
 
 _BLOCK, _BLOCK_ON_GPU = 1 << 13, 1 << 17
-"""Elements at a time, each with up to 200 nodes."""
+"""How many elements are processed at a time, each with up to 200 nodes."""
 
 
 class _Curve(NamedTuple):
@@ -33,7 +33,7 @@ class _Curve(NamedTuple):
 
 
 class _Known(torch.autograd.Function):
-    """A function of x whose value and derivatives at x are known already."""
+    """A function of x whose value and derivatives at x are already known."""
 
     generate_vmap_rule = True
 
@@ -74,7 +74,7 @@ def mean_js(a: Tensor, b: Tensor, q: Tensor, *, single: bool) -> Tensor:
 
 def _differentiable(curve: Callable[..., _Curve], a: Tensor, b: Tensor, x: Tensor, single: bool) -> Tensor:
     if a.requires_grad:
-        raise InputError("counts or prior require a gradient", hint="Detach them: this loss has gradients in q alone.")
+        raise InputError("counts or prior require a gradient", hint="Detach them: this loss has gradients only in q.")
     a, b, x = torch.broadcast_tensors(a, b, x)
     with torch.no_grad():
         size = _BLOCK if x.device.type == "cpu" else _BLOCK_ON_GPU
@@ -115,8 +115,9 @@ def _density(a: Tensor, b: Tensor, c: Tensor, rest: Tensor) -> Tensor:
 def _tail(a: Tensor, b: Tensor, c: Tensor, single: bool) -> Tensor:
     """Return ∫₀^∞ exp(g(s)) ds with g(s) = −(a + 1)s + b ln((1 − ce^(−s))/(1 − c)), a tail of a Beta's density.
 
-    The density at x = ce^(−s) ≤ c of Beta(a + 1, b + 1) is proportional to exp(g). g falls from 0 and is concave, so
-    Newton's method soon finds where it is so low that the rest does not matter, and Gauss's rule does up to there.
+    The density of Beta(a + 1, b + 1) at x = ce^(−s) ≤ c is proportional to exp(g). g falls from 0 and is concave, so
+    Newton's method quickly finds where it is so low that the rest does not matter, and Gauss's rule integrates up to
+    there.
     """
     depth, n_nodes = (20.0, 24) if single else (38.0, 64)
     ratio = c / (1 - c)
@@ -135,7 +136,7 @@ def _tail(a: Tensor, b: Tensor, c: Tensor, single: bool) -> Tensor:
 
 @cache
 def _gauss(n_nodes: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return nodes and weights of Gauss and Legendre's rule on [0, 1]."""
+    """Return nodes and weights of the Gauss–Legendre rule on [0, 1]."""
     from numpy.polynomial.legendre import leggauss
 
     nodes, weights = (torch.as_tensor(one).to(device, dtype) for one in leggauss(n_nodes))
@@ -146,7 +147,7 @@ def _gauss(n_nodes: int, dtype: torch.dtype, device: torch.device) -> tuple[Tens
 
 
 def _js(a: Tensor, b: Tensor, q: Tensor, single: bool) -> _Curve:
-    """Return a point's part of E[JS]; its slope is ½(ln q − E ln m), kept finite where q = 0."""
+    """Return a point's part of E[JS]; its slope is ½(ln q − E ln m), kept finite at q = 0."""
     p, weights = _beta_rule(a, b, single)
     column = q.clamp_min(1e-30)[:, None]
     m = (p + column) / 2
@@ -158,9 +159,10 @@ def _js(a: Tensor, b: Tensor, q: Tensor, single: bool) -> _Curve:
 
 
 def _beta_rule(a: Tensor, b: Tensor, single: bool) -> tuple[Tensor, Tensor]:
-    """Return nodes p and weights w with E f(X) ≈ Σ_k w_k f(p_k), 0 and 1 among the nodes.
+    """Return nodes p and weights w with E f(X) ≈ Σ_k w_k f(p_k), including 0 and 1 as nodes.
 
-    The trapezoid rule in logit p under Beta(a + 1, b + 1); see :func:`plurivox.statistics.dirichlet.beta_rule`.
+    This is the trapezoid rule in logit p under Beta(a + 1, b + 1); see
+    :func:`plurivox.statistics.dirichlet.beta_rule`.
     """
     depth, n_nodes = (20.0, 64) if single else (37.0, 192)
     swap = a > b
@@ -197,7 +199,7 @@ def _reach(low: Tensor, high: Tensor, depth: float) -> tuple[Tensor, Tensor]:
 
 
 def _fall(a0: Tensor, mean: Tensor, y: Tensor) -> Tensor:
-    """Return ln of the density in logit p at a distance y from its peak, less that at the peak."""
+    """Return the log density in logit p at a distance y from its peak, minus that at the peak."""
     return a0 * (mean * y - torch.log1p(mean * torch.expm1(y)))
 
 
@@ -205,7 +207,7 @@ def _fall(a0: Tensor, mean: Tensor, y: Tensor) -> Tensor:
 
 
 def _log1p_rest(t: Tensor, ratio: Tensor) -> Tensor:
-    """Return t − ln(1 + t) ≥ 0, also where t is small; ``ratio`` is 1 + t with more digits than t has near −1."""
+    """Return t − ln(1 + t) ≥ 0, even for small t; ``ratio`` is 1 + t with more digits than t has near −1."""
     s = t / (2 + t)  # ln(1 + t) = 2 artanh s, and t − 2s = s·t
     square = s * s
     series = torch.zeros_like(s)

@@ -1,4 +1,4 @@
-"""What losses are given, made into tensors of one device and type, and checked."""
+"""The inputs of losses, turned into tensors of one device and type, and checked."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Counts: TypeAlias = Any
 """A tensor, an array, or nested lists of numbers; the last dimension is the scale."""
 
 _SUM_TOLERANCE = 1e-3
-"""Wide enough for half precision: the check is there for logits taken for probabilities."""
+"""Wide enough for half precision: the check is there to catch logits passed as probabilities."""
 _BELOW_0 = 1e-5
-"""As far below 0 rounding may lead."""
+"""How far below 0 rounding may lead."""
 
 
 class Prediction(NamedTuple):
-    """Predicted probabilities in float64, the logits they came from, if any, the type of results, and how to reduce."""
+    """Predicted probabilities in float64, the logits they came from, if any, the type of results, and the reduction."""
 
     q: Tensor
     logits: Tensor | None
@@ -29,11 +29,11 @@ class Prediction(NamedTuple):
 
     @property
     def single(self) -> bool:
-        """Whether results in float32 are wanted, for which less is enough."""
+        """Whether results are in float32, for which less precision is enough."""
         return bool(self.dtype != torch.float64)
 
     def log(self, used: Tensor) -> Tensor:
-        """Return ln q, and 0 instead where it is not used: there q = 0 must not make gradients NaN."""
+        """Return ln q, but 0 where it is not used, so that q = 0 does not make gradients NaN there."""
         if self.logits is not None:
             return torch.where(used, torch.log_softmax(self.logits, -1), 0.0)
         return torch.where(used, self.q, 1.0).log()
@@ -48,7 +48,7 @@ def as_counts(counts: Counts, dtype: torch.dtype | None = None, device: Any = No
     if weights.is_complex() or not weights.dim() or weights.shape[-1] < 2:
         raise InputError(
             f"counts have the shape {tuple(weights.shape)} and the type {weights.dtype}",
-            hint="Give a number for each point of the scale in the last dimension, which has at least two points.",
+            hint="Give a number for each point of the scale in the last dimension, with at least two points.",
         )
     return weights.to(dtype)
 
@@ -58,7 +58,7 @@ def as_prior(prior: Counts | float, like: Tensor) -> Tensor:
     weights = as_numbers("prior", prior, like.device).to(like.dtype)
     if weights.dim() and weights.shape[-1] not in (1, like.shape[-1]):
         raise InputError(
-            f"prior has the shape {tuple(weights.shape)}, and the scale has {like.shape[-1]} points",
+            f"prior has the shape {tuple(weights.shape)}, but the scale has {like.shape[-1]} points",
             hint="Give one positive number, or one for each point.",
         )
     known = not (isinstance(prior, Tensor) and prior.is_cuda) and not torch.compiler.is_compiling()
@@ -85,7 +85,7 @@ def as_prediction(q: Tensor, *, from_logits: bool, floor: float | None = None) -
     if not isinstance(q, Tensor) or not q.is_floating_point() or not q.dim():
         kind = f"{q.dtype} tensor" if isinstance(q, Tensor) else type(q).__name__
         raise InputError(
-            f"q is a {kind}", hint="Give a tensor of floating-point numbers, its last dimension the scale."
+            f"q is a {kind}", hint="Give a tensor of floating-point numbers whose last dimension is the scale."
         )
     dtype = q.dtype if q.dtype == torch.float64 else torch.float32
     wide = widened(q)
@@ -99,22 +99,22 @@ def as_prediction(q: Tensor, *, from_logits: bool, floor: float | None = None) -
 
 
 def widened(x: Tensor) -> Tensor:
-    """Return float64, or float32 on Apple's GPUs, which have no more."""
+    """Return float64, or float32 on Apple's GPUs, which do not support more."""
     return x.float() if x.device.type == "mps" else x.double()
 
 
 def check(counts: Tensor, prediction: Prediction, *, validate: bool) -> None:
-    """Raise if shapes do not fit, and with ``validate`` if counts are negative or predictions no distributions."""
+    """Raise an error if shapes do not match or, with ``validate``, values are not counts or distributions."""
     if counts.shape[-1] != prediction.q.shape[-1]:
         raise InputError(
-            f"counts have {counts.shape[-1]} points and q has {prediction.q.shape[-1]}",
+            f"counts have {counts.shape[-1]} points, but q has {prediction.q.shape[-1]}",
             hint="Give both for the same scale, a number for each point in the last dimension.",
         )
     try:
         torch.broadcast_shapes(counts.shape, prediction.q.shape)
     except RuntimeError:
         raise InputError(
-            f"counts of the shape {tuple(counts.shape)} and q of the shape {tuple(prediction.q.shape)} do not fit",
+            f"counts of the shape {tuple(counts.shape)} and q of the shape {tuple(prediction.q.shape)} do not match",
             hint="Give a row of q for each item, or one for all.",
         ) from None
     if validate and not torch.compiler.is_compiling():
@@ -131,7 +131,7 @@ def reduced(values: Tensor, prediction: Prediction) -> Tensor:
 
 
 def _look(counts: Tensor, q: Tensor) -> None:
-    """Raise if counts are no counts or predictions no distributions; a GPU is waited for once if they are."""
+    """Raise an error if values are not counts or distributions; if they are, this waits for a GPU once."""
     proper = ((counts >= 0) & counts.isfinite()).all()
     sums = q.sum(-1)
     likely = ((sums - 1).abs() <= _SUM_TOLERANCE).all() & (q >= -_BELOW_0).all()
@@ -140,7 +140,7 @@ def _look(counts: Tensor, q: Tensor) -> None:
     if not bool(proper):
         raise InputError("counts hold a number that is negative or not finite", hint="Give 0 or more for each point.")
     raise InputError(
-        f"q holds rows that are no distributions: numbers from {q.min().item():.4g} to {q.max().item():.4g}, sums from "
-        f"{sums.min().item():.4g} to {sums.max().item():.4g}",
-        hint="Give probabilities that sum to 1, or say from_logits=True.",
+        f"q holds rows that are not distributions: numbers from {q.min().item():.4g} to {q.max().item():.4g}, sums "
+        f"from {sums.min().item():.4g} to {sums.max().item():.4g}",
+        hint="Give probabilities that sum to 1, or use from_logits=True.",
     )

@@ -1,10 +1,10 @@
 """Scores of predicted rating distributions as losses; lower is better, logarithms are natural.
 
 All take ``counts``, the ratings of items over the points of the scale, and ``q``, the predicted probabilities; the last
-dimension of both is the scale, all others broadcast. :class:`How` has the keywords that all of them take.
+dimension of both is the scale, and all others broadcast. :class:`How` has the keywords that all of them accept.
 
 Gradients are partial derivatives in the elements of ``q`` as they are, without dividing by their sum. Everything is
-computed in float64, where the device has it, and returned in the type of ``q``, in float32 for half precision.
+computed in float64, if the device supports it, and returned in the type of ``q``, or in float32 for half precision.
 Empirical losses of an item without ratings are NaN.
 """
 
@@ -26,22 +26,22 @@ class How(TypedDict, total=False):
     """The keywords of every loss."""
 
     from_logits: bool
-    """Whether ``q`` holds logits, whose softmax is the prediction: the better way to train, as no probability becomes
+    """Whether ``q`` holds logits, whose softmax is the prediction: better for training, since no probability becomes
     0. False by default."""
     reduction: str
-    """``"mean"`` over items, the default, ``"sum"``, or ``"none"`` for a value each."""
+    """``"mean"`` over items, the default, ``"sum"``, or ``"none"`` for one value per item."""
     validate: bool
-    """Whether to check that counts are not negative and ``q`` are distributions, the default, which waits for a GPU to
-    finish; to be False inside ``torch.vmap``."""
+    """Whether to check that counts are not negative and ``q`` are distributions. True by default, which waits for a GPU
+    to finish; must be False inside ``torch.vmap``."""
 
 
 # Against the shares of ratings ---------------------------------------------------------------------------------------
 
 
 def cross_entropy(counts: Counts, q: Tensor, *, floor: float | None = None, **how: Unpack[How]) -> Tensor:
-    """Return −Σ_c p_c ln q_c, p the shares of ratings.
+    """Return −Σ_c p_c ln q_c, where p are the shares of ratings.
 
-    Infinite where a point that was given has the probability 0; ``floor`` raises all probabilities to at least that.
+    Infinite if a point that was given has the probability 0; ``floor`` raises all probabilities to at least that.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def cross_entropy(counts: Counts, q: Tensor, *, floor: float | None = None, **ho
 
 
 def kl(counts: Counts, q: Tensor, *, floor: float | None = None, **how: Unpack[How]) -> Tensor:
-    """Return Σ_c p_c ln(p_c/q_c), p the shares of ratings: cross-entropy less a constant, with the same gradients."""
+    """Return Σ_c p_c ln(p_c/q_c), with p the shares of ratings: cross-entropy minus a constant, same gradients."""
     p, prediction = _empirical(counts, q, how, floor)
     return reduced(_cross_entropy(p, prediction) + torch.xlogy(p, p).sum(-1), prediction)
 
 
 def js(counts: Counts, q: Tensor, **how: Unpack[How]) -> Tensor:
-    """Return ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2, p the shares of ratings."""
+    """Return ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2, where p are the shares of ratings."""
     p, prediction = _empirical(counts, q, how)
     m = (p + prediction.q) / 2
     return reduced((_xlogx(p) / 2 + _xlogx(prediction.q) / 2 - _xlogx(m)).sum(-1), prediction)
@@ -68,9 +68,9 @@ def js(counts: Counts, q: Tensor, **how: Unpack[How]) -> Tensor:
 def emd(
     counts: Counts, q: Tensor, *, normalized: bool = True, values: Sequence[float] | None = None, **how: Unpack[How]
 ) -> Tensor:
-    """Return ``Σ_{k<K} |F_p(k) − F_q(k)|/K``, F cumulative probabilities, p the shares of ratings.
+    """Return ``Σ_{k<K} |F_p(k) − F_q(k)|/K``, where F are cumulative probabilities and p the shares of ratings.
 
-    ``values`` are the numbers of the points where steps differ; without ``normalized`` a step has its own length.
+    ``values`` are the numbers of the points if steps differ; without ``normalized``, a step has its own length.
     """
     p, prediction = _empirical(counts, q, how)
     gaps = (_below(p) - _below(prediction.q)).abs()
@@ -91,7 +91,7 @@ def expected_cross_entropy(
 ) -> Tensor:
     """Return −Σ_c (a_c/a₀) ln q_c, a = α + n: the cross-entropy of the posterior mean.
 
-    ``prior`` is α, a positive number for all points, or one for each.
+    ``prior`` is α: a positive number for all points, or one for each.
     """
     a, prediction = _expected(counts, q, prior, how, floor)
     return reduced(_cross_entropy(a / a.sum(-1, keepdim=True), prediction), prediction)
@@ -100,7 +100,7 @@ def expected_cross_entropy(
 def expected_kl(
     counts: Counts, q: Tensor, prior: Counts | float = 1.0, *, floor: float | None = None, **how: Unpack[How]
 ) -> Tensor:
-    """Return E[KL] = E[CE] − E[H]: expected cross-entropy less the expected entropy, which is no matter of q."""
+    """Return E[KL] = E[CE] − E[H]: expected cross-entropy minus expected entropy, which does not depend on q."""
     a, prediction = _expected(counts, q, prior, how, floor)
     mean = a / a.sum(-1, keepdim=True)
     return reduced(_cross_entropy(mean, prediction) - expectations.mean_entropy(a), prediction)
@@ -129,7 +129,7 @@ def expected_emd(
     """Return E[EMD], the mean of EMD(p, q) over p ~ Dirichlet(a), a = α + n, exactly.
 
     Its gradient is exact, too: ∂E[EMD]/∂F_q(k) = (2 I_{F_q(k)}(A, B) − 1)/K, A = Σ_{j≤k} a_j, B = a₀ − A, I the
-    regularised incomplete beta function. It is 0 where F_q(k) is the median of F_p(k), and unlike that of EMD it is
+    regularised incomplete beta function. It is 0 if F_q(k) is the median of F_p(k) and, unlike that of EMD, it is
     smooth. There are no gradients in ``counts`` and ``prior``.
     """
     a, prediction = _expected(counts, q, prior, how)
@@ -141,7 +141,7 @@ def expected_emd(
 def expected_rps(
     counts: Counts, q: Tensor, prior: Counts | float = 1.0, *, normalized: bool = True, **how: Unpack[How]
 ) -> Tensor:
-    """Return E[RPS], the ranked probability score of a next rating, which is the score of the posterior mean."""
+    """Return E[RPS], the ranked probability score of the next rating, which is the score of the posterior mean."""
     a, prediction = _expected(counts, q, prior, how)
     return reduced(_rps(a / a.sum(-1, keepdim=True), prediction, normalized), prediction)
 
@@ -194,12 +194,12 @@ def _below(p: Tensor) -> Tensor:
 
 
 def _xlogx(x: Tensor) -> Tensor:
-    """Return x ln x, with a gradient that is finite also at 0."""
+    """Return x ln x, with a gradient that is finite even at 0."""
     return x * x.clamp_min(torch.finfo(x.dtype).tiny).log()
 
 
 def _steps(like: Tensor, normalized: bool, values: Sequence[float] | None = None) -> Tensor:
-    """Return the length of the step after each point but the last."""
+    """Return the length of the step after each point except the last."""
     n_points = like.shape[-1] + 1
     numbers = torch.arange(n_points) if values is None else as_numbers("values", values)
     lengths = numbers.double().diff() if numbers.dim() else numbers

@@ -1,4 +1,4 @@
-"""What a model is trained towards: the shares of ratings, the same smoothed over the scale, or the posterior mean."""
+"""Training targets: the shares of ratings, the same smoothed over the scale, or the posterior mean."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def empirical_target(counts: Counts, *, dtype: torch.dtype | None = None) -> Ten
     counts
         n, how many raters gave each point, or any weights: one item (points) or many (… × points).
     dtype
-        Of the result; that of ``counts`` if these are floating-point numbers, else PyTorch's default.
+        The type of the result; by default that of ``counts`` if they are floating-point numbers, else PyTorch's.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def empirical_target(counts: Counts, *, dtype: torch.dtype | None = None) -> Ten
 
 
 def smoothed_target(counts: Counts, sigma: float, *, dtype: torch.dtype | None = None) -> Tensor:
-    """Return the shares of ratings, smoothed along the scale: a rating says something about the points beside it, too.
+    """Return the shares of ratings, smoothed along the scale: a rating also says something about neighbouring points.
 
     s_c ∝ Σ_d exp(−d²/2σ²) p_{c + d}, where p beyond an end of the scale is that of the end. The sum over d reaches four
     σ on both sides, rounded to whole points, and s is divided by its sum.
@@ -71,9 +71,9 @@ def smoothed_target(counts: Counts, sigma: float, *, dtype: torch.dtype | None =
 
 
 def posterior_target(counts: Counts, prior: Counts | float = 1.0, *, dtype: torch.dtype | None = None) -> Tensor:
-    """Return the posterior mean, (α_c + n_c)/Σ_k (α_k + n_k): shares drawn towards the prior, the fewer the ratings.
+    """Return the posterior mean, (α_c + n_c)/Σ_k (α_k + n_k): shares pulled to the prior, more so with few ratings.
 
-    A model that is trained towards it with cross-entropy minimises the expected cross-entropy.
+    A model trained on it with cross-entropy minimises the expected cross-entropy.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ def _counts(counts: Counts, dtype: torch.dtype | None) -> Tensor:
 
 
 def shares_of(weights: Tensor) -> Tensor:
-    """Return weights divided by their sum, NaN where that is 0."""
+    """Return weights divided by their sum, NaN if that is 0."""
     sums = weights.sum(-1, keepdim=True)
     return weights / torch.where(sums > 0, sums, torch.nan)
 
 
 def _spread(n_points: int, sigma: float) -> Tensor:
-    """Return points × points: how much of the share of one (row) goes to another (column)."""
+    """Return points × points: how much of one point's share (row) goes to another (column)."""
     radius = max(1, int(_REACH * sigma + 0.5))
     offsets = torch.arange(-radius, radius + 1)
     weights = torch.exp(-0.5 * (offsets.double() / sigma) ** 2)

@@ -1,4 +1,4 @@
-"""Exports of platforms: one file each, recognised by the names of columns and the first rows."""
+"""Exports of platforms: one module each, recognised by column names and the first rows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Format = Literal[
     "argilla", "potato", "prolific", "mturk", "doccano", "prodigy", "toloka", "qualtrics", "google-forms", "lewidi",
     "lists", "survey",
 ]  # fmt: skip
-"""What ``--format`` takes: a kind of file, a platform, or ``table`` for a table that comes from none."""
+"""What ``--format`` accepts: a kind of file, a platform, or ``table`` for a table that comes from none."""
 FORMATS: tuple[Format, ...] = get_args(Format)
 PLATFORMS: tuple[Platform, ...] = (
     label_studio.PLATFORM, argilla.PLATFORM, potato.PLATFORM, prolific.PLATFORM, mturk.PLATFORM, doccano.PLATFORM,
     prodigy.PLATFORM, toloka.PLATFORM, qualtrics.PLATFORM, lewidi.PLATFORM, lists.PLATFORM, google_forms.PLATFORM,
     survey.PLATFORM,
 )  # fmt: skip
-"""In the order in which they are tried: what fits few tables comes before what fits many."""
+"""Platforms in the order in which they are tried: those that fit few tables come before those that fit many."""
 _HEAD = 1000
 What = Literal["ratings", "raters", "items", "answers"]
 
@@ -66,19 +66,19 @@ def ratings_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | N
 
 
 def raters_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
-    """Return what an export of a platform tells about raters, None if the table is not one that does."""
+    """Return what an export of a platform says about raters, None if the table is not such an export."""
     platform = _platform(table, given, asked, "raters")
     return None if platform is None or platform.raters is None else Taken(platform, platform.raters(table, asked))
 
 
 def items_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
-    """Return what an export of a platform tells about items, None if the table is not one that does."""
+    """Return what an export of a platform says about items, None if the table is not such an export."""
     platform = _platform(table, given, asked, "items")
     return None if platform is None or platform.items is None else Taken(platform, platform.items(table, asked))
 
 
 def answers_of(table: RawTable, given: Format | None, asked: Asked) -> Export | None:
-    """Return the answers of models in an export of a platform, None if the table is not one that has any."""
+    """Return the answers of models in an export of a platform, None if the table is not such an export."""
     platform = _platform(table, given, asked, "answers")
     return None if platform is None or platform.answers is None else platform.answers(table, asked)
 
@@ -94,6 +94,6 @@ def _platform(table: RawTable, given: Format | None, asked: Asked, what: What) -
     if getattr(named, what) is None or not named.fits(table.columns, head, asked):
         raise FileError(
             f"it does not look like {named.title}", source=table.name,
-            hint=f"Leave --format out to let it be recognised, or say --format {PLAIN} for a plain table.",
+            hint=f"Leave out --format so that it is recognised, or use --format {PLAIN} for a plain table.",
         )  # fmt: skip
     return named

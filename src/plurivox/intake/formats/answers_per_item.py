@@ -1,4 +1,4 @@
-"""Where the answers are in records of items: parallel lists, objects from raters to labels, lists of objects."""
+"""Where records of items hold their answers: parallel lists, objects from raters to labels, or lists of objects."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Shape = Literal["single", "text", "list", "object", "objects", "lists"]
 """What cells hold: one value, text with separators, a list, an object, a list of objects, or an object of lists."""
 SEPARATORS = (",", ";", "|")
 MAX_PARTS = 100
-"""An object with more keys than that in the first records maps something, and does not describe an item."""
+"""An object with more keys than this in the first records is a mapping, not a description of an item."""
 _MADE = {"soft", "hard", "gold", "true", "mean", "majority", "aggregated", "final", "predicted", "model"}
-"""Labels that were made of the answers, or not by raters."""
+"""Labels that were made from the answers, or not by raters."""
 _WHOLE, _SPAN = re.compile(r"-?[0-9]{1,3}"), 10
 _NESTED = (pl.List, pl.Array, pl.Struct)
 
 
 class Entry(NamedTuple):
-    """One rater of an item: who, the label to each question, and what else is said."""
+    """One rater of an item: who it is, the label for each question, and anything else that is given."""
 
     rater: Any
     labels: dict[str, Any]
@@ -45,11 +45,11 @@ class Seen:
     named
         Whether its name says raters or scores.
     keys
-        Keys of the objects, of those in a list, too, whose values are not nested.
+        Keys of the objects, including those in a list, whose values are not nested.
     sizes
         How many entries each list has, None where there is none.
     separator
-        What stands between the entries of a text.
+        The separator between the entries of a text.
     shares
         Whether objects hold shares that sum to 1.
     """
@@ -68,7 +68,7 @@ class Seen:
         return self.named is not None and self.name.casefold().endswith("s")
 
     def is_list(self, role: str) -> bool:
-        """Tell whether it lists raters, or scores, by its name."""
+        """Return whether, by its name, it lists raters or scores."""
         return self.shape in ("list", "text") and self.named is not None and self.named.role == role
 
 
@@ -78,12 +78,12 @@ def look(head: pl.DataFrame) -> dict[str, Seen]:
 
 
 def in_columns(seen: Mapping[str, Seen]) -> list[str]:
-    """Return the columns with one value in each cell, but those that list raters."""
+    """Return the columns with one value in each cell, except those that list raters."""
     return [name for name, one in seen.items() if one.shape == "single" or (one.shape == "text" and not one.named)]
 
 
 def labels_alone(seen: Mapping[str, Seen]) -> list[str]:
-    """Return the columns that list labels by their name, in the plural."""
+    """Return the columns that, by their plural names, list labels."""
     return [name for name, one in seen.items() if one.is_list("score") and one.is_plural]
 
 
@@ -116,7 +116,7 @@ def _seen(column: pl.Series) -> Seen:
 
 
 def _loaded(cell: Any) -> Any:
-    """Return what a cell holds as far as it can be told."""
+    """Return what a cell holds, as far as that can be worked out."""
     if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(cell)
@@ -153,7 +153,7 @@ class Parallel:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the table that it takes up."""
+        """The columns of the table that it uses."""
         return [self.inside] if self.inside else [self.raters, *self.questions.values(), *self.more.values()]
 
     def read(self, record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
@@ -161,7 +161,7 @@ class Parallel:
         if self.inside is not None:
             record = nested(record.get(self.inside), place, source, self.inside) or {}
             if not isinstance(record, dict):
-                raise wrong(f"the {self.inside} of item '{item}' are not an object of lists", place, source)
+                raise wrong(f"'{self.inside}' of item '{item}' is not an object of lists", place, source)
         raters = self._list(record, self.raters, place, source) or []
         known = {}
         for name, column in (*self.questions.items(), *self.more.items()):
@@ -170,7 +170,7 @@ class Parallel:
                 if name in self.more:
                     continue
                 raise wrong(
-                    f"item '{item}' has {len(raters)} {self.raters} and {len(labels)} {column}", place, source,
+                    f"item '{item}' has {len(raters)} {self.raters} but {len(labels)} {column}", place, source,
                     "Give a label for each rater, in the same order.",
                 )  # fmt: skip
             known[name] = labels if labels is not None else [None] * len(raters)
@@ -201,12 +201,12 @@ class Keyed:
 
     @property
     def columns(self) -> list[str]:
-        """The column of the table that it takes up."""
+        """The column of the table that it uses."""
         return [self.column]
 
     @property
     def may_be_points(self) -> bool:
-        """Whether the keys are whole numbers as close to each other as points of a scale are."""
+        """Whether the keys are whole numbers as close together as the points of a scale."""
         numbers = [int(key) for key in self.keys if _WHOLE.fullmatch(key)]
         return len(numbers) == len(self.keys) and max(numbers) - min(numbers) <= _SPAN
 
@@ -230,8 +230,8 @@ class Keyed:
         found = nested(cell, place, source, self.column) or {}
         if not isinstance(found, dict):
             raise wrong(
-                f"the {self.column} of item '{item}' are not an object from raters to labels", place, source,
-                "Give one for all items, or a list of raters beside a list of labels.",
+                f"'{self.column}' of item '{item}' is not an object from raters to labels", place, source,
+                "Give every item such an object, or a list of raters and a list of labels.",
             )  # fmt: skip
         for rater, label in found.items():
             if label is not None or isinstance(cell, str):  # a table of objects has every key in every record
@@ -249,14 +249,14 @@ class Objects:
 
     @property
     def columns(self) -> list[str]:
-        """The column of the table that it takes up."""
+        """The column of the table that it uses."""
         return [self.column]
 
     def read(self, record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
         """Yield the entries of a record."""
         found = nested(record.get(self.column), place, source, self.column) or []
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise wrong(f"the {self.column} of item '{item}' are not a list of objects", place, source)
+            raise wrong(f"'{self.column}' of item '{item}' is not a list of objects", place, source)
         for one in found:
             yield Entry(
                 _one(one.get(self.raters), item, place, source),
@@ -275,7 +275,7 @@ def _one(rater: Any, item: Any, place: str, source: str) -> Any:
 
 
 def answers_in(seen: Mapping[str, Seen], asked: Asked) -> list[Answers]:
-    """Return where the answers are, by the names of columns, and of keys of objects in them."""
+    """Return where the answers are, judged by the names of columns and of keys of objects in them."""
     wanted = [name.strip() for name in (asked.score or "").split(",") if name.strip()]
     found: list[Answers] = [*_parallel(seen, wanted)]
     used = {name for one in found for name in one.columns}
@@ -290,7 +290,7 @@ def answers_in(seen: Mapping[str, Seen], asked: Asked) -> list[Answers]:
 
 
 def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[Parallel]:
-    """Yield each list of raters with the lists of labels that belong to it: of the same stem, or all if it is alone."""
+    """Yield each list of raters with its lists of labels: those with the same stem, or all if it is the only list."""
     raters = _who(seen, wanted)
     for one in raters:
         others = [other for other in seen.values() if other.shape in ("list", "text") and other not in raters]
@@ -304,7 +304,7 @@ def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[Paral
 
 
 def _who(seen: Mapping[str, Seen], wanted: Sequence[str]) -> list[Seen]:
-    """Return the lists of raters; ``gender_annotators`` beside ``annotators`` tells of them, unless it has labels."""
+    """Return the lists of raters; ``gender_annotators`` next to ``annotators`` describes them, unless it has labels."""
     named_so = [one for one in seen.values() if one.is_list("rater") and not set(one.name.split()) & set(wanted)]
     stems = {"", *(_stem(one) for one in seen.values() if one.is_list("score"))}
     return [one for one in named_so if _stem(one) in stems] or named_so
@@ -315,7 +315,7 @@ def _stem(one: Seen) -> str:
 
 
 def _alike(raters: Seen, other: Seen) -> bool:
-    """Tell whether a list has as many entries as there are raters wherever both are there."""
+    """Return whether a list has as many entries as there are raters wherever both exist."""
     pairs = [pair for pair in zip(raters.sizes, other.sizes, strict=False) if None not in pair]
     return bool(pairs) and all(a == b for a, b in pairs)
 

@@ -1,7 +1,7 @@
-"""Argilla 2: records flattened to a column for each question, or nested as they are in its library.
+"""Argilla 2: records flattened to one column per question, or nested as in its library.
 
-Only submitted responses are ratings. A nested record does not tell whether a response was submitted, so that drafts and
-discarded ones cannot be left out. Suggestions are those of models.
+Only submitted responses are ratings. A nested record does not say whether a response was submitted, so drafts and
+discarded ones cannot be left out. Suggestions come from models.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _LEFT_OUT = {"draft": "drafts", "discarded": "discarded answers"}
 _VECTOR = r"^\s*\[\s*-?\d+\.\d"
 _HEAD = 1000
 UNKNOWN_STATUS = (
-    "drafts and discarded answers cannot be told from submitted ones here, and all of them count; export the records "
-    "flattened to leave these out"
+    "drafts and discarded answers cannot be distinguished from submitted ones here, so all of them count; export the "
+    "records flattened to leave them out"
 )
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns."""
+    """Recognise it by column names."""
     if set(columns) >= _NESTED:
         return bool({"suggestions", "metadata", "vectors"} & set(columns))
     return any(f"{name}{_USERS}" in columns for name in _questions(columns))
@@ -62,7 +62,7 @@ def _flattened(table: RawTable) -> Export:
                 for part in (_RESPONSES, _USERS, _STATUS)
             )
             if len(values) != len(users) or (states and len(states) != len(values)):
-                raise wrong(f"there are {len(values)} responses to '{name}' of {len(users)} users", place, table.name)
+                raise wrong(f"there are {len(values)} responses to '{name}' but {len(users)} users", place, table.name)
             states = states or [None] * len(values)
             found += [(name, *one) for one in zip(values, users, states, strict=True)]
         known = {name: record.get(name) for name in ("id", "status", *fields)}
@@ -75,7 +75,7 @@ def _flattened(table: RawTable) -> Export:
 
 
 def _fields(table: RawTable, questions: Sequence[str]) -> list[str]:
-    """Return the columns that are neither of questions nor vectors: fields and metadata."""
+    """Return the columns that are neither questions nor vectors: fields and metadata."""
     of_questions = tuple(f"{name}{part}" for name in questions for part in (_RESPONSES, _SUGGESTION))
     head = table.first().head(_HEAD)
     others = [name for name in table.columns if name not in (*_OWN, "user_id", *questions)]
@@ -138,7 +138,7 @@ def _responses(record: Record, place: str, source: str) -> list[tuple[str, Any, 
 
 
 def _by_user(found: Sequence[tuple[str, Any, Any, Any]], tally: Tally) -> Iterator[Row]:
-    """Yield one row for each user with their submitted answers; who answers a question again gets a further row."""
+    """Yield one row per user with their submitted answers, and a further row if they answer a question again."""
     rows: dict[tuple[str, int], Row] = {}
     times: Counter[tuple[str, str]] = Counter()
     others: dict[tuple[str, int], str] = {}

@@ -1,4 +1,4 @@
-"""Exports whose columns tell by the start of their names what they hold: ratings made of them, piece by piece."""
+"""Exports whose column names begin with what they hold: ratings are made from them piece by piece."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from plurivox.intake.raw import RawTable
 from plurivox.intake.roles import by_name
 
 ROW = "\0row"
-"""The column with the number of the row that a made one comes from."""
+"""The column with the number of the row from which a row was made."""
 
 
 @dataclass(slots=True)
 class Remade:
-    """A table whose pieces are made into others, each row of which knows where it came from.
+    """A table whose pieces are turned into others, in which each row knows where it came from.
 
-    ``make`` is given a piece of text with the column :data:`ROW`, and returns rows that still have it: at most
-    ``times`` as many, by which pieces are cut so that they stay small.
+    ``make`` receives a piece of text with the column :data:`ROW` and returns rows that still have it, at most
+    ``times`` as many; pieces are cut accordingly so that they stay small.
     """
 
     table: RawTable
@@ -36,7 +36,7 @@ class Remade:
     _rows: list[NDArray[Any]] = field(default_factory=list)
 
     def remade(self) -> RawTable:
-        """Return the table of the rows that are made."""
+        """Return the table of the new rows."""
         return replace(self.table, columns=list(self.columns), pieces=self._pieces(), text=True, locate=self._locate)
 
     def _pieces(self) -> Iterator[pl.DataFrame]:
@@ -60,26 +60,26 @@ class Remade:
 
 
 def answer(column: str, *empty: str) -> pl.Expr:
-    """Return what a column holds without spaces around it; blank is nothing, and so are the given texts."""
+    """Return what a column holds without surrounding spaces; blanks and the given texts become null."""
     text = pl.col(column).str.strip_chars()
     return pl.when(~text.is_in(["", *empty])).then(text)
 
 
 def chosen(answers: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the only one of several answers, nothing without one; more become a text that no scale holds."""
+    """Return the only answer among several columns, null if there is none; more become a text that is on no scale."""
     n_given = pl.sum_horizontal(one.is_not_null().cast(pl.UInt32) for one in answers)
     texts = pl.concat_str(answers, separator=", ", ignore_nulls=True)
     return pl.when(n_given == 1).then(texts).when(n_given > 1).then(pl.lit(SEVERAL) + texts)
 
 
 def parts_of_item(names: Sequence[str]) -> list[str]:
-    """Return which of the columns that were shown say what was rated: one that is named so, the only one, or all."""
+    """Return which of the columns shown to raters say what was rated: one named so, the only one, or all."""
     named = by_name(names, "item")
     return list(names) if named is None else [named]
 
 
 def item_id(columns: Sequence[str]) -> pl.Expr:
-    """Return ids made of one column or several; line breaks, which no id may hold, become spaces."""
+    """Return ids made from one or several columns; line breaks, which ids must not contain, become spaces."""
     texts = [answer(column).str.replace_all(r"\p{Cc}+", " ") for column in columns]
     joined = pl.concat_str([text.fill_null("") for text in texts], separator=BETWEEN)
     return pl.when(pl.any_horizontal(text.is_not_null() for text in texts)).then(joined)

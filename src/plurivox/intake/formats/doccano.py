@@ -1,6 +1,6 @@
 """doccano: one file of JSON lines per user, in a ZIP or in a folder; the rater is the name of the file.
 
-A project whose annotations are shared is exported as one file, ``all.jsonl``, that does not tell who annotated.
+A project whose annotations are shared is exported as one file, ``all.jsonl``, which does not say who annotated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HEAD = 1000
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns, and by labels that are lists of texts."""
+    """Recognise it by column names, and by labels that are lists of texts."""
     if not set(columns) >= {"id", _LABEL} or not {"Comments", MEMBER} & set(columns):
         return False
     kind = head[_LABEL].dtype
@@ -40,11 +40,11 @@ def ratings(table: RawTable, asked: Asked) -> Export:
         who = record.get(MEMBER)
         if not named and who in (None, "", _SHARED):
             raise IdError(
-                "raters are missing: an export of doccano names them by one file per user, and this is one file for all"
+                "raters are missing: doccano names them by writing one file per user, but this is one file for all"
                 if who == _SHARED or MEMBER not in table.columns else "raters are missing: a file has no name",
                 source=table.name, places=[place],
-                hint="Export a project whose annotations are not shared, and give the ZIP or the folder with a file "
-                "per user; or name a column that tells who annotated with --rater.",
+                hint="Export a project whose annotations are not shared, and give the ZIP or the folder with one file "
+                "per user; or name with --rater a column that says who annotated.",
             )  # fmt: skip
         row: Row = {**record, _LABEL: one_of(list_in(record[_LABEL], place, table.name, _LABEL))}
         yield row if named else row | {_RATER: who}

@@ -1,7 +1,7 @@
 """Google Forms: a timestamp, then one column for each question, named by its text.
 
-A grid has a column for each of its rows: ``How severe? [Item 173]``. The row is the item then, and what stands before
-it the question.
+A grid has a column for each of its rows: ``How severe? [Item 173]``. Then the row is the item, and the text before it
+is the question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEAD = 1000
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the timestamp in the first column, and by names that are texts of questions."""
+    """Recognise it by the timestamp in the first column, and by names that are texts of questions."""
     if not columns or plain(columns[0]) not in _TIMESTAMP or {asked.item, asked.score} & set(columns):
         return False
     if all(by_name(columns, role) for role in ("item", "rater", "score")):
@@ -34,7 +34,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
 
 
 def ratings(table: RawTable, asked: Asked) -> Export:
-    """Return one row for each respondent and item of grids, or each question where there are no grids."""
+    """Return one row for each respondent and grid item, or each respondent and question if there are no grids."""
     head = table.first().head(_HEAD)
     respondent = respondent_column(head, table.columns, asked, table.name)
     others = [name for name in table.columns if name != respondent]

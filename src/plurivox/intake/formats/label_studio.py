@@ -1,8 +1,8 @@
 """Label Studio: JSON with tasks and their annotations, JSON-MIN and CSV with one row per annotation.
 
-Drafts hold no ratings, predictions are those of models, and cancelled annotations are refusals. JSON-MIN and CSV leave
-all of these out without a word, and have a row without an annotator for tasks that nobody annotated. An annotation that
-is marked as ground truth is one that somebody gave and that was starred later, so it counts for who gave it.
+Drafts hold no ratings, predictions come from models, and cancelled annotations are refusals. JSON-MIN and CSV silently
+leave all of these out, and have a row without an annotator for tasks that nobody annotated. An annotation marked as
+ground truth was given by somebody and starred later, so it counts for whoever gave it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHOSEN = rf'^\s*\[?\s*\{{.*"({"|".join(_POINTS)})"\s*:'
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns, and by data that are objects."""
+    """Recognise it by column names, and by data that are objects."""
     if set(columns) >= _TASK:
         return head["data"].dtype == pl.Struct or bool(texts_of(head["data"]).str.contains(r"^\s*\{").any())
     return set(columns) >= _MIN
@@ -40,10 +40,10 @@ def ratings(table: RawTable, asked: Asked) -> Export:
 
 
 class _Names(NamedTuple):
-    """What there is in the first tasks: fields of the data, as they are called here, and names of controls."""
+    """What the first tasks contain: fields of the data, under their names here, and names of controls."""
 
     data: dict[str, str]
-    controls: dict[str, bool]  # whether there are points to choose, not text to write
+    controls: dict[str, bool]  # whether points are chosen rather than text written
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class _Names(NamedTuple):
 
 
 def _names(table: RawTable, asked: Asked, key: Literal["annotations", "predictions"]) -> _Names:
-    """Look at the first tasks; a question that was asked for may come later."""
+    """Look at the first tasks; a requested question may appear later."""
     data: dict[str, None] = {}
     controls: dict[str, bool] = {}
     for at, record in enumerate(table.first().head(_HEAD).iter_rows(named=True)):
@@ -73,7 +73,7 @@ def _names(table: RawTable, asked: Asked, key: Literal["annotations", "predictio
 
 
 def _tasks(table: RawTable, asked: Asked) -> Export:
-    """Read JSON: what the data of a task hold, and what each annotation of it answers."""
+    """Read JSON: the data of each task, and the answers in each of its annotations."""
     tally = Tally()
     names = _names(table, asked, "annotations")
     columns = list(dict.fromkeys([*_OWN, *names.data.values(), *names.controls]))
@@ -126,16 +126,16 @@ def _export(table: RawTable, described: Sequence[str], questions: tuple[str, ...
 
 
 def _item(described: Sequence[str]) -> str:
-    """Return the field of the data that names the item, or the id of the task if none is called so."""
+    """Return the field of the data that names the item, or the id of the task if no field is named so."""
     plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in reversed(described)}
     return next((plain[name] for name in ("item", "itemid") if name in plain), "id")
 
 
 def _questions(table: RawTable, others: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of JSON-MIN or CSV that hold what annotators chose, and not what a task is about.
+    """Return the columns of JSON-MIN or CSV that hold what annotators chose, not what a task is about.
 
-    JSON-MIN has them after the task's id. Columns of CSV are sorted; ratings and several choices are objects there, and
-    what differs between two annotators of a task was chosen, too. Any other column may be either.
+    JSON-MIN has them after the task's id. CSV sorts its columns; ratings and multiple choices are objects there, and
+    anything that differs between two annotators of a task was chosen, too. Any other column may be either.
     """
     columns, head = table.columns, table.first().head(_HEAD)
     in_order = "id" in columns and columns != sorted(columns)
@@ -147,14 +147,14 @@ def _questions(table: RawTable, others: Sequence[str], chosen: Sequence[str]) ->
 
 
 def _is_chosen(column: pl.Series) -> bool:
-    """Tell whether there are objects with a rating or a choice in a column."""
+    """Return whether a column contains objects with a rating or a choice."""
     if column.dtype.is_nested():
         return any(f"'{point}'" in str(column.dtype) for point in _POINTS)
     return bool(texts_of(column).str.contains(_CHOSEN).any())
 
 
 def _differs(head: pl.DataFrame, name: str) -> bool:
-    """Tell whether a column has two values for one task."""
+    """Return whether a column has two values for one task."""
     if "id" not in head.columns or texts_of(head[name]).is_empty():
         return False
     known = (
@@ -182,7 +182,7 @@ def _objects(record: Record, key: str, place: str, source: str) -> list[dict[str
 
 
 def _who(annotation: Record) -> Any:
-    """Return who annotated: a number, or an object that has one."""
+    """Return who annotated: a number, or an object that contains one."""
     who = annotation.get("completed_by")
     return who.get("id", who.get("email")) if isinstance(who, dict) else who
 
@@ -212,8 +212,8 @@ def answers(table: RawTable, asked: Asked) -> Export:
     """Return one row per prediction of a model."""
     if "predictions" not in table.columns:
         raise FileError(
-            "there are no predictions in it", source=table.name,
-            hint="JSON-MIN and CSV of Label Studio leave them out; export JSON.",
+            "it contains no predictions", source=table.name,
+            hint="Export JSON from Label Studio; its JSON-MIN and CSV leave predictions out.",
         )  # fmt: skip
     names = _names(table, asked, "predictions")
     found = Export(table=table, questions=names.questions)

@@ -1,9 +1,9 @@
 """The shared tasks LeWiDi 2023 and 2025 (learning with disagreements): an object of items, and one of annotators.
 
 In 2023 ``annotations`` and ``annotators`` are texts with commas, in 2025 ``annotations`` is an object from annotators
-to labels. Soft and hard labels are made of them, and rounded, so they are not read. Where an annotator gave several
-labels (VariErrNLI), a comma stands between them. The annotators of one set (MP) are called ``0`` in the file about
-them, and ``Ann0`` in the items.
+to labels. Soft and hard labels are made from them and rounded, so they are not read. If an annotator gave several
+labels (VariErrNLI), commas separate them. In one set (MP), an annotator is called ``0`` in the file about annotators
+and ``Ann0`` in the items.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ NAME, GROUP = "lewidi", "group"
 _ANNOTATIONS = "annotations"
 _MARKS = {"soft_label", "hard_label", "annotation task", "number of annotations", "other_info"}
 _MADE = ("soft_label", "hard_label", "number of annotations", "number of annotators", "annotation task")
-"""What follows from the annotations, or is the same for all items."""
+"""Columns that follow from the annotations, or are the same for all items."""
 _ANNOTATOR = re.compile(r"Ann[0-9]+")
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the keys of items, or of annotators."""
+    """Recognise it by the keys of items or of annotators."""
     if KEY not in columns:
         return False
     if _ANNOTATIONS in columns:
@@ -47,14 +47,14 @@ def ratings(table: RawTable, asked: Asked) -> Export:
     """Return one row per annotation."""
     if _ANNOTATIONS not in table.columns:
         raise FileError(
-            "it tells who the annotators of LeWiDi are, and holds no annotations", source=table.name,
-            hint="Give the file of items, and this one with --raters.",
+            "it describes the annotators of LeWiDi and holds no annotations", source=table.name,
+            hint="Give the file of items, and give this one with --raters.",
         )  # fmt: skip
     return _with_groups(lists.answers_of(table, asked, _label, ignored=_MADE))
 
 
 def _with_groups(export: Export) -> Export:
-    """Return the export with a column of the groups that raters are in, which some sets list with each item."""
+    """Return the export with a column for the raters' groups, which some sets list with each item."""
     listed = next((name for name in export.item_attributes if plain(name) == "annotatorsgroup"), None)
     if listed is None or GROUP in export.table.columns:
         return export
@@ -90,9 +90,9 @@ def items(table: RawTable, asked: Asked) -> Export:
 
 
 def raters(table: RawTable, asked: Asked) -> Export:
-    """Return one row per annotator, called as in the annotations."""
+    """Return one row per annotator, named as in the annotations."""
     if _ANNOTATIONS in table.columns:
-        raise FileError("it holds items, not annotators", source=table.name, hint="Say --items.")
+        raise FileError("it holds items, not annotators", source=table.name, hint="Give it with --items.")
     frame = table.frame()
     keys = pl.col(KEY)
     if asked.platform == NAME and bool(frame[KEY].str.contains("^[0-9]+$").all()):

@@ -1,10 +1,10 @@
-"""Lists per item: each record is an item that holds who rated it and how, as data sets on the Hugging Face hub have it.
+"""Lists per item: each record is an item with who rated it and how, as in many data sets on the Hugging Face hub.
 
-- Parallel lists: ``annotators`` and ``annotations`` in the same order, also as text with commas between the entries.
+- Parallel lists: ``annotators`` and ``annotations`` in the same order, or as text with commas between the entries.
 - An object from raters to labels.
-- A list of objects with a rater and a label each, or an object of parallel lists.
+- A list of objects, each with a rater and a label, or an object of parallel lists.
 
-Lists of raters and labels are known by their names, objects in a list by the names of their keys. Other columns
+Lists of raters and labels are recognised by their names, objects in a list by the names of their keys. Other columns
 describe the item; the parts of an object are columns of their own.
 """
 
@@ -41,7 +41,7 @@ Label = Callable[[Any], Any]
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns that hold lists or objects."""
+    """Recognise it by the names of columns that hold lists or objects."""
     if KEY in columns and asked.rater == KEY and asked.item is None:
         return True
     seen = look(head)
@@ -59,7 +59,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
 
 
 def _turned(table: RawTable, asked: Asked) -> Export:
-    """Return one row per rater and item of an object from raters to objects from items to scores."""
+    """Return one row per rater and item from an object that maps raters to objects that map items to scores."""
     score = asked.score or "score"
     names = [name for name in table.columns if name != KEY]
 
@@ -75,7 +75,7 @@ def items(table: RawTable, asked: Asked) -> Export:
 
 
 def described(table: RawTable, asked: Asked, ignored: Iterable[str] = ()) -> Export:
-    """Return what is said of each item."""
+    """Return what is said about each item."""
     about = Described.of(table, asked, ignored)
     frame = frame_of(
         [about.row(record, table.locate(at)) for at, record in enumerate(table.frame().iter_rows(named=True))],
@@ -87,12 +87,12 @@ def described(table: RawTable, asked: Asked, ignored: Iterable[str] = ()) -> Exp
 
 
 def one_label(value: Any) -> Any:
-    """Return a label as it is; a list of several says so."""
+    """Return a label as it is; several in a list are marked as several."""
     return one_of(value) if isinstance(value, list) else value
 
 
 def answers_of(table: RawTable, asked: Asked, label: Label, ignored: Iterable[str] = ()) -> Export:
-    """Return one row per item and rater; ``label`` tells what an entry says, ``ignored`` columns do not matter."""
+    """Return one row per item and rater; ``label`` reads an entry, and ``ignored`` columns do not matter."""
     seen = look(table.first().head(_HEAD))
     found = answers_in(seen, asked)
     if not found:
@@ -104,7 +104,7 @@ def answers_of(table: RawTable, asked: Asked, label: Label, ignored: Iterable[st
     tally = Tally(notes=list(about.notes))
     more = tuple(dict.fromkeys(name for one in found for name in one.more if name not in about.columns))
     if more:
-        tally.notes.append(f"read where it is named, by --by or --rater-attributes: {few(more)}")
+        tally.notes.append(f"read only if named with --by or --rater-attributes: {few(more)}")
     rater = asked.rater if asked.rater and asked.rater in [one.raters for one in wanted] else RATER
 
     def rows(record: Record, place: str) -> Iterator[Row]:
@@ -125,13 +125,13 @@ def answers_of(table: RawTable, asked: Asked, label: Label, ignored: Iterable[st
 
 
 def _asked_for(found: Sequence[Answers], asked: Asked) -> Sequence[Answers]:
-    """Return where the question is answered that was asked for, all if none was."""
+    """Return where the requested question is answered, or all answers if none was requested."""
     names = {name.strip() for name in (asked.score or "").split(",")}
     return [one for one in found if names & set(one.questions)] or found
 
 
 def _refuse_points(found: Sequence[Answers], asked: Asked, source: str) -> None:
-    """Raise if the keys of an object may be points of the scale, and what they hold counts of them."""
+    """Raise an error if the keys of an object may be points of the scale and their values counts."""
     for one in found:
         if not isinstance(one, Keyed) or asked.platform is not None:
             continue
@@ -139,8 +139,8 @@ def _refuse_points(found: Sequence[Answers], asked: Asked, source: str) -> None:
         if one.may_be_points if points is None else points >= set(one.keys):
             raise InputError(
                 f"the keys may be raters or points of a scale: {few(one.keys, 6)}", source=source, column=one.column,
-                hint=f"If they are raters, say --format {NAME}; if they are points, count each in a column of its own, "
-                "and say --totals.",
+                hint=f"If they are raters, use --format {NAME}; if they are points, put the counts of each point in a "
+                "column of its own and use --totals.",
             )  # fmt: skip
 
 
@@ -148,19 +148,19 @@ def _without_raters(labels: Sequence[str], source: str) -> InputError:
     return InputError(
         f"{few(labels)} {'lists' if len(labels) == 1 else 'list'} labels of each item, and nothing says who gave them",
         source=source,
-        hint="Give a list of raters beside them, called annotators; or count how often each point was given to an item "
-        "in a column of its own, and say --totals.",
+        hint="Add a list of raters, named annotators; or put the number of times each point was given to an item in a "
+        "column of its own and use --totals.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What records say about their items: the column of ids and its source, and where each attribute is from."""
+    """What records say about their items: the column of ids and its source, and where each attribute comes from."""
 
     item: str
     own: str | None
     single: dict[str, str]
-    """Column → attribute, which is called otherwise where something else is called so in ratings, or in a record."""
+    """Column → attribute, which is renamed if something else has its name in the ratings or in a record."""
     parts: dict[tuple[str, str], str]
     """Column and part of the object in it → attribute."""
     source: str
@@ -173,7 +173,7 @@ class Described:
 
     @classmethod
     def of(cls, table: RawTable, asked: Asked, ignored: Iterable[str]) -> Described:
-        """Return what the first records tell."""
+        """Return what the first records say."""
         seen = {name: one for name, one in look(table.first().head(_HEAD)).items() if name not in ignored}
         found = answers_in(seen, asked)
         used = {name for one in found for name in one.columns}
@@ -186,7 +186,7 @@ class Described:
         parts = [(one.name, part) for one in objects if len(one.keys) <= MAX_PARTS for part in one.keys]
         times = Counter([*taken, *single.values(), *(part for _, part in parts)])
         named = {(name, part): f"{name}.{part}" if times[part] > 1 else part for name, part in parts}
-        note = () if own else ("Items have no ids, and are called by their row.",)
+        note = () if own else ("Items have no ids and are named by their row.",)
         return cls(item, own, single, named, table.name, note)
 
     def row(self, record: Record, place: str) -> Row:
@@ -201,7 +201,7 @@ class Described:
 
 
 def item_column(columns: Sequence[str]) -> str | None:
-    """Return the column with the ids of items: one that is called so, or the keys of the object of all items."""
+    """Return the column with the ids of items: one that is named so, or the keys of the object of all items."""
     found = by_name(columns, "item")
     if KEY in columns and (found is None or not plain(found).endswith(("id", "item", "unit"))):
         return KEY

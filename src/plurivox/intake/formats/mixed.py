@@ -1,4 +1,4 @@
-"""Questions on different scales, which cannot be analysed as if they were items of one."""
+"""Questions on different scales, which cannot be analysed as if they shared one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plurivox.intake.attributes import in_order
 from plurivox.scale import ALWAYS_MISSING, text_of
 
 CLEAR, SHARED = 10, 0.25
-"""Numbers are on different scales if so many answers of each question share at most this part of their range."""
+"""Numbers are on different scales if this many answers of each question share at most this part of their range."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _MOST = 4
 
@@ -27,7 +27,7 @@ class _Question:
     high: float | None = None
 
     def differs(self, other: _Question) -> bool:
-        """Tell whether two questions cannot be on one scale."""
+        """Return whether two questions cannot be on one scale."""
         if self.low is None or other.low is None or self.high is None or other.high is None:
             return (self.low is None) != (other.low is None) or not self.values & other.values
         if min(self.n, other.n) < CLEAR or min(len(self.values), len(other.values)) < 2:
@@ -35,19 +35,19 @@ class _Question:
         whole = max(self.high, other.high) - min(self.low, other.low)
         shared = max(0.0, min(self.high, other.high) - max(self.low, other.low))
         within = shared in (self.high - self.low, other.high - other.low)
-        # Few points of a short scale may be all that anybody used; of a long one they are not.
+        # People may have used only a few points of a short scale, but hardly of a long one.
         return shared <= SHARED * whole and (not within or whole > 2 * CLEAR)
 
 
 def refuse_mixed(
     answers: Mapping[str, Mapping[str, int]], columns: Sequence[str], missing: Collection[str], source: str
 ) -> None:
-    """Raise if questions are on different scales, and list them by their answers.
+    """Raise an error if questions are on different scales, and list them by their answers.
 
     Parameters
     ----------
     answers
-        Of each question, how often which answer was given.
+        How often each answer was given to each question.
     columns
         All columns in their order.
     missing
@@ -62,13 +62,13 @@ def refuse_mixed(
     chosen = questions_text([one.name for one in groups[0]], columns)
     raise ScaleError(
         f"the questions are not on one scale: {'; '.join(shown)}{more}", source=source,
-        hint=f"Choose those that belong together: --questions '{chosen}'; --rater-attributes names those that tell of "
-        "people.",
+        hint=f"Choose questions that belong together: --questions '{chosen}'; name those that describe people with "
+        "--rater-attributes.",
     )  # fmt: skip
 
 
 def questions_text(chosen: Sequence[str], columns: Sequence[str]) -> str:
-    """Return columns as ``--questions`` takes them: a range if they stand side by side.
+    """Return columns in the form ``--questions`` accepts: a range if they are adjacent.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def questions_text(chosen: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _question(name: str, counts: Mapping[str, int], missing: Collection[str]) -> _Question | None:
-    """Return what the answers are, by most of them; None if there are none."""
+    """Return what most of the answers are; None if there are none."""
     texts: dict[str, int] = {}
     for value, n in counts.items():
         text = text_of(value)
@@ -98,7 +98,7 @@ def _question(name: str, counts: Mapping[str, int], missing: Collection[str]) ->
 
 
 def _groups(questions: Sequence[_Question]) -> list[list[_Question]]:
-    """Return questions that may share a scale together, those with the widest range of answers first."""
+    """Group questions that may share a scale, those with the widest range of answers first."""
     groups: list[list[_Question]] = []
     for one in sorted(questions, key=lambda one: -len(one.values)):
         home = next((group for group in groups if not any(one.differs(other) for other in group[:1])), None)

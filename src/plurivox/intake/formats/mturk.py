@@ -1,6 +1,6 @@
 """Amazon Mechanical Turk: the results of a batch, with one row per assignment.
 
-What was rated is told by ``Input.*``, since a HIT that is posted again has another id. A HIT may show several items:
+``Input.*`` says what was rated, since a HIT that is posted again has another id. A HIT may show several items:
 ``Input.image_url1`` goes with ``Answer.Content1``. Radio buttons may have a column each, ``Answer.severity.4``.
 """
 
@@ -31,7 +31,7 @@ Answers = Mapping[str, "str | Mapping[str, str]"]  # question → its column, or
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns."""
+    """Recognise it by column names."""
     return set(columns) >= _IDS and any(name.startswith((_INPUT, _ANSWER)) for name in columns)
 
 
@@ -43,8 +43,8 @@ def ratings(table: RawTable, asked: Asked) -> Export:
     shape = _Shape.of(table.columns, table.first().head(_HEAD))
     if not shape.inputs and asked.item is None:
         raise ColumnError(
-            "no column Input.* tells what was rated", source=table.name,
-            hint="Name a column that does with --item; the id of a HIT changes when it is posted again.",
+            "no column Input.* says what was rated", source=table.name,
+            hint="Name with --item a column that does; the id of a HIT changes when it is posted again.",
         )  # fmt: skip
     derived, item = shape.derived(table.columns)
     if shape.numbers:
@@ -72,7 +72,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
 
 
 def _rejected(made: pl.DataFrame) -> pl.Series:
-    """Tell which rows were rejected, or are marked to be."""
+    """Return which rows were rejected, or are marked for rejection."""
     nothing = pl.lit(None, dtype=pl.String)
     status = (pl.col(_STATUS) if _STATUS in made.columns else nothing).str.strip_chars().str.to_lowercase()
     marked = answer(_REJECT).is_not_null() & ~status.is_in(["approved"]).fill_null(value=False)
@@ -89,7 +89,7 @@ class _Shape:
     inputs, questions
         What was shown, and what was asked, by number; 0 is the only number where a HIT has one item.
     shown, names
-        What they are called in the table that is made.
+        Their names in the new table.
     numbers
         The numbers of the items of a HIT; empty if it has one.
     whole
@@ -124,7 +124,7 @@ class _Shape:
         return cls(numbered, paired, shown, names, numbers, whole)
 
     def derived(self, columns: Sequence[str]) -> tuple[Any, str]:
-        """Return what gives the columns of an item's number, and the name of the column of items."""
+        """Return a function that gives the columns for an item's number, and the name of the column of items."""
         parts = parts_of_item(list(self.inputs))
         item = self.shown[parts[0]] if len(parts) == 1 else ",".join(parts)
 
@@ -146,7 +146,7 @@ class _Shape:
 
     @staticmethod
     def _called(start: str, stem: str, name: str, text: pl.Expr, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield a column under its name, and under the full one, by which it may be asked for as well."""
+        """Yield a column under its name and under the full one, by which it may also be requested."""
         yield name, text
         if f"{start}{stem}" != name and f"{start}{stem}" not in columns:
             yield f"{start}{stem}", text
@@ -157,7 +157,7 @@ def _nothing() -> pl.Expr:
 
 
 def _value(column: str | Mapping[str, str] | None) -> pl.Expr:
-    """Return the answer that a column holds, or the columns of all points."""
+    """Return the answer held by a column, or by the columns of all points."""
     if column is None:
         return _nothing()
     if isinstance(column, str):
@@ -172,7 +172,7 @@ def _mark(point: str, column: str) -> pl.Expr:
 
 
 def _answers(columns: Sequence[str], head: pl.DataFrame) -> dict[str, str | Mapping[str, str]]:
-    """Return the questions; columns of true and false that differ after a dot are the points of one."""
+    """Return the questions; columns of true and false whose names differ after a dot are the points of one question."""
     names = [name.removeprefix(_ANSWER) for name in columns if name.startswith(_ANSWER)]
     groups: dict[str, dict[str, str]] = {}
     for name in names:
@@ -188,7 +188,7 @@ def _answers(columns: Sequence[str], head: pl.DataFrame) -> dict[str, str | Mapp
 
 
 def _is_marked(head: pl.DataFrame, group: Mapping[str, str]) -> bool:
-    """Tell whether columns hold true and false alone, and one of them true."""
+    """Return whether columns hold only true and false, and at least one true."""
     cells = {str(one).strip().lower() for name in group.values() for one in head[name].drop_nulls().unique()}
     return len(group) > 1 and "true" in cells and cells <= {"true", "false", ""}
 
@@ -203,7 +203,7 @@ def _by_number(names: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
 
 
 def _without_json(table: RawTable, tally: Tally) -> RawTable:
-    """Return the table with a column for each answer in place of one with all answers as JSON."""
+    """Return the table with a column for each answer instead of one with all answers as JSON."""
     head = table.first().head(_HEAD)
     found: dict[str, None] = {}
     for at, cell in enumerate(head[_AS_JSON].to_list()):

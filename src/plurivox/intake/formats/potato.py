@@ -1,8 +1,8 @@
-"""Potato: what each user answered (version 2), what its exporter writes, and the table of version 1.
+"""Potato: the answers of each user (version 2), what its exporter writes, and the table of version 1.
 
-An answer is the name of what was chosen; its value may be anything. Where something was typed, moved or picked from a
-list the name is that of the control, and the value is the answer. Up to version 2.7.1 a changed answer left both
-choices, in the order in which each was first made. Which one was last is told by the record of changes alone.
+An answer is the name of what was chosen; its value may be anything. If something was typed, moved or picked from a
+list, the name is that of the control and the value is the answer. Up to version 2.7.1, a changed answer left both
+choices, in the order in which each was first made; only the record of changes shows which one was last.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LABELS, _PHASES, _BEHAVIOUR = (
 )  # fmt: skip
 _STATE = {_USER, _LABELS}
 _OWN = (_ITEM, _USER, _TIME)
-_PAGE = "\0"  # stands between a page and its questions
+_PAGE = "\0"  # separates a page from its questions
 _EXPORTED = {_ITEM, _USER, "labels", "spans"}
 _FIRST, _BETWEEN = {"user", _ITEM}, ":::"
 _NAMELESS = "label_annotations"
@@ -39,7 +39,7 @@ Given = tuple[str, str, Any]  # question, name, value
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns."""
+    """Recognise it by column names."""
     known = set(columns)
     if known >= _STATE or known >= _EXPORTED or _is_nameless(known):
         return True
@@ -47,7 +47,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
 
 
 def _is_flat(columns: Sequence[str]) -> bool:
-    """Tell whether it is the exporter's CSV: after the ids come columns of questions and points, with a dot between."""
+    """Return whether it is the exporter's CSV: after the ids come columns named question.point."""
     others = [name for name in columns[2:] if not name.startswith("annotator_origin")]
     stems = {name.partition(".")[0] for name in others if "." in name}
     return (
@@ -68,7 +68,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
         return _exported(table, asked)
     if _is_nameless(known):
         raise ColumnError(
-            "the raters are missing: these lines of Potato do not tell whose they are", source=table.name,
+            "the raters are missing: these lines of Potato do not say whose they are", source=table.name,
             hint="Give annotated_instances.tsv, which has a column 'user', or a user_state.json of version 2.",
         )  # fmt: skip
     return _flat(table, "user", _BETWEEN) if known >= _FIRST else _flat(table, _USER, ".")
@@ -76,7 +76,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
 
 @dataclass(slots=True)
 class _States:
-    """The states of users, one record each, made into rows as they are read."""
+    """The states of users, one record each, turned into rows as they are read."""
 
     table: RawTable
     tally: Tally = field(default_factory=Tally)
@@ -86,7 +86,7 @@ class _States:
     joined: int = 0
 
     def export(self) -> Export:
-        """Read all users, since any of them may have answered what no other did."""
+        """Read all users, since any of them may have answered a question that no other did."""
         pieces, owners, at = [], [], 0
         for piece in self.table.pieces:
             for record in piece.iter_rows(named=True):
@@ -112,7 +112,7 @@ class _States:
         )  # fmt: skip
 
     def _named(self) -> dict[str, str]:
-        """Return what the questions of surveys are called: as they are, or with their page if that is not enough."""
+        """Return the names of survey questions: as they are, or with their page if that is not enough."""
         names = [one.rpartition(_PAGE)[2] for one in self.attributes]
         plain = {name for name in names if names.count(name) == 1} - {*_OWN, *self.questions}
         return {
@@ -127,8 +127,8 @@ class _States:
             )
         if self.joined:
             self.tally.notes.append(
-                f"{counted(self.joined, 'answer')} of raters about themselves {'has' if self.joined == 1 else 'have'} "
-                "several values; they are joined by semicolons, and --several takes them apart"
+                f"{counted(self.joined, 'answer')} by raters about themselves {'has' if self.joined == 1 else 'have'} "
+                "several values; they are joined with semicolons, and --several separates them"
             )
 
     def _rows(self, record: Record, place: str) -> list[Row]:
@@ -153,7 +153,7 @@ class _States:
         return rows
 
     def _answer(self, question: str, values: Sequence[str], told: Mapping[str, Any]) -> str | None:
-        """Return the only choice, or the one that was made last as far as changes were recorded."""
+        """Return the only choice, or the last one as far as changes were recorded."""
         if len(values) < 2:
             return one_of(values)
         changes = told.get("annotation_changes")
@@ -172,7 +172,7 @@ class _States:
         return str(max(last, key=lambda one: one["timestamp"])["label_name"])
 
     def _about(self, phases: Mapping[str, Any], place: str) -> Row:
-        """Return what a user said of themselves on the pages of surveys."""
+        """Return what users said about themselves on survey pages."""
         known: Row = {}
         for phase, pages in phases.items():
             for page, given in (pages if isinstance(pages, dict) else {}).items():
@@ -264,7 +264,7 @@ def _flat(table: RawTable, user: str, between: str) -> Export:
     def value(name: str, column: str, final: str | None) -> pl.Expr:
         cell = answer(column)
         is_set = ~cell.str.to_lowercase().is_in(list(_UNSET))
-        if final is not None:  # a later version says which of two choices counts, by its value
+        if final is not None:  # in later versions, the value says which of two choices counts
             is_set &= answer(final).is_null() | (cell == answer(final))
         return pl.when(is_set).then(cell if name in _CONTROLS else pl.lit(name))
 

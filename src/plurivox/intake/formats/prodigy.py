@@ -1,7 +1,7 @@
-"""Prodigy: one record per task and annotator, whose answer is what was accepted.
+"""Prodigy: one record per task and annotator; the answer is what was accepted.
 
-With options, the score is the id of the one that was accepted. Without, each label is a question that is answered by
-accept or reject. Sessions that nobody named are called by the time at which they began, which is not a person.
+With options, the score is the id of the accepted one. Without, each label is a question that is answered by accept or
+reject. Unnamed sessions are named by the time at which they began, which does not identify a person.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEAD = 1000
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns."""
+    """Recognise it by column names."""
     return set(columns) >= {"answer", _HASH}
 
 
@@ -81,7 +81,7 @@ def _seen(table: RawTable) -> tuple[dict[str, str], dict[str, str], bool]:
 
 
 def _is_binary(record: Record) -> bool:
-    """Tell whether a record asks whether one label fits the whole of it."""
+    """Return whether a record asks if one label fits all of it."""
     empty: tuple[Any, ...] = (None, "", "[]", [])
     return record.get("label") not in empty and not any(
         record.get(name) not in empty for name in ("options", _ACCEPT, "spans")
@@ -93,15 +93,15 @@ def _accepted(record: Record, place: str, source: str) -> str | None:
 
 
 def _named(record: Record, place: str, table: RawTable) -> Any:
-    """Return who answered, or raise if that is only known to be somebody in a session."""
+    """Return who answered, or raise an error if only a session is known."""
     who = record.get(_ANNOTATOR) or record.get(_SESSION)
     if who is None or _UNNAMED.fullmatch(str(who)):
         raise IdError(
             "raters are missing: the session has no name, only the time at which it began"
             if who else "raters are missing: neither an annotator nor a session is named",
             source=table.name, places=[place],
-            hint=f"Say --rater {_SESSION} to count every session as one rater."
-            if who and _SESSION in table.columns else "Name a column that tells who answered with --rater.",
+            hint=f"Use --rater {_SESSION} to count every session as one rater."
+            if who and _SESSION in table.columns else "Name with --rater a column that says who answered.",
         )  # fmt: skip
     return who
 

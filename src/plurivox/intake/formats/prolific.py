@@ -1,6 +1,6 @@
-"""Prolific: a table of participants, which tells about raters and holds no ratings.
+"""Prolific: a table of participants, which describes raters and holds no ratings.
 
-One participant may have several submissions; the one with the best status counts.
+A participant may have several submissions; the one with the best status counts.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _ROW, _RANK = "\0row", "\0rank"
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns."""
+    """Recognise it by column names."""
     return set(columns) >= _KNOWN
 
 
 def ratings(table: RawTable, asked: Asked) -> Export:
-    """Raise, since there are none."""
+    """Raise an error, since there are none."""
     raise InputError(
-        "it is a table of raters from Prolific, and holds no ratings", source=table.name,
-        hint="Give the file with the ratings, and this one with --raters; they are joined by 'Participant id'.",
+        "it is a table of raters from Prolific and holds no ratings", source=table.name,
+        hint="Give the file with the ratings, and give this one with --raters; 'Participant id' joins the two.",
     )  # fmt: skip
 
 
 def raters(table: RawTable, asked: Asked) -> Export:
-    """Return one row per participant, with what waits for a decision in :data:`WAITING`."""
+    """Return one row per participant, with what needs a decision in :data:`WAITING`."""
     frame = table.frame()
     frame = frame.with_columns(_known(one) for one in frame).with_row_index(_ROW)
     status = answer(_STATUS).str.to_uppercase().fill_null("UNKNOWN")
@@ -53,7 +53,7 @@ def raters(table: RawTable, asked: Asked) -> Export:
         pl.when(status == _APPROVED).then(0).when(awaited).then(1).when(~undone).then(2).otherwise(3).alias(_RANK),
     ).filter(pl.col(_RANK) == pl.col(_RANK).min().over(_RATER))
     attributes = [name for name in table.columns if name not in (_RATER, *_ADMINISTRATIVE)]
-    # Of two submissions one may have lost what the other still tells.
+    # One submission may have lost what another still says.
     best = best.with_columns(
         *(pl.coalesce(pl.col(name), pl.col(name).drop_nulls().first().over(_RATER)) for name in attributes),
         pl.col(WAITING).first().over(_RATER),
@@ -69,7 +69,7 @@ def raters(table: RawTable, asked: Asked) -> Export:
 
 
 def _known(column: pl.Series) -> pl.Series:
-    """Return a column with what Prolific no longer tells as missing."""
+    """Return a column in which what Prolific no longer discloses is missing."""
     column = clean(column)
     return column.set(column.is_in(list(_MISSING)), None) if column.dtype == pl.String else column
 

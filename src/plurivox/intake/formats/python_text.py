@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"(-?\d+)\.(?=$|[eE])")
 
 
 def as_json(text: str) -> str:
-    r"""Return Python's text of a list as JSON; what is not such a text may come out as anything.
+    r"""Return Python's text of a list as JSON; for any other text the result is undefined.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def as_json(text: str) -> str:
     ('["it\'s",null,true]', '[4,2]', '["a","b"]', '[4.0,2.5]')
     """
     parts: list[str] = []
-    ended = False  # whether a value ended before, so that a comma has to stand before the next
+    ended = False  # whether a value has ended, so that a comma must come before the next
     at = 0
     while found := _TOKEN.match(text, at):
         at = found.end()

@@ -1,7 +1,7 @@
 """Qualtrics: respondents in rows, and three rows of headers: names, texts of questions, and ids of questions.
 
 Previews, tests and responses marked as spam hold no ratings. What identifies people (addresses, places, e-mail) is
-never taken for an attribute.
+never used as an attribute.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEAD = 1000
 
 
 class _Headers(NamedTuple):
-    """The rows below the names: texts of questions and ids, by column, and how many rows they are."""
+    """The rows below the names: texts of questions and ids, by column, and how many such rows there are."""
 
     texts: dict[str, str]
     ids: dict[str, str]
@@ -44,12 +44,12 @@ class _Headers(NamedTuple):
 
 
 def tool_columns(columns: Sequence[str]) -> bool:
-    """Tell whether Qualtrics wrote a table, by three or more of its own columns."""
+    """Return whether Qualtrics wrote a table: it has three or more of Qualtrics' own columns."""
     return len(_TOOL & set(columns)) >= 3
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the columns that every export has, and by the row of ids."""
+    """Recognise it by the columns that every export has, and by the row of ids."""
     return bool(_TOOL & set(columns)) and _headers(head) is not None
 
 
@@ -66,7 +66,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
     found = sort_columns(head, others, asked, table.name, named=named, texts=headers.texts)
     notes = []
     if any(held(head[name], None, asked.missing).numbers for name in found.questions):
-        notes = ["numbers are the recode values of Qualtrics; check in the survey which answer each of them is"]
+        notes = ["the numbers are recode values of Qualtrics; check in the survey which answer each of them means"]
     sheet = Sheet(
         respondent=respondent, cells=tuple(Cell(name, name) for name in found.questions), attributes=found.attributes,
         aside=found.aside, about=_about(found.questions, headers.texts), gate=responses, skip=headers.n_rows,
@@ -76,7 +76,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
 
 
 def responses(frame: pl.DataFrame, tally: Tally, asked: Asked) -> pl.DataFrame:
-    """Return the rows that are responses; those of people who did not finish need a word."""
+    """Return the rows that are responses; those of people who did not finish need a decision."""
     if "Status" in frame.columns:
         status = _words(frame["Status"])
         for values, what in ((_PREVIEWS, "previews and tests"), (_SPAM, "responses marked as spam")):
@@ -102,7 +102,7 @@ def _headers(head: pl.DataFrame) -> _Headers | None:
 
 
 def _about(questions: Sequence[str], texts: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Return the text of each question, and of parts of a matrix the question that they are parts of."""
+    """Return the text of each question and, for parts of a matrix, the question they belong to."""
     known = {name: " ".join(texts[name].split()) for name in questions if texts.get(name)}
     stems = {name: text.rsplit(_PART, 1)[0] for name, text in known.items() if _PART in text}
     shared = {name: stem for name, stem in stems.items() if list(stems.values()).count(stem) > 1}

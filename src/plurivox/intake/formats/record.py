@@ -16,19 +16,19 @@ from plurivox.results.wording import counted, listed
 from plurivox.scale import Scale
 
 Choice = Literal["keep", "drop"]
-"""What becomes of answers that somebody has to decide about."""
+"""What happens to answers that need a decision."""
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 REJECTED, UNFINISHED = "rejected", "unfinished"
 WAITING = "\0waiting"
-"""A column of a table of raters, by which all ratings of a rater wait for a decision.
+"""A column of a table of raters that says whether a rater's ratings need a decision.
 
-It says which of the two it is, and by what status: ``unfinished:RETURNED``; nothing where a rater counts in any case.
+It says which decision, and because of which status: ``unfinished:RETURNED``; null if a rater counts in any case.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user said about a table before it is read; None where nothing was said.
+    """What the user specified about a table before it is read; None where nothing was specified.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Asked:
     questions
         Which columns of a survey are questions: ``"Q1:Q20"``, names, or a pattern with a star.
     rejected, unfinished
-        Whether answers of rejected people, and those of people who did not finish, are kept or dropped.
+        Whether answers of rejected people, and of people who did not finish, are kept or dropped.
     scale, missing
         The scale, if it is given, and further answers that mean no rating.
     platform
-        The platform that was named; of a table of raters or items the one that the ratings come from.
+        The platform that was named; for a table of raters or items, the one that the ratings come from.
     rater_attributes, item_attributes
         Columns that describe raters or items.
     """
@@ -59,27 +59,27 @@ class Asked:
     item_attributes: tuple[str, ...] = ()
 
     def said(self) -> dict[str, str]:
-        """Return what was said that only exports need, by the name of the option."""
+        """Return the options given that only exports need, by name."""
         given = {name: getattr(self, name) for name in ("questions", REJECTED, UNFINISHED)}
         return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(slots=True)
 class Tally:
-    """What is counted while an export is read, and so is complete only when all pieces are.
+    """What is counted while an export is read; complete only when all pieces have been read.
 
     Attributes
     ----------
     left_out
-        What holds no rating and was left out, such as ``cancelled annotations`` → 3. Named in the plural.
+        What holds no rating and was left out, such as ``cancelled annotations`` → 3; named in the plural.
     undecided
-        What needs a word from the user, by :data:`REJECTED` or :data:`UNFINISHED`.
+        What the user has to decide about, by :data:`REJECTED` or :data:`UNFINISHED`.
     marked
         What counts as a rating although the export marks it, such as ``annotations marked as ground truth`` → 2.
     notes
-        Sentences about what a reader has to know, such as that drafts cannot be told from answers.
+        Sentences that a reader needs to know, such as that drafts cannot be distinguished from answers.
     of, n_of
-        What is decided about, if not single answers, such as ``respondent``, and how many there are.
+        What the decision is about, if not single answers, such as ``respondent``, and how many there are.
     """
 
     left_out: Counter[str] = field(default_factory=Counter)
@@ -90,11 +90,11 @@ class Tally:
     n_of: int = 0
 
     def sentences(self) -> list[str]:
-        """Return what there is to say besides what was left out."""
+        """Return the sentences about everything except what was left out."""
         return [*self.notes, *(f"counted as ratings: {what} ({n:,})" for what, n in self.marked.items() if n)]
 
     def decided(self, frame: pl.DataFrame, waiting: pl.Series, what: str, asked: Asked) -> pl.DataFrame:
-        """Return the rows that are kept: of those that wait for a decision all, or none."""
+        """Return the rows that are kept: all or none of those that need a decision."""
         n_waiting = int(waiting.sum())
         if not n_waiting or getattr(asked, what) == "keep":
             return frame
@@ -105,7 +105,7 @@ class Tally:
         return frame.filter(~waiting)
 
     def checked(self, pieces: Iterator[pl.DataFrame], source: str) -> Iterator[pl.DataFrame]:
-        """Yield the pieces; raise at the end if something waits for a decision, or everything was left out."""
+        """Yield the pieces; raise an error at the end if a decision is missing or everything was left out."""
         n_rows = 0
         for piece in pieces:
             n_rows += piece.height
@@ -113,13 +113,13 @@ class Tally:
         of = counted(self.n_of, self.of) if self.of else counted(n_rows, "answer")
         for what, n in self.undecided.items():
             raise InputError(
-                f"{n:,} of {of} are {what}, and whether they count is not known",
-                source=source, hint=f"Say --{what} drop to leave them out, or --{what} keep.",
+                f"{n:,} of {of} {'is' if n == 1 else 'are'} {what}, and you have to decide whether they count",
+                source=source, hint=f"Use --{what} drop to leave them out, or --{what} keep.",
             )  # fmt: skip
         if not n_rows and (left_out := [f"{what} ({n:,})" for what, n in self.left_out.items() if n]):
             raise InputError(
-                f"no answer is left, since {listed(left_out)} are left out", source=source,
-                hint="Check that this is the file with the answers; --format says what it is otherwise.",
+                f"no answers remain, because {listed(left_out)} are left out", source=source,
+                hint="Check that this is the file with the answers, or name its format with --format.",
             )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ class Export:
     item_attributes, rater_attributes
         Columns that describe items or raters.
     time
-        The column with when a rating was given, if there is one that :mod:`plurivox.intake.times` reads.
+        The column of times at which ratings were given, if there is one that :mod:`plurivox.intake.times` reads.
     tally
         What is counted while the table is read.
     layout
@@ -161,12 +161,12 @@ class Export:
             return self.questions[0]
         if not self.questions:
             raise ColumnError(
-                f"it is {platform.title}, in which no column was recognised as that of the answers",
+                f"it is {platform.title}, in which no column of answers was recognised",
                 source=self.table.name,
-                hint="Name it with --score; --format says what the file is otherwise.",
+                hint="Name the column with --score, or name the right format with --format.",
             )  # fmt: skip
         likely = [name for name in self.questions if not tells_of_people(name)] or self.questions
-        several = f"; where an analysis takes several: --score '{','.join(likely[:2])}'" if len(likely) > 1 else ""
+        several = f"; if an analysis accepts several: --score '{','.join(likely[:2])}'" if len(likely) > 1 else ""
         raise ColumnError(
             f"it holds answers to {len(self.questions)} questions: {listed(self.questions, 8)}",
             source=self.table.name,
@@ -174,12 +174,12 @@ class Export:
         )
 
     def no_attributes(self, used: Collection[str]) -> Iterator[str]:
-        """Yield sentences about columns that describe items or raters, but are not used as attributes of them."""
+        """Yield sentences about columns that describe items or raters but are not used as their attributes."""
         for what, names in (("item", self.item_attributes), ("rater", self.rater_attributes)):
             if lacking := [f"'{name}'" for name in names if name not in used]:
                 yield (
-                    f"not read as attributes of {what}s, since they differ between answers for the same {what} or are "
-                    f"called like another column: {listed(lacking, 5)}"
+                    f"not read as attributes of {what}s, because they differ between answers for the same {what} or "
+                    f"have the name of another column: {listed(lacking, 5)}"
                 )
 
 
@@ -196,18 +196,18 @@ class Platform:
     name
         What ``--format`` calls it.
     title
-        What a file was taken for, as in "it is …".
+        What a file was recognised as, as in "it is …".
     fits
-        Tells by the names of columns and the first rows whether a table is an export of it.
+        Whether a table is an export of the platform, judged by column names and the first rows.
     ratings
         Turns such a table into one row per answer; None if it holds none.
     raters
-        Turns such a table into one row per rater; None if it tells nothing about raters.
+        Turns such a table into one row per rater; None if it says nothing about raters.
     items
-        Turns such a table into one row per item; None if it already has one, or tells nothing about items.
+        Turns such a table into one row per item; None if it already has that form, or says nothing about items.
     answers
-        Turns such a table into one row per answer of a model, with the columns ``item``, ``model`` and ``answer``; None
-        if it holds none.
+        Turns such a table into one row per model answer, with the columns ``item``, ``model`` and ``answer``; None if
+        it holds none.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Tables with a row for each respondent and a column for each question, unfolded into a row for each answer."""
+"""Tables with one row per respondent and one column per question, unfolded into one row per answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plurivox.results.wording import counted
 
 ITEM, SCORE, RATER, TEXT = "question", "answer", "respondent", "text"
 SURVEY = "survey"
-"""What the layout of such a table is called."""
+"""The name of such a table's layout."""
 _SLICE = 1 << 18
 _ROW = re.compile(r"row (\d+)")
 Gate = Callable[[pl.DataFrame, Tally, Asked], pl.DataFrame]
@@ -47,11 +47,11 @@ class Sheet:
     cells
         The columns of answers.
     attributes, aside
-        Columns that tell of respondents, and those that are not used.
+        Columns that describe respondents, and those that are not used.
     asked_by
-        The texts by which columns that tell of respondents were asked for, where their names do not say it.
+        The question texts of columns that describe respondents, if their names do not say it.
     about
-        What is known of items: attribute → item → value.
+        What is known about items: attribute → item → value.
     gate
         Leaves out rows that are not answers, and counts them.
     skip
@@ -71,8 +71,8 @@ class Sheet:
         """Return the table with one row for each respondent and item."""
         if asked.score in table.columns:
             raise ColumnError(
-                f"'{asked.score}' is one of several columns of answers, which are the items of a survey",
-                source=table.name, hint=f"Choose which of them are read with --questions '{asked.score}'.",
+                f"'{asked.score}' is one of several columns of answers, each of which is an item of a survey",
+                source=table.name, hint=f"Choose the columns to read with --questions '{asked.score}'.",
             )  # fmt: skip
         tally = Tally(of="respondent")
         taken = {*self.attributes, *(cell.question for cell in self.cells)}
@@ -80,12 +80,12 @@ class Sheet:
         item = _other(item, {*taken, rater})
         about = {_other(name, {*taken, rater, item}): values for name, values in self.about.items()}
         if self.respondent is None:
-            tally.notes.append("no column of respondents: each row counts as one rater")
+            tally.notes.append("there is no column of respondents, so each row counts as one rater")
         if self.attributes:
             told = [f"{name} ({self.asked_by[name]})" if name in self.asked_by else name for name in self.attributes]
-            tally.notes.append(f"columns that tell of raters: {few(told)}")
+            tally.notes.append(f"columns that describe raters: {few(told)}")
         if self.aside:
-            tally.notes.append(f"{counted(len(self.aside), 'column')} left aside: {few(self.aside)}")
+            tally.notes.append(f"{counted(len(self.aside), 'column')} not used: {few(self.aside)}")
         tally.notes += notes
         answers = _Answers(table, replace(self, about=about), asked, tally, item, rater)
         return Export(
@@ -103,7 +103,7 @@ def _other(name: str, taken: set[str]) -> str:
 
 @dataclass(slots=True)
 class _Answers:
-    """Unfolds a table piece by piece, and remembers which row each answer came from."""
+    """Unfolds a table piece by piece and remembers which row each answer came from."""
 
     table: RawTable
     sheet: Sheet
@@ -123,7 +123,7 @@ class _Answers:
         return list(dict.fromkeys(cell.item for cell in self.sheet.cells))
 
     def table_of_answers(self) -> RawTable:
-        """Return the table; what its file may hold is checked before it is unfolded."""
+        """Return the table; the limits on its file are checked before it is unfolded."""
         columns = [self.rater, *self.sheet.attributes, self.item, *self.sheet.about, *self.questions]
         return replace(
             self.table, columns=columns, pieces=self._pieces(), text=True, locate=self._locate, size=None
@@ -157,7 +157,7 @@ class _Answers:
         return [*dict.fromkeys([*named, *self.sheet.attributes, *(cell.column for cell in self.sheet.cells)])]
 
     def _compared(self) -> list[Cell]:
-        """Return the columns whose answers have to be on one scale: those of the question that is asked about."""
+        """Return the columns whose answers must be on one scale: those of the requested question."""
         asked = self.asked.score or SCORE
         wanted = asked if asked in self.questions else self.questions[0] if self.questions else ""
         return [cell for cell in self.sheet.cells if cell.question == wanted]
@@ -180,7 +180,7 @@ class _Answers:
         return pl.DataFrame(columns)
 
     def _named(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return names of respondents that are just rows: their numbers, as a spreadsheet shows them."""
+        """Return names for respondents that are just rows: their row numbers, as a spreadsheet shows them."""
         places = [self.table.locate(int(row)) for row in rows]
         return [found[1] if (found := _ROW.fullmatch(place)) else place for place in places]
 

@@ -1,4 +1,4 @@
-"""Sorting the columns of a survey: questions, what tells of respondents, and what is left aside."""
+"""Sort the columns of a survey: questions, descriptions of respondents, and columns that are not used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plurivox.intake.respondents import NARROW, Held, beyond, held, named_like_q
 from plurivox.intake.roles import by_name
 
 MANY, LONG = 12, 80
-"""So many different texts, or texts of so many characters in the mean, are not chosen from a list."""
+"""With this many different texts, or this many characters on average, texts were not chosen from a list."""
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 _RESPONDENT = ("responseid", "respondentid", "emailaddress", "email", "username", "prolificpid", "caseid", "id")
 
@@ -37,13 +37,13 @@ def sort_columns(
     named: Collection[str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Columns:
-    """Tell what columns hold, the one of respondents not among them.
+    """Return what columns other than that of respondents hold.
 
     Parameters
     ----------
     named
-        Columns that are questions by their names, unless they tell of people or ask for words; None if names do not
-        tell: then those are questions that hold scores, or words that others hold, too.
+        Columns that are questions by their names, unless they describe people or ask for free text; None if names do
+        not say: then questions are columns that hold scores, or words that other columns hold, too.
     texts
         Texts of questions, by column.
     """
@@ -65,7 +65,7 @@ def sort_columns(
 
 
 def _kind(one: Held, text: str, asked: Asked) -> str | None:
-    """Tell whether a column tells of people or is left aside, None if it may hold answers."""
+    """Return whether a column describes people or is not used, None if it may hold answers."""
     if one.name in asked.rater_attributes:
         return "attribute"
     if not one.texts or is_administrative(one.name, text):
@@ -98,24 +98,24 @@ def _questions(found: Sequence[Held], named: Collection[str] | None, asked: Aske
 
 
 def question_names(columns: Iterable[str], n_scores: int) -> list[str] | None:
-    """Return the columns named like questions, None unless they are two and half of all that hold scores."""
+    """Return the columns named like questions, None unless they are at least two and half of those with scores."""
     named = [name for name in columns if named_like_question(name)]
     return named if len(named) >= max(2, n_scores / 2) else None
 
 
 def chosen_questions(given: str | None, columns: Sequence[str], source: str) -> set[str]:
-    """Return the columns that ``Q1:Q20``, ``Q1,Q3`` or ``Q*`` names; nothing chooses none."""
+    """Return the columns that ``Q1:Q20``, ``Q1,Q3`` or ``Q*`` names; None names none."""
     if given is None:
         return set()
     parts = given.split(",")
     chosen: list[str] = []
     at = 0
     while at < len(parts):
-        # A name may hold commas itself, as texts of questions do.
+        # A name may itself contain commas, as texts of questions do.
         ends = range(len(parts), at, -1)
         found, end = next(((here, end) for end in ends if (here := _one(",".join(parts[at:end]), columns))), ([], at))
         if not found:
-            hint = "Name questions as Q1:Q20, in the order of columns, as Q1,Q3, or by a pattern: 'Q*'."
+            hint = "Name questions as a range in the order of columns (Q1:Q20), a list (Q1,Q3) or a pattern ('Q*')."
             raise no_column(parts[at].strip(), columns, source, hint, role=" for --questions")
         chosen += found
         at = end
@@ -141,9 +141,9 @@ def _one(text: str, columns: Sequence[str]) -> list[str]:
 
 
 def respondent_column(head: pl.DataFrame, columns: Sequence[str], asked: Asked, source: str) -> str | None:
-    """Return the column of respondents: the one named, one called so, or the first if each of its values is another's.
+    """Return the column of respondents: the one that was asked for, one named so, or the first if its values differ.
 
-    A column of respondents that plurivox named itself, where each row is one, is None.
+    It is None if plurivox itself made that column because each row is one respondent.
     """
     from plurivox.intake.formats.sheets import RATER
 
@@ -165,7 +165,7 @@ def respondent_column(head: pl.DataFrame, columns: Sequence[str], asked: Asked, 
 
 
 def _told(cells: pl.Series) -> bool:
-    """Tell whether any cell holds something: tools leave columns blank that they do not fill."""
+    """Return whether any cell holds something: tools leave some columns blank."""
     return any(str(cell).strip() for cell in cells.drop_nulls().head(100))
 
 
@@ -174,6 +174,6 @@ def _distinct(cells: pl.Series) -> bool:
 
 
 def _scores(cells: pl.Series) -> bool:
-    """Tell whether a column may hold scores: numbers close to each other, and not those of rows."""
+    """Return whether a column may hold scores: numbers close together that are not row numbers."""
     one = held(cells, None, ())
     return one.holds_scores and one.spread <= NARROW and sorted(one.numbers) != list(one.numbers)

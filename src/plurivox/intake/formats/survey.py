@@ -1,4 +1,4 @@
-"""Surveys of any origin: one row for each respondent, one column for each question."""
+"""Surveys of any origin: one row per respondent, one column per question."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from plurivox.intake.roles import by_name
 
 _HEAD = 1000
 _MAY_BE_PEOPLE = ("id", "responseid")
-"""Names of items by which respondents are called, too."""
+"""Names of item columns that are also used for respondents."""
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by names that are those of questions, or of what is known of people, beside columns of scores."""
+    """Recognise it by names of questions, or of what is known about people, next to columns of scores."""
     if asked.questions is not None:
         return True
     if asked.item in columns or asked.item_attributes or not head.height:
@@ -45,7 +45,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
         return False
     if named or owner is None:
         return named
-    if asked.rater in columns or asked.rater_attributes:  # who says who raters are has a row for each
+    if asked.rater in columns or asked.rater_attributes:  # whoever names raters has one row for each
         scores = [name for name in others if held(head[name], asked.scale, asked.missing).holds_scores]
         return len(scores) > 1
     found = respondents(head, others, asked.scale, asked.missing)

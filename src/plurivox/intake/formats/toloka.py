@@ -1,6 +1,6 @@
 """Toloka: assignments as TSV, with one row per task and worker.
 
-Tasks with a right answer or a hint are there to control or to train workers, and are left out.
+Tasks with a correct answer or a hint serve to check or train workers, and are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNDONE = ("skipped", "expired", "active")
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
-    """Tell by the names of columns."""
+    """Recognise it by column names."""
     return all(any(name.startswith(start) for name in columns) for start in (_INPUT, _OUTPUT))
 
 
@@ -54,7 +54,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
 
 
 def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """Return the rows of tasks that are not controls and were done."""
+    """Return the rows of tasks that were done and are not control tasks."""
     controls = [name for name in piece.columns if name.startswith(_GOLDEN) or name == _HINT]
     if controls:
         kept = piece.filter(pl.all_horizontal(answer(name).is_null() for name in controls))
@@ -70,7 +70,7 @@ def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
 
 
 def _rejected(piece: pl.DataFrame) -> pl.Series:
-    """Tell which rows were rejected, or are marked to be."""
+    """Return which rows were rejected, or are marked for rejection."""
     rejected = pl.lit(value=False)
     if _STATUS in piece.columns:
         rejected = answer(_STATUS).str.to_lowercase() == "rejected"

@@ -1,4 +1,4 @@
-"""Records that hold several answers each, unfolded into rows: what nested exports have in common."""
+"""Records with several answers each, unfolded into rows: what nested exports have in common."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Unfolded:
-    """Rows made of the records of a table, block by block, each of which knows the record it came from.
+    """Rows made from the records of a table, block by block; each row knows the record it came from.
 
-    ``rows_of`` is given a record and where it is, and yields rows: column → text, or anything that JSON holds. Of the
-    columns in ``unseen`` nobody knows yet whether there are any; it is an error if no row has one.
+    ``rows_of`` receives a record and its place, and yields rows: column → text, or any JSON value. Whether the columns
+    in ``unseen`` exist is not yet known; it is an error if no row has one of them.
     """
 
     table: RawTable
@@ -73,18 +73,18 @@ def frame_of(rows: Sequence[Row], columns: Sequence[str], source: str) -> pl.Dat
     except (pl.exceptions.PolarsError, UnicodeEncodeError, TypeError) as error:
         if all(is_whole(cell) for column in cells.values() for cell in column if cell):
             raise
-        raise FileError("a text in it holds half a character", source=source, hint="Write the file again.") from error
+        raise FileError("a text in it contains half a character", source=source, hint="Write it again.") from error
 
 
 def texts_of(column: pl.Series) -> pl.Series:
-    """Return what a column says, nothing if it holds lists, objects or bytes."""
+    """Return the values of a column as text, none if it holds lists, objects or bytes."""
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         return pl.Series(column.name, [], dtype=pl.String)
     return column.cast(pl.String, strict=False).drop_nulls()
 
 
 def nested(value: Any, place: str, source: str, column: str) -> Any:
-    """Return what a cell holds, which is JSON in text files, or as Python writes lists; None if it is blank."""
+    """Return what a cell holds (in text files, JSON or lists as Python writes them); None if it is blank."""
     if not isinstance(value, str):
         return value
     if not value.strip():
@@ -100,12 +100,12 @@ def nested(value: Any, place: str, source: str, column: str) -> Any:
         )
         raise FileError(
             f"the cell is not JSON ({why})", source=source, column=column, places=[place],
-            hint="Export the file again; --format says what it is otherwise.",
+            hint="Export the file again, or name its format with --format.",
         ) from None  # fmt: skip
 
 
 def one_of(answers: Sequence[Any]) -> str | None:
-    """Return the only answer as text, None without one; several become a text that no scale holds.
+    """Return the only answer as text, None if there is none; several become a text that is on no scale.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def object_in(value: Any, place: str, source: str, column: str) -> dict[str, Any
     """Return the object that a cell holds, an empty one if it is blank."""
     found = nested(value, place, source, column)
     if found is not None and not isinstance(found, dict):
-        raise wrong(f"the {column} of a record are not an object", place, source)
+        raise wrong(f"'{column}' of a record is not an object", place, source)
     return found or {}
 
 
@@ -128,10 +128,10 @@ def list_in(value: Any, place: str, source: str, column: str) -> list[Any]:
     """Return the list that a cell holds, an empty one if it is blank."""
     found = nested(value, place, source, column)
     if found is not None and not isinstance(found, list):
-        raise wrong(f"the {column} of a record are not a list", place, source)
+        raise wrong(f"'{column}' of a record is not a list", place, source)
     return found or []
 
 
 def wrong(problem: str, place: str, source: str, hint: str = "Export the file again.") -> FileError:
-    """Return the error that a record is not what such an export holds."""
+    """Return the error for a record that does not belong in such an export."""
     return FileError(problem, source=source, places=[place], hint=hint)

@@ -14,9 +14,9 @@ from plurivox.results.wording import counted, listed
 
 
 def without_waiting(ratings: Ratings, asked: Asked, source: str) -> Ratings:
-    """Return the ratings without those of raters who wait for a decision, if that is to drop them.
+    """Return the ratings without those of raters who need a decision, if the decision is to drop them.
 
-    Raise if nothing was decided about some; raters who rated nothing need no decision.
+    Raise an error if a decision is missing; raters who rated nothing need none.
     """
     if WAITING not in ratings.raters.columns:
         return ratings
@@ -37,21 +37,21 @@ def without_waiting(ratings: Ratings, asked: Asked, source: str) -> Ratings:
     if undecided:
         raise _undecided(undecided, sum(n > 0 for n in n_ratings), source)
     if not keep.any():
-        raise InputError("no rater is left, since all of them are left out", source=source, hint="Keep some of them.")
+        raise InputError("no raters remain, because all of them are left out", source=source, hint="Keep some of them.")
     left = {f"ratings by raters of status {status.partition(':')[2]}": n for status, n in dropped.items()}
     told = replace(ratings.intake, left_out={**ratings.intake.left_out, **left})
     return with_parts(without_others(ratings_of(ratings, raters=keep), raters=keep), intake=told)
 
 
 def _undecided(undecided: Counter[str], n_raters: int, source: str) -> InputError:
-    """Return the error that something has to be said, with how many raters it is about."""
+    """Return the error for a missing decision, with how many raters it concerns."""
     statuses = listed(f"{status.partition(':')[2]} ({n:,})" for status, n in undecided.items())
     options = sorted({status.partition(":")[0] for status in undecided})
     return InputError(
-        f"{undecided.total():,} of {counted(n_raters, 'rater')} are not approved: {statuses}; whether they count is "
-        "not known",
+        f"{undecided.total():,} of {counted(n_raters, 'rater')} {'is' if undecided.total() == 1 else 'are'} not "
+        f"approved: {statuses}; you have to decide whether they count",
         source=source,
-        hint="Say "
+        hint="Use "
         + " and ".join(f"--{option} drop" for option in options)
-        + " to leave their ratings out, or keep in place of drop.",
+        + " to leave out their ratings, or keep instead of drop.",
     )

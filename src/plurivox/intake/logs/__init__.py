@@ -1,6 +1,6 @@
-"""Answers from the logs of other tools: Inspect and the lm-evaluation-harness, neither of which has to be installed.
+"""Answers from the logs of other tools: Inspect and the lm-evaluation-harness, neither of which need be installed.
 
-Both readers return a table with one row per answer, as alignment takes it:
+Both readers return a table with one row per answer, as alignment expects it:
 :data:`~plurivox.intake.logs.common.COLUMNS`.
 """
 
@@ -19,35 +19,35 @@ __all__ = ["COLUMNS", "read_inspect_log", "read_lm_eval_samples"]
 
 
 def read_inspect_log(path: Source, *, scale: ScaleLike | None = None) -> pl.DataFrame:
-    """Read the answers in a log of Inspect, or in all logs in a folder and below it.
+    """Read the answers in an Inspect log, or in all logs in a folder and its subfolders.
 
     Parameters
     ----------
     path
         An ``.eval`` file, a ``.json`` file, or a folder.
     scale
-        The scale whose points are the choices of the samples. It tells in which order they were shown; without it, they
-        must be in one and the same order, which is taken to be the scale's.
+        The scale whose points are the choices of the samples. It shows in which order they were presented; without it,
+        all samples must have the same order, which is then used as the scale's.
 
     Returns
     -------
     polars.DataFrame
-        One row per sample and epoch. ``text`` is the model's last output, to be read; ``state`` is ``"refused"`` where
-        the server's filter stopped it, and ``"failed"`` where a sample has an error, was called invalid, has no output,
-        or was not asked before the evaluation ended. ``order`` tells how choices were shown, as positions on the scale,
-        and ``distribution`` what log-probabilities of the first token say of them.
+        One row per sample and epoch. ``text`` is the model's last output, to be read; ``state`` is ``"refused"`` if
+        the server's filter stopped it, and ``"failed"`` if a sample has an error, was marked invalid, has no output,
+        or was not asked before the evaluation ended. ``order`` is the order in which choices were shown, as positions
+        on the scale, and ``distribution`` holds what the log-probabilities of the first token say about them.
 
     Raises
     ------
     InputError
-        With the file, the sample, and what to do.
+        Names the file and the sample, and says what to do.
     """
     points = as_scale(scale)
 
     def rows(file: Path) -> Iterator[Row]:
         return inspect_log.open_log(file).rows(Choices(points, str(file)))
 
-    return table_of(files_of(path, inspect_log.NAME, "log of Inspect"), rows)
+    return table_of(files_of(path, inspect_log.NAME, "Inspect log"), rows)
 
 
 def read_lm_eval_samples(
@@ -63,29 +63,29 @@ def read_lm_eval_samples(
     Parameters
     ----------
     path
-        A file ``samples_<task>_<time>.jsonl``, or a folder with such files in it or below.
+        A file ``samples_<task>_<time>.jsonl``, or a folder with such files in it or in its subfolders.
     model
-        The model's name. By default the one in ``results_<time>.json`` beside the file, or else the folder's, in which
-        ``__`` stands for ``/``.
+        The model's name; by default the one in ``results_<time>.json`` next to the file, or else the folder's name,
+        in which ``__`` stands for ``/``.
     item
-        The field of the documents that holds the item's id; by default items are called by their ``doc_id``.
+        The field of the documents that holds the item's id; by default, items are named by their ``doc_id``.
     filter_name
-        The filter whose output is read; by default what the model itself gave, which is the same for all filters.
+        The filter whose output is read; by default the model's own output, which is the same for all filters.
     scale
-        The scale whose points are the choices. Without it, all documents must have the same choices, whose order is
-        taken to be the scale's.
+        The scale whose points are the choices. Without it, all documents must have the same choices, and their order
+        is used as the scale's.
 
     Returns
     -------
     polars.DataFrame
-        One row per document and repetition. Where the model wrote, ``text`` is to be read. Where it chose,
-        ``distribution`` is the softmax of the choices' log-likelihoods, not corrected for length, and ``point`` the
-        likeliest, the first of several.
+        One row per document and repetition. If the model wrote text, ``text`` is to be read. If it chose,
+        ``distribution`` is the softmax of the choices' log-likelihoods, not corrected for length, and ``point`` is
+        the likeliest choice (the first one if several are tied).
 
     Raises
     ------
     InputError
-        With the file, the line, and what to do.
+        Names the file and the line, and says what to do.
     """
     points = as_scale(scale)
 

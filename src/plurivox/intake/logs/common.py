@@ -1,4 +1,4 @@
-"""What logs have in common: files in folders, the table of answers, and choices that are points of a scale."""
+"""What logs have in common: files in folders, a table of answers, and choices that are points of a scale."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ COLUMNS: dict[str, Any] = {
     "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "text": pl.String,
     "state": pl.String, "point": pl.Int64, "distribution": pl.List(pl.Float64), "order": pl.List(pl.Int64),
 }  # fmt: skip
-"""What the tables hold. The prompt is the task; the state is null where the text is still to be read."""
+"""The columns of the tables. The prompt is the task; the state is null while the text is still to be read."""
 
 
 def files_of(path: Source, name: re.Pattern[str], what: str) -> list[Path]:
-    """Return the file, or those in a folder that have such a name."""
+    """Return the file, or the files in a folder that match the name."""
     given = Path(path)
     if not given.is_dir():
         return [given]
@@ -39,7 +39,7 @@ def files_of(path: Source, name: re.Pattern[str], what: str) -> list[Path]:
 
 
 def table_of(files: Sequence[Path], rows_of: Callable[[Path], Iterator[Row]]) -> pl.DataFrame:
-    """Return the rows of all files; raise if an answer is there twice."""
+    """Return the rows of all files; raise an error if an answer occurs twice."""
     rows: list[Row] = []
     held: dict[tuple[Any, ...], Path] = {}
     for file in files:
@@ -48,8 +48,8 @@ def table_of(files: Sequence[Path], rows_of: Callable[[Path], Iterator[Row]]) ->
             if key in held:
                 there = "it" if held[key] == file else str(held[key])
                 raise DuplicateError(
-                    f"{there} has an answer of {model} to item {item!r} of {prompt!r} already, repetition {sample + 1}",
-                    source=str(file), hint="Keep one of the two, or read logs one by one and name the prompts apart.",
+                    f"{there} already has {model}'s answer to item {item!r} of {prompt!r}, repetition {sample + 1}",
+                    source=str(file), hint="Keep one of the two, or read the logs one by one and rename the prompts.",
                 )  # fmt: skip
             held[key] = file
             rows.append(row)
@@ -64,12 +64,12 @@ def loaded(data: bytes, source: str, place: str | None = None) -> Any:
     except (ValueError, RecursionError) as error:
         raise FileError(
             f"the JSON is damaged or cut off ({error})", source=source, places=[place] if place else (),
-            hint="Fetch or write the file again.",
+            hint="Download or write the file again.",
         ) from None  # fmt: skip
 
 
 def _whole(value: Any) -> Any:
-    """Return what JSON holds with a sign instead of half a character, which models write and no table can hold."""
+    """Replace half characters in JSON values, which models write but no table can hold."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
@@ -79,7 +79,7 @@ def _whole(value: Any) -> Any:
 
 @dataclass(slots=True)
 class Choices:
-    """Where choices are on the scale; without a scale, they have to stay as they were first."""
+    """Positions of choices on the scale; without a scale, all choices must be the same as the first."""
 
     scale: Scale | None
     source: str
@@ -97,9 +97,7 @@ class Choices:
         if self.scale is None:
             self.first = self.first or choices
             if choices != self.first:
-                raise self._other(
-                    choices, place, f"and were {quoted(self.first)} before; only a scale can compare them"
-                )
+                raise self._other(choices, place, f"but were {quoted(self.first)} before; comparing them takes a scale")
             return as_listed
         if choices == list(string.ascii_uppercase[: len(self.scale)]):
             return as_listed
@@ -114,7 +112,7 @@ class Choices:
     def _other(self, choices: list[str], place: str, why: str) -> ScaleError:
         return ScaleError(
             f"the choices are {quoted(choices)}, {why}", source=self.source, places=[place],
-            hint="Give the scale (scale=) whose points are the choices.",
+            hint="Give a scale (scale=) whose points are the choices.",
         )  # fmt: skip
 
 
@@ -130,5 +128,5 @@ def in_order(shares: Sequence[float], order: Sequence[int]) -> list[float]:
 
 
 def quoted(texts: Sequence[str]) -> str:
-    """Return texts as a list for messages."""
+    """Return texts as a quoted list for messages."""
     return ", ".join(map(repr, texts))

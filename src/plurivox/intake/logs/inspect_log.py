@@ -21,12 +21,12 @@ from plurivox.intake.logs.common import COLUMNS, Choices, Row, in_order, loaded
 from plurivox.intake.opening import readable
 
 NAME = re.compile(r".*\.eval|\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d.*\.json", re.DOTALL)
-"""What logs are called, as Inspect itself has it: in a folder of logs there are other JSON files, too."""
+"""Names of logs, as Inspect itself defines them: a folder of logs contains other JSON files, too."""
 NEWEST_VERSION = 2
-"""The newest version of the format that is known."""
+"""The newest known version of the format."""
 _SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
 MAX_ENTRY, ENTRY_PER_BYTE = 1 << 26, 100
-"""An entry may have so many bytes unpacked, or so many times its size."""
+"""The most bytes an entry may have when unpacked, absolutely or as a multiple of its packed size."""
 _LETTERS = string.ascii_uppercase
 
 
@@ -39,18 +39,18 @@ class InspectLog:
     samples: Iterator[Any]
 
     def check(self) -> None:
-        """Raise unless this is a log in a known version."""
+        """Raise an error unless this is a log in a known version."""
         spec, version = get(self.header, "eval"), get(self.header, "version")
         if not isinstance(version, int) or not all(isinstance(get(spec, name), str) for name in ("model", "task")):
             raise _no_log(self.source, "it lacks a version, a model or a task")
         if version > NEWEST_VERSION:
             raise FileError(
-                f"it is in version {version} of the format, and {NEWEST_VERSION} is the newest one known",
-                source=self.source, hint="Use a newer plurivox.",
+                f"it is in version {version} of the format, but the newest known version is {NEWEST_VERSION}",
+                source=self.source, hint="Update plurivox.",
             )  # fmt: skip
 
     def rows(self, choices: Choices) -> Iterator[Row]:
-        """Yield the answers, and then what an evaluation that ended early did not ask."""
+        """Yield the answers, then the questions that an evaluation did not ask because it ended early."""
         spec = self.header["eval"]
         common: Row = dict.fromkeys(COLUMNS) | {"model": spec["model"], "prompt": spec["task"]}
         asked: set[tuple[str, int]] = set()
@@ -64,10 +64,10 @@ class InspectLog:
                     asked.add((item, at))
                     yield common | {"item": item, "sample": at, "state": "failed"}
         if not asked:
-            raise InputError("it has no samples", source=self.source, hint="Evaluate without --no-log-samples.")
+            raise InputError("it has no samples", source=self.source, hint="Evaluate again without --no-log-samples.")
 
     def _planned(self) -> Iterator[tuple[str, int]]:
-        """Yield the items and repetitions that were to be asked, as far as the header tells."""
+        """Yield the items and repetitions that were planned, as far as the header lists them."""
         spec = self.header["eval"]
         epochs = get(get(spec, "config"), "epochs")
         for item in _list(get(get(spec, "dataset"), "sample_ids")):
@@ -87,7 +87,7 @@ class InspectLog:
         if _list(get(sample, "choices")):
             shown = self._shown(sample, place)
             order, n_options = choices.order(shown, place), len(shown)
-            rewritten = self._shuffles and order == sorted(order)  # then nobody knows what was shown
+            rewritten = self._shuffles and order == sorted(order)  # then it is unknown what was shown
             row["order"] = None if choices.scale is None or rewritten else order
         if n_options <= len(_LETTERS) and not self._shuffles:
             found = distribution_of(reply.top, _LETTERS[:n_options])
@@ -95,7 +95,7 @@ class InspectLog:
         return row
 
     def _shown(self, sample: Any, place: str) -> list[str]:
-        """Return the choices in the order that the answer goes by."""
+        """Return the choices in the order to which the answer refers."""
         choices = [str(choice) for choice in sample["choices"]]
         if not self._shuffles:
             return choices
@@ -105,8 +105,8 @@ class InspectLog:
         shown = [choice for letter in letters for choice in choices if f"\n{letter}) {choice}\n" in question]
         if sorted(shown) != sorted(choices):
             raise InputError(
-                "choices were shuffled, and the log does not tell how", source=self.source, places=[place],
-                hint="Shuffle those of the dataset (shuffle_choices), not of multiple_choice.",
+                "choices were shuffled, and the log does not say how", source=self.source, places=[place],
+                hint="Shuffle the choices of the dataset (shuffle_choices), not those of multiple_choice.",
             )  # fmt: skip
         return shown
 
@@ -114,8 +114,8 @@ class InspectLog:
     def _shuffles(self) -> bool:
         """Whether the solver itself shuffled choices.
 
-        It then rewrites the question and the answer as if it had not, if it could read the answer, but leaves the
-        log-probabilities, which go by the order that was shown.
+        If it could read the answer, it then rewrites the question and the answer as if it had not shuffled, but leaves
+        the log-probabilities, which follow the order that was shown.
         """
         steps = _list(get(get(self.header, "plan"), "steps"))
         return any(
@@ -126,7 +126,7 @@ class InspectLog:
 
 
 def open_log(file: Path) -> InspectLog:
-    """Open a log of either format, and make sure that it is one."""
+    """Open a log of either format and make sure that it is one."""
     source = str(file)
     note_input(file)
     try:
@@ -149,7 +149,7 @@ def _parts(whole: Any) -> tuple[Any, Iterator[Any]]:
 
 
 def _in_archive(source: str) -> tuple[Any, Iterator[Any]]:
-    """Return the header and the samples of an ``.eval`` file; of several entries of one name the last one counts."""
+    """Return the header and the samples of an ``.eval`` file; if several entries share a name, the last one counts."""
     with _archive(source) as archive:
         names = list(dict.fromkeys(archive.namelist()))
         head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
@@ -166,19 +166,19 @@ def _in_archive(source: str) -> tuple[Any, Iterator[Any]]:
 
 
 def _entry(archive: Any, name: str, source: str) -> bytes:
-    """Unpack an entry, unless it is far larger than what it is packed into."""
+    """Unpack an entry, unless it is far larger unpacked than packed."""
     known = archive.getinfo(name)
     if known.file_size > max(MAX_ENTRY, ENTRY_PER_BYTE * known.compress_size):
         raise FileError(
             f"its {known.compress_size:,} bytes unpack to {known.file_size >> 20:,} MiB", source=source, places=[name],
-            hint="Check what is in it; if it is right, convert it: inspect log convert --to json",
+            hint="Check its content; if it is right, convert it: inspect log convert --to json",
         )  # fmt: skip
     return bytes(archive.read(name))
 
 
 @contextlib.contextmanager
 def _archive(source: str) -> Iterator[Any]:
-    """Open a zip archive; whatever is wrong with it becomes one error."""
+    """Open a ZIP archive; anything wrong with it becomes one error."""
     if sys.version_info >= (3, 14):
         import zipfile
     else:
@@ -188,13 +188,13 @@ def _archive(source: str) -> Iterator[Any]:
             yield archive
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, lzma.LZMAError) as error:
         raise FileError(
-            f"this is no log of Inspect, or it is damaged, cut off, or packed in an unknown way ({error})",
-            source=source, hint="Fetch or write it again, or convert it: inspect log convert --to json",
+            f"this is not an Inspect log, or it is damaged, cut off, or packed in an unknown way ({error})",
+            source=source, hint="Download or write it again, or convert it: inspect log convert --to json",
         ) from None  # fmt: skip
 
 
 def _reply(sample: Any) -> Reply | None:
-    """Return what the model gave last, None if it failed to."""
+    """Return the model's last output, None if it failed."""
     output = sample["output"]
     first = next(iter(_list(get(output, "choices"))), None)
     text = get(output, "completion") or _text(get(first, "message"))
@@ -211,9 +211,9 @@ def _text(message: Any) -> str:
 
 
 def _list(value: Any) -> list[Any]:
-    """Return what should be a list, an empty one if it is none."""
+    """Return what should be a list, or an empty list if it is not one."""
     return value if isinstance(value, list) else []
 
 
 def _no_log(source: str, why: str) -> FileError:
-    return FileError(f"this is no log of Inspect: {why}", source=source, hint="Name an .eval or .json log.")
+    return FileError(f"this is not an Inspect log: {why}", source=source, hint="Name an .eval or .json log.")

@@ -15,15 +15,15 @@ from plurivox.intake.logs.common import COLUMNS, Choices, Row, in_order, loaded,
 from plurivox.intake.opening import open_source, printable
 
 NAME = re.compile(r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl(\.gz|\.zst)?", re.DOTALL)
-"""What sample files are called."""
+"""The names of sample files."""
 MAX_LINE = 1 << 24
-_TASKS = "Name samples of a task that generates text, or chooses among options."
+_TASKS = "Give samples of a task that generates text or chooses among options."
 _NEEDED = {"doc_id": int | str, "arguments": dict, "resps": list, "filtered_resps": list}
 
 
 @dataclass(frozen=True, slots=True)
 class SampleFile:
-    """A file of samples, which item to call a document by, and which filter to read, if not what came before it."""
+    """A file of samples, the field that names the item, and the filter to read, if not the output before filters."""
 
     file: Path
     choices: Choices
@@ -45,9 +45,9 @@ class SampleFile:
                 for at, answer in enumerate(self._answers(record, place) or [{"state": "failed"}]):
                     yield common | {"item": item, "sample": at} | answer
         if not filters:
-            raise self._wrong("there is no sample in it")
+            raise self._wrong("it contains no samples")
         if self.filter_name is not None and self.filter_name not in filters:
-            raise self._wrong(f"there is no filter {self.filter_name!r}", hint=f"There are {quoted(list(filters))}.")
+            raise self._wrong(f"there is no filter {self.filter_name!r}", hint=f"Use one of {quoted(list(filters))}.")
 
     def _records(self) -> Iterator[tuple[str, Any]]:
         with open_source(self.file, "jsonl") as opened:
@@ -59,30 +59,30 @@ class SampleFile:
                 lacking = [name for name, kind in _NEEDED.items() if not isinstance(get(record, name), kind)]
                 if line.strip() and lacking:
                     raise self._wrong(
-                        f"this is no sample of lm-evaluation-harness: it lacks {', '.join(lacking)}", place
+                        f"this is not a sample of lm-evaluation-harness: it lacks {', '.join(lacking)}", place
                     )
                 if record is not None:
                     yield place, record
 
     def _is_wanted(self, record: Any, place: str) -> bool:
-        """Tell whether to read a line: that of the filter, or the first of a document, since all have the same."""
+        """Return whether to read a line: the filter's, or a document's first one, since all its lines agree."""
         if self.filter_name is not None:
             return bool(record.get("filter") == self.filter_name)
         number, given = str(record["doc_id"]), record["resps"]
         if number in self.seen and self.seen[number] != given:
-            raise self._wrong(f"document {number} has other answers before", place)
+            raise self._wrong(f"document {number} had other answers before", place)
         return self.seen.setdefault(number, given) is given
 
     def _item(self, record: Any, place: str) -> str:
         found = record["doc_id"] if self.item is None else get(record.get("doc"), self.item)
         if not isinstance(found, str | int):
             raise self._wrong(
-                f"the document has no id in {self.item or 'doc_id'!r}", place, "Name its field with item=."
+                f"the document has no id in {self.item or 'doc_id'!r}", place, "Name the field with item=."
             )
         return str(found)
 
     def _answers(self, record: Any, place: str) -> list[Row]:
-        """Return what a model wrote, or chose, in each repetition."""
+        """Return what a model wrote or chose in each repetition."""
         asked = [list(one.values()) for one in record["arguments"].values() if isinstance(one, dict)]
         given = record["resps"] if self.filter_name is None else [[one] for one in record["filtered_resps"]]
         second = {type(one[1]) if len(one) > 1 else None for one in asked}
@@ -112,13 +112,13 @@ class SampleFile:
         return rows
 
     def _numbers(self, pairs: Any, place: str) -> list[float]:
-        """Return the log-likelihoods, which are logged as text, each with whether it is the likeliest text of all."""
+        """Return the log-likelihoods, which are logged as text, each with whether it is that of the greedy output."""
         try:
             found = [float(pair[0]) for pair in pairs]
         except (TypeError, ValueError, IndexError, KeyError, OverflowError):
             found = [math.nan]
         if any(map(math.isnan, found)) or not math.isfinite(max(found)):
-            raise self._wrong("a log-likelihood is no number", place)
+            raise self._wrong("a log-likelihood is not a number", place)
         return found
 
     def _wrong(self, problem: str, place: str | None = None, hint: str = _TASKS) -> InputError:
@@ -126,7 +126,7 @@ class SampleFile:
 
 
 def _model(file: Path, time: str | None) -> str:
-    """Return the model's name in the results beside the samples, else that of the folder."""
+    """Return the model's name in the results next to the samples, or else that of the folder."""
     try:
         told = get(loaded(file.with_name(f"results_{time}.json").read_bytes(), "results"), "model_name")
     except (OSError, FileError):

@@ -1,12 +1,12 @@
-"""Cohen's kappa of every two raters, and its mean: a sum over pairs of raters, not over items.
+"""Cohen's kappa of every pair of raters, and its mean: a sum over pairs of raters, not over items.
 
-What a pair has is its joint table (L × L), on how many of the items that both scored they gave the points c and k. An
-item adds 1 to one cell of the table of every pair that scored it. Tables can be added over parts of the items, and a
-kappa is finished from each::
+Each pair has a joint table (L × L): on how many of the items that both scored they gave the points c and k. An item
+adds 1 to one cell of the table of every pair that scored it. Tables can be added over parts of the items, and a kappa
+is computed from each::
 
     scores ──tables_with, Σ over items──▶ (pairs, L, L) ──kappa_from──▶ (pairs) ──mean_over_pairs──▶ one number
 
-A bootstrap over raters leaves the kappas as they are and weighs the pairs, by the product of both raters' weights.
+A bootstrap over raters leaves the kappas as they are and weights each pair by the product of both raters' weights.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from plurivox.statistics.records import Statistic
 Weights = Literal["unweighted", "linear", "quadratic"]
 WEIGHTS = ("unweighted", "linear", "quadratic")
 MIN_COMMON = 2
-"""Items that a pair has to share: with one, kappa is 0 or undefined, whatever they say."""
+"""How many items a pair must share: with one, kappa is always 0 or undefined."""
 NO_SHARED_ITEMS = f"no two raters scored {MIN_COMMON} of the same items"
-SAME_POINT = "every two raters who scored the same items gave one and the same point"
+SAME_POINT = "every pair of raters who scored the same items gave only one point"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Cohen:
     n_pairs
         Pairs of raters whose kappa is in the mean.
     n_undefined_pairs
-        Pairs that share two items or more and have no kappa, since both gave one and the same point on all of them.
+        Pairs that share two items or more but have no kappa, since both gave the same single point on all of them.
     n_apart
         Pairs that share fewer than two items.
     kappa_pairs, n_common
@@ -64,12 +64,12 @@ def cohen_kappa(scores: ArrayLike, weights: str = "unweighted") -> Cohen:
     """Return the mean of Cohen's kappa over all pairs of raters who share at least two items.
 
     κ_ab = 1 − Σ_ck d_ck p_ck/Σ_ck d_ck p_c q_k over the items that both scored: p_ck is the share on which a gave c
-    and b gave k, p_c and q_k are the sums of its rows and columns. d_ck, the weight of a disagreement, is [c ≠ k]
+    and b gave k; p_c and q_k are the sums of its rows and columns. d_ck, the weight of a disagreement, is [c ≠ k]
     (``"unweighted"``), ``|c − k|`` (``"linear"``) or (c − k)² (``"quadratic"``), with the scores themselves as numbers.
 
-    1 if every two raters agree on all they share; 0 if as often as their own uses of the points give by chance; below
-    0 if less. NaN if no pair has a kappa. Pairs that share few items count as much as others, so the mean is noisy
-    where raters share little; look at ``n_common``.
+    1 if every pair of raters agrees on all items they share; 0 if they agree as often as their own uses of the points
+    give by chance; below 0 if less often. NaN if no pair has a kappa. Pairs that share few items count as much as
+    others, so the mean is noisy if raters share few items; look at ``n_common``.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def cohen_kappa(scores: ArrayLike, weights: str = "unweighted") -> Cohen:
 
 
 def disagreements(points: Floats, weights: str) -> Floats:
-    """Return the weight of each disagreement, points × points; the largest is 1, which changes no kappa."""
+    """Return the weight of each disagreement, points × points, rescaled to at most 1, which changes no kappa."""
     if weights == "unweighted" or not len(points):
         return 1.0 - np.eye(len(points))
     height = heights(points)
@@ -123,7 +123,7 @@ def tables_with(
 ) -> Floats:
     """Return the joint tables of a rater with every later one, (later raters, L, L), from codes raters × items.
 
-    A code of −1 is a missing score. ``item_weights`` say how often each item counts, once by default.
+    A code of −1 is a missing score. ``item_weights`` says how often each item counts, by default once.
     """
     there = np.flatnonzero(codes[rater] >= 0)  # only the items that the rater scored: sparse ratings stay cheap
     own, others = codes[rater, there].astype(np.int64), codes[rater + 1 :, there].astype(np.int64)
@@ -135,7 +135,7 @@ def tables_with(
 
 
 def kappa_from(tables: Counts, distance: Floats) -> Floats:
-    """Return kappa of joint tables (…, L, L), with disagreements weighed (L, L); NaN below two items."""
+    """Return kappa of joint tables (…, L, L), with weights of disagreements (L, L); NaN below two items."""
     n: Floats = np.asarray(tables, dtype=float).sum(axis=(-2, -1))
     rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
     observed = (tables * distance).sum(axis=(-2, -1))
@@ -146,7 +146,8 @@ def kappa_from(tables: Counts, distance: Floats) -> Floats:
 def mean_over_pairs(kappa_pairs: Floats, rater_weights: Counts | None = None) -> Floats:
     """Return the mean kappa of different raters, from raters × raters with NaN where there is none.
 
-    ``rater_weights`` (…, raters) weigh a pair by the product of both weights; a rater never pairs with a copy.
+    ``rater_weights`` (…, raters) weight a pair by the product of both weights; raters never pair with copies of
+    themselves.
     """
     known = ~np.isnan(kappa_pairs) & ~np.eye(len(kappa_pairs), dtype=bool)
     kappas = np.where(known, kappa_pairs, 0.0)
@@ -182,7 +183,7 @@ RECORDS = (
         name="weighted_kappa", label="weighted κ", function=weighted_kappa, needs="scores", range=(-1.0, 1.0),
         role="whole", order=130, whole=_of_scores,
         equation="mean over pairs of raters of 1 − Σ_ck d_ck p_ck / Σ_ck d_ck p_c q_k, d_ck = (v_c − v_k)²",
-        meaning="how far every two raters of a group agree beyond chance, near misses counting in part (Cohen's "
+        meaning="how far pairs of raters of a group agree beyond chance, with partial credit for near misses (Cohen's "
         "weighted kappa, mean over pairs)",
         higher_means="more agreement within the group",
         reference="Cohen (1968), Weighted kappa; Light (1971), Measures of response agreement for qualitative data",

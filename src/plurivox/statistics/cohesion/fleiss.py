@@ -1,7 +1,7 @@
 """Fleiss' kappa: agreement of many raters beyond what their shared use of the points gives by chance.
 
-It finishes the sums of AC1 (:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs in its chance
-alone.
+It finishes the sums of AC1 (:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs only in its
+chance agreement.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from plurivox.statistics.undefined import ONE_POINT, why_mean
 
 
 def fleiss_kappa(counts: ArrayLike) -> float:
-    """Return Fleiss' kappa, agreement beyond chance where raters need not be the same from item to item.
+    """Return Fleiss' kappa, agreement beyond chance when raters may differ from item to item.
 
     κ = (p_a − p_e)/(1 − p_e) with p_a the mean over items with m_i ≥ 2 of Σ_c n_ic(n_ic − 1)/(m_i(m_i − 1)) and
     p_e = Σ_c π_c². ``counts`` are n_ic, how many raters gave item i the point c, and m_i their sum.
 
-    Fleiss had equally many ratings of each item. For unequal numbers π_c is the mean of the shares n_ic/m_i over items
-    with m_i ≥ 1, in which each item counts once, as Gwet has it; pooled ratings would give busy items more. Both are
-    Fleiss' own π_c where all m_i are equal.
+    Fleiss assumed the same number of ratings for each item. For unequal numbers, π_c is the mean of the shares n_ic/m_i
+    over items with m_i ≥ 1, in which each item counts once, as Gwet defines it; pooled ratings would give more weight
+    to items with more ratings. Both equal Fleiss' own π_c if all m_i are equal.
 
-    1 if all pairs agree; 0 if they agree as chance has it; below 0 if less. NaN if no item has two ratings or
-    everyone gave the same point.
+    1 if all pairs agree; 0 if they agree as often as by chance; below 0 if less often. NaN if no item has two ratings
+    or everyone gave the same point.
 
     References
     ----------
@@ -52,7 +52,7 @@ def fleiss_from(sums: Floats) -> Floats:
 
 
 def why_fleiss(sums: Floats, *, n_raters: int | None = None) -> str | None:
-    """Tell why kappa is undefined, from its sums (3 + L,); None where it is not."""
+    """Say why kappa is undefined, from its sums (3 + L,); None if it is defined."""
     if np.count_nonzero(sums[3:]) == 1 and sums[1] > 0:
         return ONE_POINT
     return why_mean(float(sums[1]), "pairable", n_raters=n_raters)
@@ -74,7 +74,7 @@ RECORDS = (
         name="fleiss_kappa", label="Fleiss' κ", function=fleiss_kappa, needs="group", range=(-math.inf, 1.0),
         role="beside", order=120, sums_of="ac1", finish=_finish, why=_why,
         equation="κ = (p_a − p_e)/(1 − p_e), p_e = Σ_c π_c², π_c = mean_i n_ic/m_i",
-        meaning="how far raters of a group agree beyond chance, on the nominal level (Fleiss' kappa)",
+        meaning="how far raters of a group agree beyond chance, at the nominal level (Fleiss' kappa)",
         higher_means="more agreement within the group",
         reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
     ),

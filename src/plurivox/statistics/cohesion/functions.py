@@ -1,8 +1,8 @@
 """How much a group agrees with itself and with others: array functions of counts, items × points.
 
 Every function adds up what the items contribute and finishes the sum; :mod:`~plurivox.statistics.cohesion.parts`
-holds both halves. A value that is not defined is NaN, never 0 and never an exception;
-:func:`~plurivox.statistics.undefined_reason` tells why.
+holds both halves. An undefined value is NaN, never 0 and never an exception;
+:func:`~plurivox.statistics.undefined_reason` says why.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONVENTIONS = ("default", "published")
 def krippendorff_alpha(
     counts: ArrayLike, level: str | ArrayLike = "nominal", *, values: ArrayLike | None = None
 ) -> float:
-    """Return Krippendorff's alpha, the agreement of raters on the same items beyond that of ratings at random (IRR).
+    """Return Krippendorff's alpha, the agreement of raters on the same items beyond that of random ratings (IRR).
 
     α = 1 − D_o/D_e with D_o = Σ_ck O_ck δ_ck/n, D_e = Σ_ck n_c n_k δ_ck/(n(n−1)) and the coincidences
     O_ck = Σ_i n_ic(n_ik − [c=k])/(m_i−1) over items with m_i ≥ 2 ratings.
@@ -33,17 +33,17 @@ def krippendorff_alpha(
     counts
         n_ic, how many raters gave item i the point c.
     level
-        The distance δ of two points: ``"nominal"``, 0 or 1; ``"ordinal"``, squared difference of mid-ranks;
-        ``"interval"``, squared difference of values; or a symmetric matrix, points × points. Ordinal and a matrix
-        take at most 1,000 points.
+        The distance δ between two points: ``"nominal"``, 0 or 1; ``"ordinal"``, squared difference of mid-ranks;
+        ``"interval"``, squared difference of values; or a symmetric matrix, points × points. Ordinal distances and a
+        matrix allow at most 1,000 points.
     values
         A number for each point, 0, 1, 2, … by default; ``"interval"`` uses them.
 
     Returns
     -------
     float
-        1 if raters agree on every item, 0 if they agree as ratings drawn at random do, below 0 if less than that.
-        NaN if no item has two ratings, or all ratings that have a partner are of one point.
+        1 if raters agree on every item, 0 if they agree as often as ratings drawn at random, below 0 if less often.
+        NaN if no item has two ratings, or all ratings that have a partner are the same point.
 
     References
     ----------
@@ -79,14 +79,14 @@ def xrr(
     counts_a, counts_b
         x_ic and y_ic, how many raters of either side gave item i the point c; the same items in the same rows.
     level, values
-        The distance δ of two points, as for :func:`krippendorff_alpha`; ordinal ranks are of both sides pooled.
+        The distance δ between two points, as for :func:`krippendorff_alpha`; ordinal ranks pool both sides.
 
     Returns
     -------
     float
-        1 if everyone agrees across sides, 0 if they agree as ratings of unrelated items do. It has no lower bound
-        where sides differ in how many ratings they gave to which items. NaN if no item was rated by both sides, or
-        all their ratings are of one point.
+        1 if everyone agrees across sides, 0 if they agree as often as ratings of unrelated items. It has no lower
+        bound if sides differ in how many ratings they gave to which items. NaN if no item was rated by both sides, or
+        all their ratings are the same point.
 
     References
     ----------
@@ -124,9 +124,9 @@ def gai(
 
     GAI = IRR(group)/XRR(group, rest), see :func:`krippendorff_alpha` and :func:`xrr`.
 
-    Above 1 the group agrees with itself more than with others, below 1 less. The two halves count chance differently,
-    so the index of a group drawn at random is usually below 1, the more so the smaller the group: compare with a
-    permutation null, never with 1 alone. NaN if either half is undefined or XRR is not above 0.
+    Above 1, the group agrees with itself more than with others; below 1, less. The two halves correct for chance
+    differently, so the index of a group drawn at random is usually below 1, all the more so if the group is small:
+    compare it with a permutation null, never with 1 alone. NaN if either half is undefined or XRR is not above 0.
 
     References
     ----------
@@ -143,12 +143,12 @@ def gai(
 
 
 def plurality_size(counts: ArrayLike) -> float:
-    """Return the mean share of ratings on an item's most given point.
+    """Return the mean share of ratings on an item's most frequent point.
 
     mean over items with m_i ≥ 1 of max_c n_ic/m_i.
 
     1 if every item has all its ratings on one point, at least 1/L on a scale of L points. Items with fewer ratings
-    have larger values (one rating: 1), so compare with a null, never across sizes of groups. NaN if nothing is rated.
+    have larger values (one rating: 1), so compare with a null, never across group sizes. NaN if nothing is rated.
 
     References
     ----------
@@ -163,7 +163,7 @@ def plurality_size(counts: ArrayLike) -> float:
 
 
 def percent_agreement(counts: ArrayLike) -> float:
-    """Return the mean share of pairs of raters that agree on an item, chance not taken out.
+    """Return the mean share of pairs of raters who agree on an item, not corrected for chance.
 
     mean over items with m_i ≥ 2 of Σ_c n_ic(n_ic − 1)/(m_i(m_i − 1)).
 
@@ -187,8 +187,7 @@ def negentropy(counts: ArrayLike) -> float:
     ln L − mean over items with m_i ≥ 1 of H_i, H_i = −Σ_c p_ic ln p_ic, p_ic = n_ic/m_i; L is the number of columns.
 
     ln L if every item has all its ratings on one point, 0 if all items are spread evenly. Items with fewer ratings
-    have larger values (one rating: ln L), so compare with a null, never across sizes of groups. NaN if nothing is
-    rated.
+    have larger values (one rating: ln L), so compare with a null, never across group sizes. NaN if nothing is rated.
 
     References
     ----------
@@ -207,7 +206,7 @@ def negentropy(counts: ArrayLike) -> float:
 def cross_negentropy(
     counts_a: ArrayLike, counts_b: ArrayLike, smoothing: float = 0.5, *, convention: str = "default"
 ) -> float:
-    """Return how well side b's ratings of an item foretell those of side a.
+    """Return how well side b's ratings of an item predict those of side a.
 
     ln L − mean over items rated by both of H_i, H_i = −Σ_c x_ic/R_i·ln q_ic,
     q_ic = (y_ic + smoothing)/(S_i + L·smoothing); L is the number of columns.
@@ -217,16 +216,16 @@ def cross_negentropy(
     counts_a, counts_b
         x_ic and y_ic, how many raters of either side gave item i the point c; R_i, S_i are their sums.
     smoothing
-        Added to each count of side b. With 0 a point that only a gave makes the value −∞.
+        Added to each count of side b. With 0, a point that only side a gave makes the value −∞.
     convention
-        ``"published"`` counts H_i as 0, the strongest agreement, where b left any point of the scale unused, and
+        ``"published"`` counts H_i as 0, the strongest agreement, if b left any point of the scale unused, and
         does not smooth. The published tables do that; it is wrong.
 
     Returns
     -------
     float
-        At most ln L, approached if both sides are unanimous and alike; 0 if b is as good a guess as even odds; below
-        if it is worse. NaN if no item was rated by both sides.
+        At most ln L, which is approached if both sides are unanimous and alike; 0 if b predicts a no better than even
+        odds do; below 0 if it predicts worse. NaN if no item was rated by both sides.
 
     References
     ----------
@@ -251,9 +250,9 @@ def voting_agreement(
     seed: int = 0,
     items: Sequence[object] | None = None,
 ) -> float:
-    """Return the agreement beyond chance of two sides that have one vote each on every item.
+    """Return the agreement beyond chance of two sides that each have one vote on every item.
 
-    Nominal alpha of two votes an item: α = 1 − (n−1)(n − 2Σ_c V_cc)/(n² − Σ_c n_c²) with V_ck = Σ_i x̃_ic ỹ_ik over
+    Nominal alpha of two votes per item: α = 1 − (n−1)(n − 2Σ_c V_cc)/(n² − Σ_c n_c²) with V_ck = Σ_i x̃_ic ỹ_ik over
     items rated by both, where x̃, ỹ are 1 on the point a side gave most, n_c = Σ_i x̃_ic + ỹ_ic and n = Σ_c n_c.
 
     Parameters
@@ -261,16 +260,16 @@ def voting_agreement(
     counts_a, counts_b
         How many raters of either side gave item i the point c.
     ties
-        Tied points ``"share"`` the vote in equal parts, or the ``"lowest"`` gets it, or a ``"random"`` one.
+        Tied points ``"share"`` the vote equally, or the ``"lowest"`` gets it, or a ``"random"`` one.
     seed, items
-        For random ties: a point wins by a hash of seed, id of the item as text, point and side, so that the order of
-        items does not matter. Without ids the row numbers are taken.
+        For random ties: a point wins by a hash of the seed, the item's id as text, the point and the side, so that the
+        order of items does not matter. Without ids, the row numbers are used.
 
     Returns
     -------
     float
-        1 if both sides vote alike on every item, 0 if as votes drawn at random, at least −1. NaN if no item was rated
-        by both sides, or all votes are for one point.
+        1 if both sides vote alike on every item, 0 if they agree as often as votes drawn at random; at least −1. NaN if
+        no item was rated by both sides, or all votes are for one point.
 
     References
     ----------
@@ -295,13 +294,13 @@ def voting_agreement(
 
 
 def ac1(counts: ArrayLike) -> float:
-    """Return Gwet's AC1, agreement beyond chance that stays steady where nearly everyone gives one point.
+    """Return Gwet's AC1, agreement beyond chance that stays stable when nearly everyone gives one point.
 
     AC1 = (p_a − p_e)/(1 − p_e) with p_a = :func:`percent_agreement`, p_e = Σ_c π_c(1 − π_c)/(L − 1) and π_c the mean
     over items with m_i ≥ 1 of n_ic/m_i; L is the number of columns.
 
-    1 if all pairs agree, also if everyone gave the same point; 0 if they agree as chance has it; at least −1. NaN if
-    no item has two ratings.
+    1 if all pairs agree, even if everyone gave the same point; 0 if they agree as often as by chance; at least −1. NaN
+    if no item has two ratings.
 
     References
     ----------
@@ -317,14 +316,14 @@ def ac1(counts: ArrayLike) -> float:
 
 
 def ac2(counts: ArrayLike, *, values: ArrayLike | None = None) -> float:
-    """Return Gwet's AC2: AC1 in which near misses count in part, by quadratic weights.
+    """Return Gwet's AC2: AC1 with partial credit for near misses, by quadratic weights.
 
     AC2 = (p_a − p_e)/(1 − p_e) with p_a the mean over items with m_i ≥ 2 of Σ_c n_ic(n*_ic − 1)/(m_i(m_i − 1)),
     n*_ic = Σ_k w_ck n_ik, w_ck = 1 − (v_c − v_k)²/(v_max − v_min)², and p_e = Σw/(L(L − 1))·Σ_c π_c(1 − π_c), π_c the
     mean over items with m_i ≥ 1 of n_ic/m_i. ``values`` are the v_c, 0, 1, 2, … by default; L is the number of
     columns.
 
-    1 if all pairs agree, 0 if they agree as chance has it, below 0 if less. NaN if no item has two ratings.
+    1 if all pairs agree, 0 if they agree as often as by chance, below 0 if less often. NaN if no item has two ratings.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""Intraclass correlations: which share of the variance of scores is between items, by an analysis of variance.
+"""Intraclass correlations: the share of the variance of scores that is between items, by an analysis of variance.
 
-ICC(1) is one-way: raters are not told apart, so that counts are enough. It is a sum over items, then a finish.
+ICC(1) is one-way: raters are not distinguished, so counts are enough. It is a sum over items, then a finish.
 
 ================ ======= ===================================================== ================
 contribution     parts   layout                                                items that count
@@ -8,9 +8,9 @@ contribution     parts   layout                                                i
 icc1_parts       4 + L   squares within the item; m − 1; m²; m; counts n       m ≥ 1
 ================ ======= ===================================================== ================
 
-ICC(A,1) and ICC(C,1) are two-way: raters' own means are taken out of the error, which needs scores of raters instead
-of counts, and items that all of them scored. Names are McGraw and Wong's; Shrout and Fleiss call ICC(1), ICC(A,1)
-and ICC(C,1) ICC(1,1), ICC(2,1) and ICC(3,1). Scale values are numbers throughout.
+ICC(A,1) and ICC(C,1) are two-way: raters' own means are removed from the error, which needs raters' scores instead of
+counts, and items that all of them scored. Names are McGraw and Wong's; Shrout and Fleiss call ICC(1), ICC(A,1) and
+ICC(C,1) by the names ICC(1,1), ICC(2,1) and ICC(3,1). Scale values are numbers throughout.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ NO_SPREAD = "each rater gave all items the same score"
 
 
 def icc1(counts: ArrayLike, *, values: ArrayLike | None = None) -> float:
-    """Return ICC(1), the reliability of a single rating where raters differ from item to item.
+    """Return ICC(1), the reliability of a single rating when raters differ from item to item.
 
     ICC(1) = (MSB − MSW)/(MSB + (k₀ − 1)·MSW), with the mean squares between items, Σ_i m_i(x̄_i − x̄)²/(n − 1), and
     within, Σ_i Σ_r (x_ir − x̄_i)²/(N − n). n is the number of items with m_i ≥ 1, N = Σ_i m_i, and
-    k₀ = (N − Σ_i m_i²/N)/(n − 1) stands for the number of ratings of an item where it is unequal. ``values`` are the
-    numbers of the points, 0, 1, 2, … by default.
+    k₀ = (N − Σ_i m_i²/N)/(n − 1) stands for the number of ratings per item if it is unequal. ``values`` are the numbers
+    of the points, 0, 1, 2, … by default.
 
     1 if raters of an item agree and items differ; 0 if ratings of an item are no more alike than ratings of different
     items; below 0 if less, at least −1/(k₀ − 1). NaN if no item has two ratings, only one was rated, or everyone gave
@@ -70,10 +70,10 @@ def icc1(counts: ArrayLike, *, values: ArrayLike | None = None) -> float:
 
 
 def icc1k(counts: ArrayLike, *, values: ArrayLike | None = None) -> float:
-    """Return ICC(1,k), the reliability of an item's mean where raters differ from item to item.
+    """Return ICC(1,k), the reliability of an item's mean when raters differ from item to item.
 
     ICC(1,k) = (MSB − MSW)/MSB in the terms of :func:`icc1`; for unequal numbers of ratings it is the reliability of a
-    mean of k₀ ratings. At most 1, and without a lower bound. NaN as for ICC(1), and if all items have the same mean.
+    mean of k₀ ratings. At most 1, without a lower bound. NaN as for ICC(1), and if all items have the same mean.
 
     References
     ----------
@@ -101,10 +101,10 @@ def icc1_parts(counts: Counts, values: Floats, *, self_pairs: Counts | None = No
 
 
 class OneWay(NamedTuple):
-    """A one-way analysis of variance, each (…); NaN where it cannot be made.
+    """A one-way analysis of variance, each field (…); NaN where it is not possible.
 
-    ``error`` is the variance of ratings of one item, and ``between`` the sum of squares between items, of which
-    ``noise``·error + ``weight``·(variance of items) is expected.
+    ``error`` is the variance of ratings of one item, and ``between`` the sum of squares between items, whose
+    expectation is ``noise``·error + ``weight``·(variance of items).
     """
 
     error: Floats
@@ -116,8 +116,8 @@ class OneWay(NamedTuple):
 def one_way_from(sums: Floats, values: Floats) -> OneWay:
     """Return the analysis of variance of sums (…, 4 + L).
 
-    With weights w the expected squares between items are σ_i²·(W − ΣW_i²/W) + σ_e²·(ΣQ_i/W_i − ΣQ_i/W), which are
-    (n − 1)(k₀σ_i² + σ_e²) where each rating counts once.
+    With weights w, the expected squares between items are σ_i²·(W − ΣW_i²/W) + σ_e²·(ΣQ_i/W_i − ΣQ_i/W), which are
+    (n − 1)(k₀σ_i² + σ_e²) if each rating counts once.
     """
     within, free, squared, q = np.moveaxis(sums[..., :4], -1, 0)
     marginals = sums[..., 4:]
@@ -143,7 +143,7 @@ def icc1k_from(sums: Floats, values: Floats) -> Floats:
 
 
 def why_icc1(sums: Floats, values: Floats, *, n_raters: int | None = None) -> str | None:
-    """Tell why ICC(1) is undefined, from its sums (4 + L,); None where it is not."""
+    """Say why ICC(1) is undefined, from its sums (4 + L,); None if it is defined."""
     if not math.isnan(icc1_from(sums, values)):
         return None
     if not sums[1] > 0:
@@ -152,7 +152,7 @@ def why_icc1(sums: Floats, values: Floats, *, n_raters: int | None = None) -> st
 
 
 def why_icc1k(sums: Floats, values: Floats, *, n_raters: int | None = None) -> str | None:
-    """Tell why ICC(1,k) is undefined, from its sums (4 + L,); None where it is not."""
+    """Say why ICC(1,k) is undefined, from its sums (4 + L,); None if it is defined."""
     reason = why_icc1(sums, values, n_raters=n_raters)
     return SAME_MEANS if reason is None and math.isnan(icc1k_from(sums, values)) else reason
 
@@ -173,7 +173,7 @@ class Icc:
     n_items, n_complete, n_raters
         Items with a score, those that every rater scored, and raters with a score.
     notes
-        Of each coefficient that is NaN why, by the attribute's name.
+        Why a coefficient is NaN, by the attribute's name.
     """
 
     icc1: float
@@ -199,14 +199,13 @@ def icc(scores: ArrayLike) -> Icc:
     1 if raters agree (A), or agree up to a constant for each of them (C), and items differ; 0 if items do not differ
     beyond error. For ICC(1) and ICC(1,k) see :func:`icc1` and :func:`icc1k`.
 
-    Two-way coefficients rest on the items that every rater scored; others are dropped for them ("listwise"), as other
-    packages do. One-way coefficients use every score. A rater without any score is left out. NaN is explained in
-    ``notes``.
+    Two-way coefficients use only the items that every rater scored; others are dropped ("listwise"), as in other
+    packages. One-way coefficients use every score. A rater without any score is left out. ``notes`` explains each NaN.
 
     Parameters
     ----------
     scores
-        Items × raters, NaN where a score is missing; the numbers of the scale's points.
+        Items × raters, the numbers of the scale's points, NaN where a score is missing.
 
     References
     ----------
@@ -255,7 +254,7 @@ def _counted(codes: Counts, n_points: int) -> Floats:
 
 
 def _why_no_two_way(complete: Counts) -> str | None:
-    """Tell why there is no two-way analysis of codes, raters × complete items."""
+    """Say why there is no two-way analysis of codes, raters × complete items."""
     n_raters, n_complete = complete.shape
     if n_raters < 2:
         return ONE_RATER
@@ -276,7 +275,7 @@ def _two_way(x: Floats) -> tuple[float, float, float, float]:
     items, raters, error = (one if one > ROUNDING * whole else 0.0 for one in squares)
     msr, msc, mse = items / (n - 1), raters / (k - 1), error / ((n - 1) * (k - 1))
     divisors = [msr + (k - 1) * mse + k / n * (msc - mse), msr + (k - 1) * mse, msr + (msc - mse) / n, msr]
-    whole_mean = whole / (n * k - 1)  # a divisor that is 0 but for rounding is 0
+    whole_mean = whole / (n * k - 1)  # a divisor that is 0 up to rounding is 0
     divisors = [one if one > ROUNDING * whole_mean else 0.0 for one in divisors]
     single_a, single_c, mean_a, mean_c = ratio(np.full(4, msr - mse), np.array(divisors)).tolist()
     return single_a, single_c, mean_a, mean_c
@@ -303,7 +302,7 @@ def _of_scores(name: str, scores: Floats) -> tuple[float, str]:
 
 
 _MCGRAW = "McGraw and Wong (1996), Forming inferences about some intraclass correlation coefficients"
-_MORE = "scores that tell items apart more, beside the noise of raters"
+_MORE = "scores that distinguish items better, compared with the noise of raters"
 
 
 _two_way_record = partial(
@@ -315,7 +314,7 @@ RECORDS = (
         name="icc1", label="ICC(1)", function=icc1, needs="group", range=(-1.0, 1.0), role="beside", order=140,
         contribution=_parts, finish=partial(_finish, icc1_from), why=partial(_why, why_icc1),
         equation="(MSB − MSW)/(MSB + (k₀ − 1)·MSW), k₀ = (N − Σ m_i²/N)/(n − 1)",
-        meaning="the reliability of a single rating where raters differ from item to item (one-way intraclass "
+        meaning="the reliability of a single rating when raters differ from item to item (one-way intraclass "
         "correlation)",
         higher_means=_MORE, reference=_MCGRAW,
     ),
@@ -323,27 +322,27 @@ RECORDS = (
         name="icc1k", label="ICC(1,k)", function=icc1k, needs="group", range=(-math.inf, 1.0), role="beside", order=150,
         sums_of="icc1", finish=partial(_finish, icc1k_from), why=partial(_why, why_icc1k),
         equation="(MSB − MSW)/MSB",
-        meaning="the reliability of the mean of an item's ratings where raters differ from item to item",
+        meaning="the reliability of the mean of an item's ratings when raters differ from item to item",
         higher_means=_MORE, reference=_MCGRAW,
     ),
     _two_way_record(
         name="icc_a1", label="ICC(A,1)", order=160, whole=partial(_of_scores, "icc_a1"),
         equation="(MSR − MSE)/(MSR + (k − 1)·MSE + k/n·(MSC − MSE))",
-        meaning="the reliability of a single rating, raters' own levels counting as error (absolute agreement)",
+        meaning="the reliability of a single rating if raters' own levels count as error (absolute agreement)",
     ),
     _two_way_record(
         name="icc_ak", label="ICC(A,k)", order=161, whole=partial(_of_scores, "icc_ak"),
         equation="(MSR − MSE)/(MSR + (MSC − MSE)/n)",
-        meaning="the reliability of the mean of all raters, their own levels counting as error",
+        meaning="the reliability of the mean of all raters if their own levels count as error",
     ),
     _two_way_record(
         name="icc_c1", label="ICC(C,1)", order=162, whole=partial(_of_scores, "icc_c1"),
         equation="(MSR − MSE)/(MSR + (k − 1)·MSE)",
-        meaning="the reliability of a single rating, raters' own levels taken out (consistency)",
+        meaning="the reliability of a single rating after raters' own levels are removed (consistency)",
     ),
     _two_way_record(
         name="icc_ck", label="ICC(C,k)", order=163, whole=partial(_of_scores, "icc_ck"),
         equation="(MSR − MSE)/MSR",
-        meaning="the reliability of the mean of all raters, their own levels taken out (Cronbach's alpha)",
+        meaning="the reliability of the mean of all raters after their own levels are removed (Cronbach's alpha)",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""GAI of other pairs of measures than IRR and XRR: one within the group over its counterpart with the rest."""
+"""GAI of pairs of measures other than IRR and XRR: one within the group over its counterpart with the rest."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _GRASP = (
 
 
 def gai_negentropy(counts_group: ArrayLike, counts_rest: ArrayLike) -> float:
-    """Return how much more concentrated a group's answers are than the rest foresees: GAI of negentropies.
+    """Return how much more concentrated a group's answers are than the rest would predict: GAI of negentropies.
 
     negentropy(group)/cross-negentropy(group, rest), see :func:`negentropy` and :func:`cross_negentropy`.
 
-    Never below 1 where the rest rated all items of the group, since nobody foresees answers better than they are
-    concentrated; and larger the fewer ratings items have. So compare with a permutation null, never with 1. NaN if
-    either half is undefined or cross-negentropy is not above 0.
+    Never below 1 if the rest rated all items of the group, since no prediction of answers can exceed their own
+    concentration; and the fewer ratings items have, the larger it is. So compare it with a permutation null, never with
+    1. NaN if either half is undefined or cross-negentropy is not above 0.
 
     References
     ----------
@@ -41,12 +41,12 @@ def gai_negentropy(counts_group: ArrayLike, counts_rest: ArrayLike) -> float:
 
 
 def gai_plurality(counts_group: ArrayLike, counts_rest: ArrayLike) -> float:
-    """Return how large a group's pluralities are beside how far they agree with the rest's: GAI of votes.
+    """Return how large a group's pluralities are relative to their agreement with the rest's: GAI of votes.
 
     plurality size(group)/voting agreement(group, rest), see :func:`plurality_size` and :func:`voting_agreement`.
 
-    The first is a share and the second corrected for chance, so 1 has no meaning of its own: compare with a permutation
-    null. NaN if either half is undefined or voting agreement is not above 0.
+    The first is a share and the second is corrected for chance, so 1 has no meaning of its own: compare it with a
+    permutation null. NaN if either half is undefined or voting agreement is not above 0.
 
     References
     ----------
@@ -84,15 +84,15 @@ RECORDS = (
         range=(-math.inf, math.inf), role="asked", order=32,
         finish=partial(_finish, "negentropy", "cross_negentropy"), why=_why_negentropy, interval_scale="inverse",
         equation="negentropy(group) / cross-negentropy(group, rest)",
-        meaning="how much more concentrated a group's answers are than the rest foresees",
-        higher_means="answers that the group shares more within than with others", reference=_GRASP,
+        meaning="how much more concentrated a group's answers are than the rest would predict",
+        higher_means="answers that the group shares more within itself than with others", reference=_GRASP,
     ),
     Statistic(
         name="gai_plurality", label="GAI of plurality", function=gai_plurality, needs="pair", column="GAI plural.",
         range=(-math.inf, math.inf), role="asked", order=33,
         finish=partial(_finish, "plurality_size", "voting_agreement"), why=_why_plurality, interval_scale="inverse",
         equation="plurality size(group) / voting agreement(group, rest)",
-        meaning="how large a group's pluralities are beside how far they agree with the rest's",
-        higher_means="pluralities that the group shares more within than with others", reference=_GRASP,
+        meaning="how large a group's pluralities are relative to their agreement with the rest's",
+        higher_means="pluralities that the group shares more within itself than with others", reference=_GRASP,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What items contribute to the statistics of cohesion, and how the sums of it become numbers.
+"""What items contribute to the statistics of cohesion, and how the sums become numbers.
 
 A statistic is a sum over items, then a finish. ``…_parts`` turns the counts of items (items, …, points) into the
 parts of each item (items, …, parts), and ``…_from`` turns sums of parts into values::
@@ -6,8 +6,8 @@ parts of each item (items, …, parts), and ``…_from`` turns sums of parts int
     counts (items, …, L) ──…_parts──▶ (items, …, P) ──Σ over items──▶ (…, P) ──…_from──▶ (…)
 
 Dimensions between items and the last, such as groups, pass through a contribution. Leading dimensions, such as draws
-and groups, pass through a finish. A value is NaN where it is undefined, and :mod:`~plurivox.statistics.undefined`
-tells why. Sums over parts of the items can be added; weights of a bootstrap over items multiply the parts.
+and groups, pass through a finish. An undefined value is NaN, and :mod:`~plurivox.statistics.undefined` says why. Sums
+over parts of the items can be added; weights of a bootstrap over items multiply the parts.
 
 ============================== ================ ================================================== ================
 contribution                   parts of an item layout (zeros for items that do not count)         items that count
@@ -41,7 +41,7 @@ from plurivox.statistics.levels import Floats, Level, distances
 Counts = NDArray[Any]
 Sums = NDArray[Any] | float
 ROUNDING = 1e-12
-"""A cross-agreement of at most this is 0 but for rounding."""
+"""A cross-agreement of at most this is 0 up to rounding."""
 
 
 # Krippendorff's alpha ------------------------------------------------------------------------------------------------
@@ -56,8 +56,8 @@ def alpha_nominal_parts(counts: Counts) -> Floats:
 def alpha_nominal_from(agreeing: Sums, marginals: Counts, *, self_pairs: Sums | None = None) -> Floats:
     """Return alpha of agreeing coincidences (…) and marginals (…, L): 0 and 1 are the only distances.
 
-    ``self_pairs`` is Σ w² over ratings of weight w in a bootstrap over raters, n where each counts once: pairs of a
-    rating with itself, which chance leaves out.
+    ``self_pairs`` is Σ w² over ratings of weight w in a bootstrap over raters, n if each counts once: pairs of a rating
+    with itself, which the chance term leaves out.
     """
     marginals, n = _summed(marginals)
     expected = (marginals * (n[..., None] - marginals)).sum(axis=-1)  # n² − Σ n_c², and exactly 0 if one point is used
@@ -87,9 +87,9 @@ def alpha_parts(counts: Counts) -> Floats:
 
 
 def alpha_sum(counts: Counts) -> Floats:
-    """Return the sum of :func:`alpha_parts` over items, (items, L) → (L, L), without making a matrix for each.
+    """Return the sum of :func:`alpha_parts` over items, (items, L) → (L, L), without a matrix for each item.
 
-    Items with equally many ratings are added as a product of matrices of whole numbers, which is exact in any order.
+    Items with the same number of ratings are added as a product of integer matrices, which is exact in any order.
     """
     n, m = _pairable(counts)
     total = np.zeros((n.shape[1], n.shape[1]))
@@ -100,9 +100,9 @@ def alpha_sum(counts: Counts) -> Floats:
 
 
 def weighted_alpha_sum(counts: Counts, self_pairs: Counts) -> Floats:
-    """Return the sum of coincidences over items where raters have weights, (items, L) and Q = Σw² (items,) → (L, L).
+    """Return the sum of coincidences over items if raters have weights, (items, L) and Q = Σw² (items,) → (L, L).
 
-    Two points of an item coincide W/(W² − Q)·n_c n_k times. What is left of n_c is on the diagonal, which has no
+    Two points of an item coincide W/(W² − Q)·n_c n_k times. The remainder of n_c is on the diagonal, which has no
     distance, so that rows add up to the marginals.
     """
     n, m, q = pairable(counts, self_pairs)
@@ -169,7 +169,7 @@ def xrr_sum(counts_x: Counts, counts_y: Counts) -> Floats:
 
 
 def weighted_xrr_sum(counts_x: Counts, counts_y: Counts) -> Floats:
-    """Return what :func:`xrr_sum` does for counts that are sums of weights, of which few items have the same sum."""
+    """Return :func:`xrr_sum` for counts that are sums of weights, where few items have the same sum."""
     x, y, r, s = _common(counts_x, counts_y)
     pairs = (x * ((r + s) / np.where(r * s > 0, r * s, 1.0))[:, None]).T @ y
     return np.vstack([pairs, x.sum(axis=0), y.sum(axis=0)])
@@ -178,7 +178,7 @@ def weighted_xrr_sum(counts_x: Counts, counts_y: Counts) -> Floats:
 def xrr_from(
     pairs: Counts, marginals_x: Counts, marginals_y: Counts, level: Level = "nominal", values: Floats | None = None
 ) -> Floats:
-    """Return XRR of pairs B (…, L, L) and both marginals (…, L) at any level; ordinal ranks are of both pooled."""
+    """Return XRR of pairs B (…, L, L) and both marginals (…, L) at any level; ordinal ranks pool both sides."""
     (x, r), (y, s) = _summed(marginals_x), _summed(marginals_y)
     delta = distances(level, x + y, values)
     return _corrected((pairs * delta).sum(axis=(-2, -1)) * r * s, (r + s) * _weighed(x, delta, y))
@@ -201,7 +201,7 @@ def plurality_parts(counts: Counts) -> Floats:
 def percent_agreement_parts(counts: Counts, self_pairs: Counts | None = None) -> Floats:
     """Contribute Σ_c n_c(n_c − 1)/(m(m − 1)) and 1; (items, …, 2).
 
-    A rater of weight w counts w times and never pairs with themselves: with ``self_pairs``, Q = Σw² of each item, the
+    A rater of weight w counts w times and never pairs with themselves: with ``self_pairs``, Q = Σw² for each item, the
     agreeing share of pairs is (Σ_c n_c² − Q)/(m² − Q).
     """
     n, m, q = pairable(counts, self_pairs)
@@ -219,8 +219,8 @@ def cross_entropy_parts(
 ) -> Floats:
     """Contribute −Σ_c x_c/R·ln q_c with q = (y + smoothing)/(S + L·smoothing), and 1; (items, …, 2).
 
-    Without smoothing it is infinite where x has a point that y has not. ``published`` takes plain shares and counts
-    an item as 0 if any point is empty in y: wrong, and what the published numbers rest on.
+    Without smoothing, it is infinite if x has a point that y lacks. ``published`` uses plain shares and counts an item
+    as 0 if any point is empty in y: this is wrong, but the published numbers rest on it.
     """
     x, y, r, s = _common(counts_x, counts_y)
     if published:
@@ -235,7 +235,7 @@ def cross_entropy_parts(
 
 
 def negentropy_from(total: Sums, count: Sums, n_points: int) -> Floats:
-    """Return ln L less the mean (cross-)entropy of items."""
+    """Return ln L minus the mean (cross-)entropy of items."""
     value: Floats = np.log(n_points) - ratio(total, count)
     return value
 
@@ -251,7 +251,7 @@ def voting_parts(votes_x: Counts, votes_y: Counts) -> Floats:
 
 
 def voting_from(agreeing: Sums, votes_x: Counts, votes_y: Counts) -> Floats:
-    """Return the nominal alpha of two votes an item: coincidences V + Vᵀ, so 2Σ_c V_cc agree."""
+    """Return the nominal alpha of two votes per item: coincidences V + Vᵀ, so 2Σ_c V_cc agree."""
     return alpha_nominal_from(2 * agreeing, votes_x + votes_y)
 
 
@@ -261,9 +261,9 @@ def voting_from(agreeing: Sums, votes_x: Counts, votes_y: Counts) -> Floats:
 def ac_parts(counts: Counts, values: Floats | None = None, *, self_pairs: Counts | None = None) -> Floats:
     """Contribute p_a, 1 if m ≥ 2, 1 if m ≥ 1, and n/m; (items, …, 3 + L).
 
-    p_a = Σ_c n_c(n*_c − 1)/(m(m − 1)) with n* = Σ_k w_ck n_k: agreement counts in full or not at all (AC1), or, with
+    p_a = Σ_c n_c(n*_c − 1)/(m(m − 1)) with n* = Σ_k w_ck n_k: agreement counts fully or not at all (AC1) or, with
     values, by quadratic weights w = 1 − (v_c − v_k)²/range² (AC2), for which p_a = 1 − 2m·variance/((m − 1)·range²).
-    ``self_pairs`` as in :func:`percent_agreement_parts`; m − 1 is then (m² − Q)/m.
+    ``self_pairs`` is as in :func:`percent_agreement_parts`; m − 1 is then (m² − Q)/m.
     """
     shares = shares_of(counts)
     if values is None:
@@ -277,7 +277,7 @@ def ac_parts(counts: Counts, values: Floats | None = None, *, self_pairs: Counts
 
 
 def ac_from(agreement: Sums, n_pairable: Sums, n_rated: Sums, shares: Counts, values: Floats | None = None) -> Floats:
-    """Return (p_a − p_e)/(1 − p_e) of sums (…) and shares (…, L): AC1, or AC2 where values are given."""
+    """Return (p_a − p_e)/(1 − p_e) of sums (…) and shares (…, L): AC1, or AC2 if values are given."""
     n_points = shares.shape[-1]
     pi = ratio(shares, np.asarray(n_rated)[..., None])
     weight = float(n_points)
@@ -298,7 +298,7 @@ def _packed(first: Counts, *rest: Counts) -> Floats:
 
 
 def _any(counts: Counts) -> NDArray[np.bool_]:
-    """Tell which items have a rating; the last dimension stays, with length 1."""
+    """Return which items have a rating; the last dimension stays, with length 1."""
     found: NDArray[np.bool_] = np.any(counts, axis=-1, keepdims=True)
     return found
 
@@ -317,7 +317,7 @@ def _pairable(counts: Counts) -> tuple[Floats, Floats]:
 
 
 def pairable(counts: Counts, self_pairs: Counts | None = None) -> tuple[Floats, Floats, Floats]:
-    """Return counts, their sums m and Q = Σw² (m where every rater counts once), 0 for items without a pair: m² = Q."""
+    """Return counts, their sums m and Q = Σw² (m if every rater counts once), 0 for items without a pair: m² = Q."""
     n = np.asarray(counts, dtype=float)
     m = n.sum(axis=-1)
     q = m if self_pairs is None else np.asarray(self_pairs, dtype=float)
@@ -341,9 +341,9 @@ def shares_of(counts: Counts) -> Floats:
 
 
 def moments(weights: Counts, values: Floats) -> tuple[Floats, Floats]:
-    """Return the weighted mean and variance of values counted from the lowest, so that little cancels.
+    """Return the weighted mean and variance of values, measured from the lowest so that little cancels.
 
-    On one point the share is exactly 1 and the variance exactly 0, which the finishes rely on.
+    If one point is used, its share is exactly 1 and the variance exactly 0, on which the finishes rely.
     """
     share, height = shares_of(weights), values - values[0]
     mean = (share * height).sum(axis=-1)

@@ -31,12 +31,12 @@ def ndfu(counts: ArrayLike) -> float:
     many raters gave item i the point c of an ordered scale.
 
     0 if the ratings of every item fall off on both sides of one peak; 1 if those of every item have an equally high
-    second peak next to a point that nobody chose. NaN if no item has two ratings. An item with one rating has always
-    one peak and tells nothing, so it is left out.
+    second peak next to a point that nobody chose. NaN if no item has two ratings. An item with one rating always has
+    one peak and says nothing, so it is left out.
 
-    Where several points are the mode, the result is the largest of those that each of them gives. The authors' code
-    takes the lowest mode. The two differ for 3, 0, 1, 3: the rise is 2 seen from the left, 3 from the right. The
-    largest is the same when the scale is reversed. Up to three points, it makes no difference which mode is taken.
+    If several points are modes, the result is the largest that any of them gives. The authors' code uses the lowest
+    mode. The two differ for 3, 0, 1, 3: the rise is 2 seen from the left, 3 from the right. The largest is the same
+    when the scale is reversed. Up to three points, the choice of mode makes no difference.
 
     References
     ----------
@@ -54,7 +54,8 @@ def ndfu(counts: ArrayLike) -> float:
 def distance_from_unimodality(counts: Counts) -> Floats:
     """Return the nDFU of each histogram (…, L) → (…), 0 where nobody rated.
 
-    Of several modes, the lowest sees all rises upwards that any of them sees, and the highest all rises downwards.
+    If there are several modes, the lowest sees all upward rises that any of them sees, and the highest all downward
+    ones.
     """
     n = np.asarray(counts, dtype=float)
     n_points = n.shape[-1]
@@ -72,8 +73,8 @@ def ndfu_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
     """Contribute nDFU and 1 if W² > Q; (items, …, 2).
 
     ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
-    :mod:`~plurivox.statistics.cohesion.sums`. Copies of one rater are one rating, so the item does not count; its nDFU
-    is 0.
+    :mod:`~plurivox.statistics.cohesion.sums`. Copies of one rater are one rating, so such an item does not count; its
+    nDFU is 0.
     """
     return np.stack([distance_from_unimodality(counts), paired(counts, self_pairs).pairs > 0], axis=-1)
 

@@ -1,4 +1,4 @@
-"""The records of the statistics that share one compiled pass, and of Gwet's coefficients beside them."""
+"""The records of the statistics that share one compiled pass, and of Gwet's coefficients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plurivox.statistics.levels import Floats
 from plurivox.statistics.records import About, Known, Slots, Statistic
 
 SKEWED = 0.9
-"""From this share of one point on, with high percent agreement, a low alpha misleads."""
+"""If one point has at least this share of ratings and percent agreement is high, a low alpha misleads."""
 
 _GRASP = (
     "Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives"
@@ -36,7 +36,7 @@ def _skew(s: Slots, alpha: float) -> str | None:
     top, agreement = float(s["marginals"].max()) / total, float(s["coincident"]) / total
     if top < SKEWED or alpha > 0.5 * agreement:
         return None
-    return f"{top:.0%} of the ratings are one point, where alpha is low even if raters agree; see AC1"
+    return f"{top:.0%} of the ratings are one point; alpha is then low even if raters agree, so see AC1"
 
 
 def _xrr(s: Slots, about: About, known: Known) -> Floats:
@@ -113,7 +113,7 @@ RECORDS = (
         order=30, traits=("claims",), finish=_gai, why=_why_gai, interval_scale="inverse",
         equation="GAI = IRR(group) / XRR(group, rest)",
         meaning="how much more a group agrees with itself than with the rest (group association index)",
-        higher_means="a view the group shares more within than with others", reference=_GRASP,
+        higher_means="a view the group shares more within itself than with others", reference=_GRASP,
     ),
     Statistic(
         name="dsi", label="DSI", needs="axis", range=(-math.inf, math.inf), order=40, traits=("claims",),
@@ -135,15 +135,15 @@ RECORDS = (
         finish=partial(_negentropy, "cross_entropy", "shared"), why=partial(_why_mean, "shared", "common"),
         interval_shown=False,
         equation="ln L − mean_i (−Σ_c x_ic/R_i · ln q_ic), q_ic = (y_ic + ½)/(S_i + L/2)",
-        meaning="how well the rest's ratings of an item foretell the group's",
-        higher_means="a group whose ratings the rest foretells better", reference=_GRASP,
+        meaning="how well the rest's ratings of an item predict the group's",
+        higher_means="a group whose ratings the rest predicts better", reference=_GRASP,
     ),
     Statistic(
         name="plurality_size", label="plurality size", function=cohesion.plurality_size, needs="group",
         range=(0.0, 1.0), column="plurality", role="tested", order=70, finish=_plurality_size,
         why=partial(_why_mean, "rated", "rated"), interval_shown=False,
         equation="mean_i max_c n_ic / m_i",
-        meaning="the mean share of an item's ratings on its most given point",
+        meaning="the mean share of an item's ratings on its most frequent point",
         higher_means="larger pluralities", reference=_GRASP,
     ),
     Statistic(
@@ -160,7 +160,7 @@ RECORDS = (
         interval_scale="complement",
         why=partial(why_unpaired, "ac1"),
         equation="mean_i Σ_c n_ic(n_ic − 1) / (m_i(m_i − 1))",
-        meaning="the mean share of pairs of raters that agree on an item, chance not taken out",
+        meaning="the mean share of pairs of raters who agree on an item, not corrected for chance",
         higher_means="more agreeing pairs",
         reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
     ),
@@ -168,7 +168,7 @@ RECORDS = (
         name="ac1", label="AC1", function=cohesion.ac1, needs="group", range=(-1.0, 1.0), role="beside", order=100,
         contribution=partial(_ac_parts, False), finish=partial(_ac, "ac1"), why=partial(why_unpaired, "ac1"),
         equation="(p_a − p_e)/(1 − p_e), p_e = Σ_c π_c(1 − π_c)/(L − 1), π_c = mean_i n_ic/m_i",
-        meaning="agreement beyond chance that stays steady where nearly everyone gives one point (Gwet's AC1)",
+        meaning="agreement beyond chance that stays stable when nearly everyone gives one point (Gwet's AC1)",
         higher_means="more agreement within the group",
         reference="Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement",
     ),
@@ -177,7 +177,7 @@ RECORDS = (
         contribution=partial(_ac_parts, True), finish=partial(_ac, "ac2"), why=partial(why_unpaired, "ac2"),
         equation="(p_a − p_e)/(1 − p_e), p_a with weights w_ck = 1 − (v_c − v_k)²/(v_max − v_min)², "
         "p_e = Σw/(L(L − 1)) · Σ_c π_c(1 − π_c)",
-        meaning="AC1 in which near misses count in part (Gwet's AC2, quadratic weights)",
+        meaning="AC1 with partial credit for near misses (Gwet's AC2, quadratic weights)",
         higher_means="more agreement within the group", reference="Gwet (2014), Handbook of Inter-Rater Reliability",
     ),
 )  # fmt: skip

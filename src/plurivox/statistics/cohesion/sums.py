@@ -1,8 +1,8 @@
 """What further sums over items share: pairs of ratings, and spread.
 
 Counts n are (items, …, L). In a bootstrap over raters they are sums of the raters' weights w, and ``self_pairs`` Q
-(items, …) is Σw² of each item. A rater of weight w is w copies of one person. Copies do not pair with each other, so
-an item with the total W has W² − Q ordered pairs. Where every rater counts once, Q = W = m, and these are m(m − 1).
+(items, …) is Σw² for each item. A rater of weight w is w copies of one person. Copies do not pair with each other, so
+an item with the total W has W² − Q ordered pairs. If every rater counts once, Q = W = m, and these are m(m − 1).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plurivox.statistics.records import About, Known, Slots
 from plurivox.statistics.undefined import why_mean
 
 ROUNDING = 1e-12
-"""A part of a sum of squares that is at most this share of the whole is 0 but for rounding."""
+"""A part of a sum of squares that is at most this share of the whole is 0 up to rounding."""
 
 
 class Paired(NamedTuple):
@@ -49,5 +49,5 @@ def mean_of(name: str, s: Slots, about: About, known: Known) -> Floats:
 
 
 def why_unpaired(name: str, s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
-    """Tell why there is no value where the second sum, of items with two ratings, is 0."""
+    """Say why there is no value if the second sum, of items with two ratings, is 0."""
     return why_mean(float(s[name][1]), "pairable", n_raters=n_raters)

@@ -1,8 +1,8 @@
-"""View correlation: whether a group and the rest order the items alike, whatever their noise, leniency and spread.
+"""View correlation: whether a group and the rest order the items alike, apart from noise, leniency and spread.
 
-A sum over items, then a finish. Scores are numbers, and each rater's own mean over all their items is taken out. Of an
-item with two ratings or more on each side, x is the group's mean, r that of the rest, and e, f are the sampling
-variances s²/n of the two, s² with the divisor n − 1.
+A sum over items, then a finish. Scores are numbers, and each rater's own mean over all their items is subtracted. For
+an item with two ratings or more on each side, x is the group's mean, r that of the rest, and e, f are the sampling
+variances s²/n of the two, where s² has the divisor n − 1.
 
 ================ ======= ============================ ============================
 contribution     parts   layout                       items that count
@@ -10,9 +10,9 @@ contribution     parts   layout                       items that count
 view_parts       8       1; x; r; x·r; x²; r²; e; f   n ≥ 2 on both sides
 ================ ======= ============================ ============================
 
-Where raters have weights w, W = Σw and Q = Σw²: a mean is Σwy/W, s² = Σw(y − mean)²/(W − Q/W), and its sampling
-variance s²·Q/W². In lenses the sums come from ``kernels/moments``; a rater's mean is that of all their ratings under
-every draw, also where items are drawn.
+If raters have weights w, let W = Σw and Q = Σw²: a mean is Σwy/W, s² = Σw(y − mean)²/(W − Q/W), and its sampling
+variance is s²·Q/W². In lenses, the sums come from ``kernels/moments``; a rater's mean is that of all their ratings in
+every draw, even if items are drawn.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from plurivox.statistics.records import About, Known, Slots, Statistic
 
 MIN_ITEMS = 3
 FEW_ITEMS = "fewer than three items have two ratings on each side"
-GROUP_NOISE = "the group's means of items differ no more than by sampling"
-REST_NOISE = "the rest's means of items differ no more than by sampling"
+GROUP_NOISE = "the group's item means differ no more than sampling explains"
+REST_NOISE = "the rest's item means differ no more than sampling explains"
 
 
 def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
-    """Return the correlation of two sides' views of the items, with the noise of their means taken out.
+    """Return the correlation of two sides' views of the items, corrected for the noise of their means.
 
     Cov_i(x, r)/√(V_x V_r), V_x = Var_i(x) − mean_i(s²_i/n_i), over the K items with two scores or more on each side.
     x_i and r_i are the sides' means of an item, and s²_i/n_i is the sampling variance of such a mean. The mean of each
@@ -49,9 +49,9 @@ def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
     Returns
     -------
     float
-        1 if both sides have the same view of the items, up to noise, leniency and spread; 0 if their views have nothing
-        in common; below 0 if they are opposed. It is not clipped, so sampling may take it above 1 or below −1. NaN if
-        fewer than three items count, or the means of a side differ no more than by sampling.
+        1 if both sides have the same view of the items, apart from noise, leniency and spread; 0 if their views have
+        nothing in common; below 0 if they are opposed. It is not clipped, so sampling may take it above 1 or below −1.
+        NaN if fewer than three items count, or a side's means differ no more than sampling explains.
 
     References
     ----------
@@ -68,7 +68,7 @@ def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
 
 
 def view_parts(own: Floats, rest: Floats) -> Floats:
-    """Contribute the eight moments of each item; scores are items × raters, each rater's mean taken out; (items, 8)."""
+    """Contribute the eight moments of each item; scores are items × raters, without raters' means; (items, 8)."""
     (n, x, e), (m, r, f) = _side(own), _side(rest)
     parts = np.stack([np.ones(len(x)), x, r, x * r, x * x, r * r, e, f], axis=-1)
     counts = (n > 1) & (m > 1)
@@ -85,14 +85,14 @@ def view_from(moments: Floats) -> Floats:
 
 
 def _centred(scores: Floats) -> Floats:
-    """Take out each rater's mean over all their items."""
+    """Subtract each rater's mean over all their items."""
     given = ~np.isnan(scores)
     total = np.where(given, scores, 0.0).sum(axis=0)
     return np.asarray(scores - total / np.maximum(given.sum(axis=0), 1))
 
 
 def _side(scores: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return of each item how many scores it has, their mean, and the sampling variance of the mean."""
+    """Return for each item how many scores it has, their mean, and the sampling variance of the mean."""
     given = ~np.isnan(scores)
     n = given.sum(axis=1).astype(float)
     mean = np.where(given, scores, 0.0).sum(axis=1) / np.maximum(n, 1)
@@ -101,16 +101,16 @@ def _side(scores: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _over_items(moments: Floats, product: int, first: int, second: int) -> Floats:
-    """Return a covariance over items with the divisor K − 1; of no meaning where K < 2."""
+    """Return a covariance over items with the divisor K − 1; meaningless if K < 2."""
     k = moments[..., 0]
     crossed = moments[..., product] - moments[..., first] * moments[..., second] / np.maximum(k, 1)
     return np.asarray(crossed / np.maximum(k - 1, 1))
 
 
 def _variances(moments: Floats) -> tuple[Floats, Floats]:
-    """Return the variances of both sides' views, less the sampling of means; NaN where nothing is left.
+    """Return the variances of both sides' views minus the sampling variance of means; NaN if nothing is left.
 
-    Numbers go from 0 to 1, so what rounding leaves of nothing is far below the bound.
+    Numbers run from 0 to 1, so rounding errors are far below the bound.
     """
     k = np.maximum(moments[..., 0], 1)
     found = []
@@ -144,7 +144,7 @@ RECORDS = (
         finish=_finish, why=_why,
         equation="Cov_i(x_i, r_i)/√(V_x V_r), V_x = Var_i(x_i) − mean_i(s²_i/n_i), x_i and r_i the two sides' means of "
         "item i with raters' own means removed",
-        meaning="whether a group and the rest view the items alike, up to noise, leniency and spread",
+        meaning="whether a group and the rest view the items alike, apart from noise, leniency and spread",
         higher_means="the same view in the group and the rest",
         reference="Spearman (1904), The proof and measurement of association between two things",
     ),
