@@ -481,7 +481,7 @@ def test_thresholds_can_be_set_and_wrong_ones_are_refused(files: tuple[Path, Pat
     assert 0 < strict.height < usual.height
     assert "--set knows" in run_cli("advise", files[0], "--set", "wish=1").words
     assert "needs a number" in run_cli("advise", files[0], "--set", "part=much").words
-    assert "--table is one of" in run_cli("advise", files[0], "--table", "power").words
+    assert "--table must be one of" in run_cli("advise", files[0], "--table", "power").words
 
 
 def test_a_plan_is_made_by_the_same_command(files: tuple[Path, Path], write: Write) -> None:
@@ -495,5 +495,5 @@ def test_a_plan_is_made_by_the_same_command(files: tuple[Path, Path], write: Wri
     assert quick["group"].to_list() == ["a", "b"]
     found = pv.Plan.from_json(run_cli("advise", files[0], *options, "--simulations", "0", "--json").out)
     assert found.to_frame().height == 7
-    assert "--table is one of lenses" in run_cli("advise", files[0], *options, "--table", "pairs").words
+    assert "--table must be one of lenses" in run_cli("advise", files[0], *options, "--table", "pairs").words
     assert "gai is" in run_cli("advise", files[0], *options, "--gai", "0.5").words

@@ -165,17 +165,17 @@ def test_a_table_is_written_once(path: Path, tmp_path: Path) -> None:
     assert done.code == 0
     assert done.out == f"{table}\n"
     assert "4 answers drawn: 2 answered, 1 refused, 1 unreadable" in done.err
-    assert "yes or no into the column correct" in done.err
+    assert "yes or no in the column correct" in done.err
     content = table.read_bytes()
     assert pl.read_csv(content, infer_schema=False)["id"].to_list() == ask.draw_audit(path, 4, 3)["id"].to_list()
     again = run_cli("answers", path, "--audit", "4", "-o", table)
     assert again.code == 1
-    assert f"{table}: it exists, and may hold somebody's work. Name another file" in again.err
+    assert f"{table}: it exists and may hold somebody's work. Name another file" in again.err
     assert table.read_bytes() == content
     assert names(tmp_path) == ["answers.db", "check.csv"]
     assert "there are no more" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
     assert run_cli("answers", path, "--audit", "4").code == 2
-    assert "does not end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
+    assert "must end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
     assert "cannot be written" in run_cli("answers", path, "--audit", "4", "-o", tmp_path / "no" / "a.csv").err
 
 
@@ -375,7 +375,7 @@ def test_readings_that_changed_since_are_said_and_judged_by_the_table(path: Path
     ):
         change(path, f"UPDATE answers SET {statement}")
     done = run_cli("answers", path, "--audited", drawn)
-    assert "3 answers read in another way since the table was drawn; judged by the table" in done.words
+    assert "3 answers read differently since the table was drawn; judged as in the table" in done.words
     assert re.search(r"answered +2 +2 ", done.out)
     assert "new rule" not in done.out
 

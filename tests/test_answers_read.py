@@ -205,7 +205,7 @@ def test_readings_are_told_in_every_form(write: Write) -> None:
 def test_the_scale_may_stand_in_the_config_and_the_model_is_called_like_the_file(write: Write) -> None:
     write("plurivox.toml", '[scale]\nlabels = ["never", "sometimes", "always"]\n')
     done = run_cli("answers", "read", write("gpt.csv", "item,answer\n1,Always!\n2,never\n"), "--json")
-    assert "1 text read by rules, not being labels in answer" in done.err
+    assert "1 text read by rules in answer, not as labels" in done.err
     assert [(one["model"], one["answer"]) for one in json.loads(done.out)["answers"]] == [
         ("gpt", "always"), ("gpt", "never"),
     ]  # fmt: skip

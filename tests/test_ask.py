@@ -518,7 +518,7 @@ def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "--request is not JSON"), ("[1]", "--request is not an object"), ('{"a": 1, "a": 2}', "there twice"),
+        ("{", "--request is not JSON"), ("[1]", "--request is not a JSON object"), ('{"a": 1, "a": 2}', "occurs twice"),
         ('{"a": NaN}', "cannot be written as JSON"), (r'{"a": "\ud800"}', "cannot be written as JSON"),
         ('{"model": "x"}', "Use --model"), ('{"messages": []}', "Use --prompt"), ('{"n": 3}', "Use --samples"),
         ('{"temperature": 1}', "Use --temperature"), ('{"stream": true}', "'stream' of a request is not free"),

@@ -432,7 +432,7 @@ def test_control_characters_do_not_reach_the_terminal(study: Study, write: Write
 @pytest.mark.parametrize(
     ("extra", "code", "problem"),
     [
-        (["--table", "odd"], 2, "--table is one of values, comparisons,"),
+        (["--table", "odd"], 2, "--table must be one of values, comparisons,"),
         (["--json", "--csv"], 2, "choose one of --json and --csv to print"),
         (["--floor", "0"], 1, "floor is 0"),
         (["--train", "nowhere.csv"], 1, "there is no such file"),
@@ -535,7 +535,7 @@ def test_items_of_totals_and_without_ratings(study: Study, totals: Path, write: 
         (["--precision", "0"], 1, "precision is 0"),
         (["--precision", "-1"], 1, "precision is -1"),
         (["--top", "0"], 2, "--top"),
-        (["--table", "odd"], 2, "--table is one of uncertain, divided, distributions, not 'odd'"),
+        (["--table", "odd"], 2, "--table must be one of uncertain, divided, distributions, not 'odd'"),
         (["--csv", "--markdown"], 2, "choose one of"),
     ],
 )

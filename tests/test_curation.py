@@ -786,7 +786,7 @@ def test_the_command_writes_reads_decisions_and_writes_again(folder: Path) -> No
     assert "reversed" in done.out
     assert "different" in done.out
     assert "which has a view of its own" in done.words
-    assert "write include or exclude into the column decision" in done.err
+    assert "enter include or exclude in the column decision" in done.err
     for name in ("pairs.jsonl", "pairs.README.md", "pairs.decisions.csv"):
         assert name in done.words
         assert (folder / name).exists()

@@ -259,7 +259,7 @@ def test_nothing_is_fetched_before_the_licence_is_accepted(server: Server, offer
     assert done.code == 1
     assert offered.licence in done.err
     assert offered.citation in done.err
-    assert "error: the licence was not accepted, and nothing was fetched" in done.err
+    assert "error: the licence was not accepted, so nothing was fetched" in done.err
     with asked("n"):
         assert run_cli("data", "get", offered.name).code == 1
     assert server.asked == []
@@ -290,7 +290,7 @@ def test_ctrl_c_says_that_the_same_command_goes_on(offered: Dataset, tmp_path: P
     with mock.patch("plurivox.data.download._copy", side_effect=KeyboardInterrupt):
         done = run_cli("data", "get", offered.name, "--accept-licence")
     assert done.code == 130
-    assert done.err.splitlines()[-1] == "interrupted; what has come is kept, and the same command goes on with it"
+    assert done.err.splitlines()[-1] == "interrupted; what has arrived is kept, and the same command continues"
 
 
 def test_a_copy_at_hand_is_taken_if_it_is_the_one(server: Server, offered: Dataset, tmp_path: Path) -> None:

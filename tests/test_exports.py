@@ -247,9 +247,9 @@ def test_raters_are_numbered_unless_by_id(ratings: Path) -> None:
     ("words", "told"),
     [
         (["--csv", "{}"], "an argument is missing: --csv took {} for the file to write; put FILE before it, or write"),
-        (["{}", "--csv", "out"], "--csv writes a file that ends in .csv, .parquet or .jsonl, not 'out'"),
-        (["{}", "--latex=out.txt"], "--latex writes a file that ends in .tex, not 'out.txt'"),
-        (["{}", "--html", "same.html", "--markdown", "same.html"], "--markdown writes a file that ends in .md or"),
+        (["{}", "--csv", "out"], "--csv writes a file ending in .csv, .parquet or .jsonl, not 'out'"),
+        (["{}", "--latex=out.txt"], "--latex writes a file ending in .tex, not 'out.txt'"),
+        (["{}", "--html", "same.html", "--markdown", "same.html"], "--markdown writes a file ending in .md or"),
         (["{}", "--csv", "one.csv", "--csv=two.csv"], "--csv is given more than once; name one file"),
         (["{}", "--csv", "one.csv", "--csv"], "--csv is given more than once; name one file"),
         (["{}", "--csv", "--json"], "choose one of --json and --csv to print; name files to write the others"),

@@ -367,7 +367,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-WEIGHTED = "18 raters weighted by gender; design effect 1.12, as sure as 16.0 raters of equal weight"
+WEIGHTED = "18 raters weighted by gender; design effect 1.12, as precise as 16.0 raters of equal weight"
 
 
 def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
@@ -384,7 +384,7 @@ def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        (("describe", "ratings.csv", "--trim", "3"), "--trim is about weights: give the population with --weights"),
+        (("describe", "ratings.csv", "--trim", "3"), "--trim limits weights: also give the population with --weights"),
         (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
         (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
         (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights is about an analysis"),

@@ -546,7 +546,7 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
         (
             ["--by", "group", "--table", "raters"],
             2,
-            "--table is one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
+            "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
         ),
         (["--by", "group", "--json", "--csv"], 2, "choose one of --json and --csv to print"),
     ],

@@ -48,7 +48,7 @@ def _version(wanted: bool) -> None:
 
 def _program(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
@@ -147,7 +147,7 @@ def family_of(command: str) -> str:
 
 
 def main() -> None:
-    """Run the program; errors that plurivox raises on purpose end in one line on standard error."""
+    """Run the program; errors that plurivox raises on purpose are printed as one line on standard error."""
     with warnings.catch_warnings(), stoppable() as stopped, standard_streams():
         warnings.simplefilter("always", PlurivoxWarning)
         warnings.showwarning = _show_warning
@@ -156,7 +156,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    """Run the program and return the code it ends with."""
+    """Run the program and return its exit code."""
     try:
         with one_call():
             try:
@@ -165,7 +165,7 @@ def _run() -> int:
                 sys.stdout.flush()
     except SystemExit as end:
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
-            return _interrupted()  # and the command did not say so itself
+            return _interrupted()  # the command has not reported it itself
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return _interrupted()
