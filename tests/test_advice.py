@@ -358,7 +358,7 @@ def test_raters_are_counted_and_not_named_in_sentences() -> None:
     ratings, trained, _ = study(7)
     found = pv.advise(ratings, trained, interval="none")
     assert not any(f"s{at:02}" in sentence for at in range(7) for sentence in found.findings())
-    assert "raters one by one, something stands out for" in found.findings()[0]
+    assert "raters, something stands out for" in found.findings()[0]
     assert set(found.of("s04")["habit"]) == {"both_low", "reversed"}
 
 
@@ -370,7 +370,7 @@ def test_without_shuffles_nothing_is_said_of_groups_and_nothing_breaks() -> None
     )
     found = pv.advise(grouped, trained, "team", permutations=0, interval="none")
     assert found.to_frame().is_empty()
-    assert "Nothing could be looked at for 2 groups of team: no raters were shuffled" in found.findings()[0]
+    assert "Nothing could be examined for 2 groups of team: no raters were shuffled" in found.findings()[0]
 
 
 def test_too_few_raters_of_the_same_items_are_told() -> None:

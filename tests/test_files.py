@@ -382,7 +382,7 @@ def test_hidden_files_and_damaged_lists_are_no_study(tmp_path: Path) -> None:
 
 def test_a_readme_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "pairs.README.md").write_text("mine")
-    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists, and plurivox did not write it"):
+    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists and was not written by plurivox"):
         write_curation(curations()[0], tmp_path / "pairs.jsonl")
     assert content(tmp_path) == {"pairs.README.md": b"mine"}
 

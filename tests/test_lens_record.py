@@ -215,8 +215,8 @@ def test_the_help_has_every_option(toy: Lens) -> None:
     for text in (
         "Tell how high people rate. The toy asks for nothing more.",
         "--level LEVEL How far apart points are: ordinal (the default), nominal or interval. [default: ordinal]",
-        "--bootstrap N Draws for 95 % intervals; 0 for none. [default: 20; 0<=x<=10000000]",
-        "--contrast A,B Also report the difference of two groups: Man,Woman. --",
+        "--bootstrap N Bootstrap draws for 95 % intervals; 0 for none. [default: 20; 0<=x<=10000000]",
+        "--contrast A,B Also report the difference between two groups: Man,Woman. --",
         "--rough Do not smooth. --",
         "--weight W How much a rating weighs. [default: 1; x>=0]",
         "Words. Repeatable. --",
@@ -320,7 +320,7 @@ def test_several_questions(toy: Lens, write: Write) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (("--contrast", "M"), 2, "--contrast needs two groups with a comma between, not 'M'"),
+        (("--contrast", "M"), 2, "--contrast needs two groups separated by a comma, not 'M'"),
         (("--table", "other"), 2, "--table must be one of values, pairs, not 'other'"),
         (("--json", "--csv"), 2, "choose one of --json and --csv to print"),
         (("--bootstrap", -1), 2, "Invalid value for '--bootstrap'"),

@@ -37,7 +37,7 @@ def bars_shown() -> Iterator[Progress | None]:
 def one_bar(
     what: str, total: int | None, shown: Callable[..., tuple[int, int, str]]
 ) -> Iterator[Callable[..., object] | None]:
-    """Yield a function that moves a bar, None if nobody would see it; done, total and text follow from its arguments."""
+    """Yield a function that moves a bar, None if nobody would see it; arguments give done, total and text."""
     with bars_shown() as bars:
         if bars is None:
             yield None
