@@ -462,7 +462,7 @@ def test_the_command_counts_raters_and_names_them_in_csv_only(files: tuple[Path,
     options = ("--reference", files[1], "--scale", "0:4", "--reference-scale", "0:1", "--interval", "none")
     done = run_cli("advise", files[0], *options)
     assert done.code == 0, done.err
-    assert "27 raters one by one" in done.words
+    assert "27 individual raters" in done.words
     assert "Look at next:" in done.out
     assert "never to leave raters or groups out" in done.words
     assert "s04" not in done.out

@@ -369,13 +369,13 @@ def test_one_thing_at_a_time(path: Path, given: list[str], monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["--yes"], "--yes goes with --reread"), (["-o", "a.csv"], "--output goes with --audit"),
-        (["--seed", "1"], "--seed goes with --audit"), (["--rate", "3"], "--rate goes with --reader-model"),
-        (["--reread", "--base-url", "http://x"], "--base-url goes with --reader-model"),
-        (["--audit", "5", "--yes"], "--yes goes with --reread"), (["--audit", "0"], "greater than or equal to 1"),
+        (["--yes"], "--yes requires --reread"), (["-o", "a.csv"], "--output requires --audit"),
+        (["--seed", "1"], "--seed requires --audit"), (["--rate", "3"], "--rate requires --reader-model"),
+        (["--reread", "--base-url", "http://x"], "--base-url requires --reader-model"),
+        (["--audit", "5", "--yes"], "--yes requires --reread"), (["--audit", "0"], "greater than or equal to 1"),
         (["--audit", "5", "-o", "a.csv", "--json"], "--json cannot be combined with --audit"),
         (["--reader-model", "m", "--csv"], "--csv cannot be combined with --reader-model"),
-        (["--reread", "--csv", "--json"], "choose one of --json and --csv to print"),
+        (["--reread", "--csv", "--json"], "only one of --json and --csv can be printed"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together(path: Path, given: list[str], told: str) -> None:

@@ -173,7 +173,7 @@ def test_a_table_is_written_once(path: Path, tmp_path: Path) -> None:
     assert f"{table}: it exists and may hold somebody's work. Name another file" in again.err
     assert table.read_bytes() == content
     assert names(tmp_path) == ["answers.db", "check.csv"]
-    assert "there are no more" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
+    assert "these are all there are" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
     assert run_cli("answers", path, "--audit", "4").code == 2
     assert "must end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
     assert "cannot be written" in run_cli("answers", path, "--audit", "4", "-o", tmp_path / "no" / "a.csv").err

@@ -277,7 +277,7 @@ def test_an_answer_that_changed_while_it_was_read_stays(path: Path) -> None:
     assert rows(path, "text, state, rule")[0][:2] == ("other", "unreadable")
     assert rows(path, "state, point, rule")[1] == ("refused", None, "by hand")
     assert "0 answered" in done.err
-    assert "1 answer had been changed meanwhile" in done.err
+    assert "1 answer changed in the meantime" in done.err
     assert "1 answer left; the same command continues" in done.err
 
 

@@ -47,7 +47,7 @@ def test_options_have_letters_and_beyond_26_numbers() -> None:
 
 
 def test_questions_that_cannot_be_asked() -> None:
-    with pytest.raises(InputError, match="2 descriptions and 3 points"):
+    with pytest.raises(InputError, match="2 descriptions but 3 points"):
         Question(SCALE, descriptions=("a", "b"))
     with pytest.raises(InputError, match="blank"):
         Question(SCALE, "  ")

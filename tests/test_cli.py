@@ -83,7 +83,7 @@ def test_simulate_specifications(tmp_path: Path, program: Program) -> None:
     ("arguments", "problem"),
     [
         (["--effect", "gender=Woman"], "two parts separated by a colon"),
-        (["--effect", "gender=Woman: force 3"], "'force' is none of bias, shared, violation"),
+        (["--effect", "gender=Woman: force 3"], "'force' is not one of bias, shared, violation"),
         (["--effect", "gender: bias 3"], "a condition must be ATTRIBUTE=VALUE"),
         (["--effect", "gender=Woman: bias much"], "'much' is not a number"),
         (["--style", "normal"], "needs NAME=SHARE"),
@@ -290,7 +290,7 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
             ],
             "--reference-where is given 2 times",
         ),
-        (["--json", "--csv"], "choose one of"),
+        (["--json", "--csv"], "only one of"),
         (["--threshold", "0"], "the lowest point"),
     ],
 )

@@ -558,7 +558,7 @@ def test_decisions_there_and_back(form: str, tmp_path: Path) -> None:
     assert again.decisions is None
     assert written.decisions.read_bytes() == before
     counts = [listed["decision"].to_list().count(word) for word in ("include", "exclude", "")]
-    assert "{} are included, {} are excluded and {} wait".format(*counts) in " ".join(second.findings())
+    assert "{} are included, {} are excluded and {} await".format(*counts) in " ".join(second.findings())
     frame = pv.curate(ratings, reference, by="group", form=form, permutations=99, decisions=listed)
     assert frame.to_json() == second.to_json()
 
@@ -688,7 +688,7 @@ def test_the_page_explains_every_field(tmp_path: Path) -> None:
 
 def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = pv.curate(ratings_of(study("a", "b", "reversed")), by="group", **FAST)
-    with pytest.raises(FileError, match=r"does not end in \.jsonl"):
+    with pytest.raises(FileError, match=r"must end in \.jsonl"):
         write_curation(found, tmp_path / "pairs.csv")
     with pytest.raises(FileError, match="cannot be written"):
         write_curation(found, tmp_path / "nowhere" / "pairs.jsonl")
@@ -723,16 +723,16 @@ def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.Mo
         ({"form": "triples"}, "form is 'triples'"),
         ({"prompt": "question"}, "items have no attribute 'question' for prompt; they have: prompt, response"),
         ({"raters": ["nobody"]}, "1 of the 1 given raters did not rate here; the first is number 1 of them"),
-        ({"raters": []}, "none of the given raters belongs to a group of group that is shown"),
+        ({"raters": []}, "none of the given raters belongs to a group of group that may be shown"),
         ({"min_ratings": 1000}, "no group has an eligible rater"),
         ({"min_votes": 9}, "no item has scores from 9 selected raters"),
-        ({"min_margin": 4.5}, "no two responses to a prompt lie 4.5 or more apart"),
+        ({"min_margin": 4.5}, "no two responses to a prompt are 4.5 or more apart"),
         ({"min_margin": math.nan}, "min_margin is nan"),
         ({"range_weight": 0}, "range_weight is 0"),
         ({"per_group": 0}, "per_group is 0"),
         ({"per_point": 0}, "per_point is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"min_group_size": 50}, "no group of group is shown"),
+        ({"min_group_size": 50}, "no group of group can be shown"),
         ({"reference": "gender=Woman"}, "raters have no attribute 'gender'"),
     ],
 )
@@ -844,7 +844,7 @@ def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
     ("more", "message"),
     [
         (["--by", "group"], "name a file to write with -o"),
-        (["--by", "group", "--json", "-o", "x.jsonl"], "one of the two"),
+        (["--by", "group", "--json", "-o", "x.jsonl"], "either name a file"),
         (["--by", "group", "-o", "{folder}/x.csv"], "must end in .jsonl"),
         (["-o", "{folder}/x.jsonl"], "name the groups to curate for with one --by"),
         (["--by", "group", "--by", "rater", "-o", "{folder}/x.jsonl"], "with one --by"),

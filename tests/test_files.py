@@ -100,7 +100,7 @@ def test_no_command_writes_over_what_it_reads(
     done = run_cli(*[out if word == "{out}" else word for word in words])
     assert done.code == 1
     last = done.err.splitlines()[-1]
-    assert last == f"error: {out}: this file is read, and would be written over. Name another file to write."
+    assert last == f"error: {out}: this file is an input and would be overwritten. Name another file to write."
     assert (study / read).read_bytes() == before
     assert not list(study.glob(".*.part"))
 
@@ -131,7 +131,7 @@ def test_what_was_noted_is_refused_without_a_word_of_the_command(tmp_path: Path,
         if link is shutil.copy:
             write_text(tmp_path / "out", "new")
         else:
-            with pytest.raises(FileError, match="this file is read, and would be written over"):
+            with pytest.raises(FileError, match="this file is an input and would be overwritten"):
                 write_text(tmp_path / "out", "new")
     assert (tmp_path / "in").read_text() == "old"
     write_text(tmp_path / "out", "newer")  # the next call knows nothing of it

@@ -322,7 +322,7 @@ def test_several_questions(toy: Lens, write: Write) -> None:
     [
         (("--contrast", "M"), 2, "--contrast needs two groups separated by a comma, not 'M'"),
         (("--table", "other"), 2, "--table must be one of values, pairs, not 'other'"),
-        (("--json", "--csv"), 2, "choose one of --json and --csv to print"),
+        (("--json", "--csv"), 2, "only one of --json and --csv can be printed"),
         (("--bootstrap", -1), 2, "Invalid value for '--bootstrap'"),
         (("--combine", "highest"), 2, "--combine needs several questions"),
         (("--level", "other"), 1, "error: level is 'other'. Choose one of nominal, ordinal, interval, or a matrix"),

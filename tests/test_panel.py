@@ -311,7 +311,7 @@ def test_totals_have_no_raters_to_weigh() -> None:
     frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [0, 1]})
     items = pl.DataFrame({"item": [1, 2], "verdict": ["safe", "unsafe"]})
     totals = Ratings.from_frame(frame, items=items).gold("verdict", "safe,unsafe")
-    with pytest.raises(NeedsRatersError, match="weights are those of raters"):
+    with pytest.raises(NeedsRatersError, match="weights belong to raters"):
         totals.weighted({"g": {"a": 1.0}})
 
 
@@ -387,7 +387,7 @@ def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
         (("describe", "ratings.csv", "--trim", "3"), "--trim limits weights: also give the population with --weights"),
         (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
         (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
-        (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights is about an analysis"),
+        (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights belongs to an analysis"),
     ],
 )  # fmt: skip
 def test_bad_options(files: Path, command: Sequence[str], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:

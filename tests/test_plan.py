@@ -365,8 +365,8 @@ def test_the_least_effort_is_said_first() -> None:
         "rated (350 now)."
     )
     assert said[2] == goal.format("far") + (
-        "recruit about 75 more raters of this group (20 now: power .20 ± .03; 95: .80); more items alone would not do "
-        "(3,500 items: .30)."
+        "recruit about 75 more raters of this group (20 now: power .20 ± .03; 95: .80); more items alone would not be "
+        "enough (3,500 items: .30)."
     )
     assert said[3] == goal.format("items") + (
         "have about 250 more items rated by the same raters (350 now: power .40 ± .03; 600: .80); more raters of this "
@@ -379,7 +379,7 @@ def test_the_least_effort_is_said_first() -> None:
     assert "more raters of all groups and have about 740 more items rated (100 now" in said[5]
     assert said[6] == "Enough already, as far as simulation can show: race: there (power .78 ± .03)."
     assert said[7] == (
-        "Not enough with 10 times as many items and raters of all groups: race: blind (power .10 ± .03 now, .60 then)."
+        "Not enough even with 10 times as many items and raters of all groups: race: blind (power .10 ± .03 now, .60 then)."
     )
     assert said[8:] == ["race: odd: nothing can be claimed, since nobody rated.", words.ASSUMED]
     assert words.power_findings([], {}) == []
@@ -465,7 +465,9 @@ def test_totals_have_a_plan(write: Write) -> None:
     assert applies(plan)["items"] == "partly"
     assert sum(says != "no" for says in applies(plan).values()) == 1
     assert all(plan.table(name).is_empty() for name in ("groups", "power"))
-    assert "the table holds totals, not who rated; give a table with one row per rating" in " ".join(plan.findings())
+    assert "the table holds totals, not who rated what; give a table with one row per rating" in " ".join(
+        plan.findings()
+    )
     assert pv.Plan.from_json(plan.to_json()).to_json() == plan.to_json()
 
 
@@ -509,7 +511,7 @@ def test_small_groups_are_counted_and_not_named() -> None:
     assert "secret" not in text
     assert "hidden" not in text
     assert plan.table("groups")["withheld"].to_list() == [0, 0, 2]
-    needed = "group: 2 groups are withheld; a group is shown from 5 raters and does not reveal a smaller one."
+    needed = "group: 2 groups are withheld; a group is shown if it has at least 5 raters and reveals no smaller one."
     assert needed in plan.findings()
     both = pv.plan(ratings_of(frame_of(["a"] * 7 + ["secret"] * 3)), **QUICK)
     assert both.table("groups")["group"].to_list() == [None]

@@ -125,7 +125,7 @@ def test_a_group_without_an_eligible_rater_is_said_and_not_dropped() -> None:
     assert set(row.values()) == {None}
     (counts,) = found.table("groups").filter(pl.col("group") == "quiet").to_dicts()
     assert list(counts.values()) == ["group", "quiet", 5, 0, 5, 0, 3, 0, 4.0, why]
-    assert f"Nobody of quiet (group): {why}." in found.findings()
+    assert f"Nobody is chosen from quiet (group): {why}." in found.findings()
     assert found.findings()[0].startswith("9 raters from 3 of 4 groups are chosen by HM against the reference")
     assert repr(found) == "<Selection: 9 raters of 4 groups by HM>"
 
@@ -134,7 +134,7 @@ def test_many_groups_without_anybody_are_counted() -> None:
     few = [perfect(f"f{g}{r}", f"quiet {g}", 6) for g in range(7) for r in range(5)]
     frame = pl.concat([study().drop("half"), *few])
     told = pv.select_raters(ratings_of(frame), trained(), "group", bootstrap=50).findings()
-    assert sum(one.startswith("Nobody of quiet") for one in told) == 5
+    assert sum(one.startswith("Nobody is chosen from quiet") for one in told) == 5
     assert "Nobody is chosen from 2 more groups either; the table groups says why." in told
 
 
@@ -332,8 +332,8 @@ def test_what_is_said_speaks_of_the_reference_and_of_nobodys_fault() -> None:
     found = pv.select_raters(ratings_of(study()), "crowd", "group", bootstrap=50)
     told = found.findings()
     assert told[-1] == (
-        "A lower value means further from the rest groups, but a model needs crowd, which has a view of its own; nobody's rating is wrong "
-        "for that."
+        "A lower value means further from the rest of the crowd, which has its own view; it does not make anybody's "
+        "rating wrong."
     )
     assert not {"bad", "worse", "exclude", "drop", "remove", "unreliable"} & set(" ".join(told).lower().split())
     html = found._repr_html_()
@@ -526,7 +526,7 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
     assert "g 1 rater 10 1.000 [1.00, 1.00] 1.000 1.000 60 yes" in done.words
     assert "quiet – nobody – – – –" in done.words
     assert "• g, rater 10: tied with 4 others, not chosen; the number of ratings decided" in done.words
-    assert "Nobody of quiet (group): 5 raters have fewer than 20 ratings" in done.words
+    assert "Nobody is chosen from quiet (group): 5 raters have fewer than 20 ratings" in done.words
 
 
 @pytest.mark.parametrize(
@@ -548,7 +548,7 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
             2,
             "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
         ),
-        (["--by", "group", "--json", "--csv"], 2, "choose one of --json and --csv to print"),
+        (["--by", "group", "--json", "--csv"], 2, "only one of --json and --csv can be printed"),
     ],
 )
 def test_bad_calls_end_with_one_clear_error(files: dict[str, Path], more: list[object], code: int, words: str) -> None:

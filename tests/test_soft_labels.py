@@ -151,7 +151,7 @@ def test_predictions_as_json_come_back(tmp_path: Path) -> None:
         (["-o", "x.tsv"], 1, "x.tsv has no known ending"),
         (["-o", "x_soft.tsv", "--by", "gender"], 1, "x_soft.tsv: a submission to LeWiDi has no groups. Write .json or"),
         (["-o", "x.csv", "--ids"], 2, "--ids requires -o FILE.json"),
-        (["-o", "groups.csv"], 1, "this file is read, and would be written over"),
+        (["-o", "groups.csv"], 1, "this file is an input and would be overwritten"),
         (["--by", "colour"], 1, "raters have no attribute 'colour'"),
     ],
 )

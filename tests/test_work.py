@@ -137,14 +137,14 @@ main()
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("plan", "--", "cohesion", "study.pvx"), "say --tasks with plan"),
+        (("plan", "--", "cohesion", "study.pvx"), "plan needs --tasks"),
         (("plan", "--tasks", "2", "--task", "1", "--", "cohesion", "study.pvx"), "--task cannot be used with plan"),
         (("plan", "--tasks", "2", "--", "cohesion", "all.csv", "--raters", "raters.csv", "--by", "gender"),
          "there is nothing to share"),
         (("plan", "--tasks", "2", "--", "cohesion", "nowhere.pvx"), "nowhere.pvx"),
         (("plan", "--tasks", "2", "--", "simulate", "made"), "the work of simulate cannot be shared"),
         (("plan", "--tasks", "2", "--", "cohesion", "study.pvx", "--permutation", "3"), "No such option"),
-        (("run", "quick.json"), "say --task with run"),
+        (("run", "quick.json"), "run needs --task"),
         (("run", "quick.json", "--task", "2"), "--task must be 0 to 1"),
         (("run", "study.pvx/manifest.json", "--task", "0"), "it is not a plan"),
         (("run", "nowhere.json", "--task", "0"), "nowhere.json: No such file"),
