@@ -317,7 +317,7 @@ def test_stores_that_cannot_be_read_again(path: Path) -> None:
     for options in (["--reread"], ["--audit", "5", "-o", path.with_suffix(".csv")], ["--reader-model", "m"]):
         done = run_cli("answers", path, *options)
         assert done.code == 1
-        assert "does not tell which options were shown" in done.err
+        assert "does not say which options were shown" in done.err
 
 
 # Options of the command ----------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def test_more_than_there_are_are_all(path: Path) -> None:
     with pytest.raises(InputError, match="sample is 0"):
         ask.draw_audit(path, 0)
     change(path, "DELETE FROM answers WHERE state <> 'failed'")
-    with pytest.raises(InputError, match="no answer to check"):
+    with pytest.raises(InputError, match="no answers to check"):
         ask.draw_audit(path, 5)
 
 
@@ -392,9 +392,9 @@ def test_readings_that_changed_since_are_said_and_judged_by_the_table(path: Path
         (",1,no,", ",nan,no,", InputError, "column 'weight', row {no}: 'nan' is not"),
         (",1,no,", ",inf,no,", InputError, "column 'weight', row {no}: 'inf' is not"),
         (",1,no,", ",one,no,", InputError, "column 'weight', row {no}: 'one' is not"),
-        (",unreadable,", ",odd,", InputError, "column 'state', row {no}: 'odd' is none of answered, refused"),
-        ("{id}", "ffffffffffffffff", IdError, "column 'id', row {no}: 'ffffffffffffffff' is no answer in"),
-        ("{id}", "1.23E+15", IdError, "column 'id', row {no}: '1.23e+15' is no answer in"),
+        (",unreadable,", ",odd,", InputError, "column 'state', row {no}: 'odd' is not one of answered, refused"),
+        ("{id}", "ffffffffffffffff", IdError, "column 'id', row {no}: 'ffffffffffffffff' is not an answer in"),
+        ("{id}", "1.23E+15", IdError, "column 'id', row {no}: '1.23e+15' is not an answer in"),
         ("{id}", "", IdError, "column 'id', row {no}: the id is missing"),
         ("{id}", "{other}", DuplicateError, "column 'id', rows {both}: '{other}' has more than one row"),
     ],
@@ -420,7 +420,7 @@ def test_tables_that_cannot_be_used(
 
 def test_tables_that_are_none(path: Path, drawn: Path, write: Write, tmp_path: Path) -> None:
     header = drawn.read_text().splitlines()[0]
-    assert "there is no row" in run_cli("answers", path, "--audited", write("only.csv", header + "\n")).err
+    assert "there are no rows" in run_cli("answers", path, "--audited", write("only.csv", header + "\n")).err
     assert run_cli("answers", path, "--audited", tmp_path / "no.csv").code == 1
     fill(tmp_path / "other.db", ["A"])
     assert "Give the store it was drawn from" in run_cli("answers", tmp_path / "other.db", "--audited", drawn).err

@@ -321,7 +321,7 @@ def test_its_replies_are_no_answers_to_work_on(path: Path) -> None:
         for options in (["--reread"], ["--audit", "5", "-o", path.with_suffix(".csv")]):
             done = run_cli("answers", replies, *options)
             assert done.code == 1
-            assert "it holds what a second reader replied. Name the store whose answers it read." in done.err
+            assert "it holds the replies of a second reader. Name the store whose answers it read." in done.err
         assert "second reader" in have_read(server, replies).err
         with pytest.raises(InputError, match="another scale"):
             ask.run(pl.DataFrame({"item": ["x"], "text": ["y"]}), QUESTION, ["m"], replies, base_url=server.base_url)
@@ -358,7 +358,7 @@ def test_a_reader_that_cannot_be_asked(path: Path) -> None:
     for options, told in (
         (["--base-url", "http://example.org/v1"], "--insecure"),
         (["--base-url", "ftp://x"], "address"),
-        (["--reader-model", " "], "no model to ask"),
+        (["--reader-model", " "], "no models to ask"),
         (["--reader-model", "a\udcff"], "not text that can be sent"),
         (["--rate", "0"], "rate is 0"),
         (["--timeout", "-1"], "timeout is -1"),

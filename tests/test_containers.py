@@ -125,7 +125,7 @@ def test_a_workbook_that_is_read_is_not_written_over(study: Path) -> None:
     (folder / "a.csv").write_text(ONE + "b,1,2\n")
     with one_call():
         pv.read_ratings(folder)
-        with pytest.raises(FileError, match="would be written over"):
+        with pytest.raises(FileError, match="would be overwritten"):
             will_write(folder / "a.csv")
 
 

@@ -873,7 +873,7 @@ def test_the_command_writes_over_no_input_and_names_no_rater(folder: Path) -> No
         folder / "ratings.jsonl",
     )  # fmt: skip
     assert done.code == 1
-    assert "would be written over" in done.words
+    assert "would be overwritten" in done.words
     done = run_cli(
         "curate", folder / "ratings.jsonl", "--format", "csv", "--rater-attributes", "group", "--by", "group", "-o",
         folder / "points.jsonl", "--reference", "rater=a-1", "--permutations", 99,

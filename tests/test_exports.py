@@ -353,11 +353,11 @@ def test_a_chart_and_a_page_are_two_files(ratings: Path, tmp_path: Path) -> None
 def test_soft_labels_do_not_replace_their_ratings(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text('{"1": {"annotations": {"a": "0", "b": "1"}}}')
-    with pytest.raises(FileError, match="would be written over"):
+    with pytest.raises(FileError, match="would be overwritten"):
         pv.write_soft_labels(pv.read_ratings(path, scale="0:1"), path)
     assert path.read_text().startswith('{"1"')
     table = tmp_path / "r.csv"
     table.write_text("item,rater,score\n1,a,0\n")
-    with pytest.raises(FileError, match="would be written over"):
+    with pytest.raises(FileError, match="would be overwritten"):
         pv.write_soft_labels(pv.read_ratings(table, scale="0:1"), table)
     assert table.read_text().startswith("item,rater")

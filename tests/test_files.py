@@ -108,7 +108,7 @@ def test_no_command_writes_over_what_it_reads(
 def test_the_file_itself_and_standard_input(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = study / "ratings.csv"
     before = path.read_bytes()
-    assert "would be written over" in run_cli("report", path, "-o", path).err
+    assert "would be overwritten" in run_cli("report", path, "-o", path).err
     with path.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
         keep = os.dup(0)
@@ -118,7 +118,7 @@ def test_the_file_itself_and_standard_input(study: Path, monkeypatch: pytest.Mon
         finally:
             os.dup2(keep, 0)
             os.close(keep)
-    assert "would be written over" in done.err
+    assert "would be overwritten" in done.err
     assert path.read_bytes() == before
 
 
@@ -142,10 +142,10 @@ def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
     path = study / "ratings.csv"
     ratings = pv.read_ratings(path)
     before = path.read_bytes()
-    with pytest.raises(FileError, match="would be written over"):
+    with pytest.raises(FileError, match="would be overwritten"):
         pv.write_ratings(ratings, path)
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings, inputs={}))
-    with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be written over"):
+    with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be overwritten"):
         Report(brief, (), (), mock.Mock()).write(path)
     assert path.read_bytes() == before
     pv.write_ratings(ratings, study / "other.parquet")

@@ -379,7 +379,8 @@ def test_the_least_effort_is_said_first() -> None:
     assert "more raters of all groups and have about 740 more items rated (100 now" in said[5]
     assert said[6] == "Enough already, as far as simulation can show: race: there (power .78 ± .03)."
     assert said[7] == (
-        "Not enough even with 10 times as many items and raters of all groups: race: blind (power .10 ± .03 now, .60 then)."
+        "Not enough even with 10 times as many items and raters of all groups: race: blind (power .10 ± .03 now, .60 "
+        "then)."
     )
     assert said[8:] == ["race: odd: nothing can be claimed, since nobody rated.", words.ASSUMED]
     assert words.power_findings([], {}) == []

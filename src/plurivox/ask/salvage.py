@@ -1,7 +1,7 @@
-"""Stores that are damaged: telling that one is, and reading past the damage.
+"""Damaged stores: detecting the damage, and reading past it.
 
-A page of the file that cannot be read takes the answers on it along, and no others: they are read one after the other,
-by their numbers, into a store of their own.
+A page of the file that cannot be read costs only the answers on it: the others are read one by one, by their numbers,
+into a separate store.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLI
 
 
 class Salvaged(NamedTuple):
-    """What could be read, as a store that goes with its connection, and what could not."""
+    """What could be read, as a store that lives as long as its connection, and what could not."""
 
     connection: sqlite3.Connection
     n_read: int
@@ -34,8 +34,8 @@ class Salvaged(NamedTuple):
 def damage_in(connection: sqlite3.Connection) -> str:
     """Return what is wrong with a file, mostly in SQLite's words; empty if nothing.
 
-    SQLite keeps no sums by which it would see that a text is not what was stored. The last page of a long answer that
-    holds something else shows by the time at its end.
+    SQLite keeps no checksums that would show a changed text. If the last page of a long answer holds something else,
+    the time at its end shows it.
     """
     try:
         found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
@@ -89,8 +89,8 @@ def _past_damage() -> Iterator[None]:
 def _numbers(damaged: sqlite3.Connection) -> tuple[Sequence[int], bool]:
     """Return the numbers of all rows, and whether each is known to be one.
 
-    They stand in the table and in the index of keys. Where both are damaged there is a row for every number at most, up
-    to the highest that can be found from either end.
+    They are in the table and in the index of keys. If both are damaged, there is at most a row for every number up to
+    the highest that can be found from either end.
     """
     known: set[int] = set()
     sure = False
