@@ -207,7 +207,7 @@ def test_demo(demo_folder: Path) -> None:
         "have a view of their own (p < .001 after correction).",
         "tell unsafe from safe worse than a random group of that size would",
         "What to do: • Check what unsafe means to age 18-29",
-        "What is not certain: • Nothing is certain of the other",
+        "What is not certain: • Nothing is certain about the other",
     ):
         assert text in words
     assert "36,000 ratings" in Path(last).read_text(encoding="utf-8")

@@ -404,7 +404,7 @@ def test_the_report_begins_with_how_ratings_were_weighted() -> None:
     assert first.frame["population"].to_list() == [0.3, 0.7]
     assert first.frame["weighted"].to_list() == pytest.approx([0.3, 0.7])
     alike = any(lens.section and not lens.load("run").weights for lens in lenses())
-    assert ("All raters count alike in what these lenses say: " in first.note) == alike
+    assert ("All raters count equally in these lenses: " in first.note) == alike
     said = [block for block in methods.section(brief).more if isinstance(block, DataTable)]
     assert "population, at most 5 times the mean" in said[0].frame["value"].to_list()
 
