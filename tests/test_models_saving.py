@@ -286,18 +286,18 @@ def test_numbers_that_are_no_tensors(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda t: t.pop("last.bias"), "'last.bias' is missing and should be torch.float32 of the shape (3,)"),
+        (lambda t: t.pop("last.bias"), "'last.bias' is missing but should be torch.float32 of the shape (3,)"),
         (
             lambda t: t.update(more=torch.zeros(2)),
-            "'more' is torch.float32 of the shape (2,) and should be absent",
+            "'more' is torch.float32 of the shape (2,) but should be absent",
         ),
         (
             lambda t: t.update({"last.bias": torch.zeros(4)}),
-            "'last.bias' is torch.float32 of the shape (4,) and should be torch.float32 of the shape (3,)",
+            "'last.bias' is torch.float32 of the shape (4,) but should be torch.float32 of the shape (3,)",
         ),
         (
             lambda t: t.update({"last.bias": torch.zeros(3, dtype=torch.int64)}),
-            "'last.bias' is torch.int64 of the shape (3,) and should be torch.float32 of the shape (3,)",
+            "'last.bias' is torch.int64 of the shape (3,) but should be torch.float32 of the shape (3,)",
         ),
     ],
 )

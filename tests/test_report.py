@@ -417,7 +417,7 @@ def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch:
     text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()
     assert "It was given these." in text
     assert text.index('<span dir="auto">New is new.</span>') < text.index("The study</h2>") < text.index(">New.</li>")
-    with pytest.raises(InputError, match="a report takes no 'wordz'"):
+    with pytest.raises(InputError, match="a report has no option 'wordz'"):
         pv.write_report(tmp_path / "r.html", study().ratings, "gender", wordz="these", **QUICK)
 
 
