@@ -471,7 +471,7 @@ def test_the_command_counts_raters_and_names_them_in_csv_only(files: tuple[Path,
     for name in ("members", "precision", "pairs", "items"):
         assert run_cli("advise", files[0], *options, "--csv", "--table", name).frame().height > 0
     assert pv.Advice.from_json(run_cli("advise", files[0], *options, "--json").out).to_frame().height == table.height
-    assert run_cli("advise", files[0], *options, "--markdown").out.startswith("### 27 raters")
+    assert run_cli("advise", files[0], *options, "--markdown").out.startswith("### 27 individual raters")
 
 
 def test_thresholds_can_be_set_and_wrong_ones_are_refused(files: tuple[Path, Path]) -> None:

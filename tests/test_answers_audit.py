@@ -363,7 +363,7 @@ def test_rows_that_are_not_checked_are_said(path: Path, drawn: Path) -> None:
     assert not re.search(r"unreadable +\d", done.out)
     edit(drawn, ",yes,", ", ,")
     assert (
-        "column 'correct': no row is checked yet. Write yes or no" in run_cli("answers", path, "--audited", drawn).err
+        "column 'correct': no row is checked yet. Enter yes or no" in run_cli("answers", path, "--audited", drawn).err
     )
 
 

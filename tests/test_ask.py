@@ -139,7 +139,7 @@ def test_long_numeric_scales_are_their_own_answers(store: Path) -> None:
     with ModelServer(script(say("50"), say("50%"), say("3.5"), say("101"))) as server:
         given: dict[str, Any] = {"base_url": server.base_url, "shuffle": True, "concurrency": 1}
         ask.run(items(4), percent, ["m"], store, **given)
-        with pytest.raises(InputError, match="20 answers at most"):
+        with pytest.raises(InputError, match="at most 20 answers"):
             ask.run(items(1), percent, ["m"], store, mode="logprobs", **given)
     assert ask.Store.read(store).frame()["answer"].to_list() == ["50", "50", None, None]
 

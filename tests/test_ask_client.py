@@ -572,7 +572,7 @@ def test_this_machine_may_speak_plain_http(address: str) -> None:
      "https://example.org/v1?key=hunter2"],
 )  # fmt: skip
 def test_addresses_that_are_none(address: str) -> None:
-    with pytest.raises(InputError, match=r"Give it like https://example.org/v1\.$") as raised:
+    with pytest.raises(InputError, match=r"Give an address such as https://example.org/v1\.$") as raised:
         Server(address, KEY)
     assert "hunter2" not in str(raised.value)
 

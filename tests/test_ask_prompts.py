@@ -275,9 +275,9 @@ def test_bad_items_and_models() -> None:
         plan_of(pl.DataFrame({"item": ["x", "x"], "text": ["a", "b"]}))
     with pytest.raises(InputError, match="column 'text', row 1: the text is missing"):
         plan_of(pl.DataFrame({"item": ["x", "y"], "text": [" ", "b"]}))
-    with pytest.raises(InputError, match="there is no item"):
+    with pytest.raises(InputError, match="there are no items"):
         plan_of(ITEMS.clear())
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match="there are no models"):
         plan_of(models=[])
     with pytest.raises(InputError, match="mode is 'speech'"):
         plan_of(mode="speech")

@@ -114,7 +114,7 @@ def test_what_is_cut_goes_on_where_it_stopped(server: Server, tmp_path: Path) ->
 
 def test_the_next_call_goes_on_with_a_part(server: Server, tmp_path: Path) -> None:
     server.cuts = [100_000, 0, 0, 0]
-    with pytest.raises(DownloadError, match=r"100,000 bytes have arrived\. Give the same command again") as raised:
+    with pytest.raises(DownloadError, match=r"100,000 bytes have arrived\. Run the same command again") as raised:
         fetch(server.address(), tmp_path / "a.bin", sha256=SUM)
     assert server.address() in str(raised.value)
     assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.json"]
@@ -149,7 +149,7 @@ def test_a_part_longer_than_the_file_begins_anew(server: Server, tmp_path: Path)
 
 def test_a_wrong_checksum_leaves_nothing_and_the_old_file_as_it_was(server: Server, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"old")
-    with pytest.raises(DownloadError, match=f"its SHA-256 is {SUM}, and that of a.bin is {'0' * 64}"):
+    with pytest.raises(DownloadError, match=f"its SHA-256 is {SUM}, but the published one of a.bin is {'0' * 64}"):
         fetch(server.address(), tmp_path / "a.bin", sha256="0" * 64)
     assert names(tmp_path) == ["a.bin"]
     assert (tmp_path / "a.bin").read_bytes() == b"old"
@@ -198,7 +198,7 @@ def test_only_https_is_fetched(address: str, tmp_path: Path) -> None:
 
 
 def test_redirects_lead_to_https_alone(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"example\.org/file\.bin: only addresses of https"):
+    with pytest.raises(DownloadError, match=r"example\.org/file\.bin: only https addresses"):
         fetch(server.address("away"), tmp_path / "a.bin")
     with pytest.raises(DownloadError, match=r"the server answered 404\. It was moved or withdrawn"):
         fetch(server.address("missing"), tmp_path / "a.bin")
@@ -319,7 +319,7 @@ def test_a_copy_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pl.DataFrame({name: ["1"] for name in columns}).write_parquet(tmp_path / "f.parquet")
     assert len(pv.data.load("faceratings", tmp_path / "f.parquet").ratings) == 1
     with pytest.raises(
-        FileError, match=r"called otherwise than the files of faceratings: faceratings\.csv\. Rename it"
+        FileError, match=r"its name differs from those of the files of faceratings: faceratings\.csv\. Rename it"
     ):
         pv.data.get("faceratings", accept_licence=True, source=tmp_path / "f.parquet")
     assert not (tmp_path / "cache" / "plurivox" / "data" / "faceratings" / "faceratings.csv").exists()

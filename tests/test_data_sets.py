@@ -129,7 +129,7 @@ def test_d3code(write: Write, tmp_path: Path) -> None:
         assert attribute(found.raters, "rater", "Region") == {"r1": "Arab Culture", "r2": None}
         assert attribute(found.items, "item", "text") == {"i1": "One, two", "i2": "Three"}
     (tmp_path / "d3-items.csv").unlink()
-    with pytest.raises(FileError, match=r"d3code is made of d3-items\.csv, which is missing"):
+    with pytest.raises(FileError, match=r"d3code consists of d3-items\.csv, which is missing"):
         pv.data.load("d3code", tmp_path)
 
 
@@ -306,7 +306,7 @@ def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
         pv.data.load("lewidi-2025-mp", write("MP_dev.json", '{"5": {"text'))
     with pytest.raises(InputError, match=r"MP_dev\.json: annotations lists labels of each item, and nothing says who"):
         pv.data.load("lewidi-2025-mp", write("MP_dev.json", '{"5": {"text": "a", "annotations": [1]}}'))
-    with pytest.raises(FileError, match=r"the archive is damaged|which is not there"):
+    with pytest.raises(FileError, match=r"the archive is damaged|which is missing"):
         pv.data.load("cebab", write("CEBaB-v1.1.zip", b"PK\x03\x04" + bytes(100)))
     with pytest.raises(FileError, match="there is no such file or folder"):
         pv.data.load("cebab", tmp_path / "nothing")
@@ -327,7 +327,7 @@ def test_check_tells_what_differs(write: Write) -> None:
     found = pv.data.check(write("diverse_safety_adversarial_dialog_350.csv", text))
     assert (found.name, found.fits, found.same) == ("dices-350", True, False)
     said = " ".join(found.differs)
-    for part in ("1 rows, not 43,050", "original has not: mood", "are missing: id, rater_gender", "1 raters, not 123"):
+    for part in ("1 rows, not 43,050", "original lacks: mood", "are missing: id, rater_gender", "1 raters, not 123"):
         assert part in said
     large = table(header("dices-990"), {**_CHAT, "rater_id": "1", "Q_overall": "No"})
     assert pv.data.check(write("renamed.csv", large)).name == "dices-990"  # by its columns

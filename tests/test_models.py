@@ -490,7 +490,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch)
     assert (done.epochs, done.best_epoch, done.stopped) == (1, 1, "early")
     assert done.notes == (training.NOT_FINITE.format(2),)
     losses = iter([math.inf])
-    with pytest.raises(InputError, match=r"learning_rate is 0\.001, and the loss is not a finite number"):
+    with pytest.raises(InputError, match=r"learning_rate is 0\.001, but the loss is not a finite number"):
         models.fit(ratings, items)
 
 
@@ -600,7 +600,7 @@ def test_a_point_that_nobody_gave_is_said_and_the_loss_is_finite() -> None:
 def test_only_one_point_ever_given_is_said() -> None:
     ratings, items = tiny([3] * 10, [f"w{i % 3}" for i in range(10)])
     for kind in KINDS:
-        with pytest.warns(ModelWarning, match="all training ratings are 3: no text can be told from another"):
+        with pytest.warns(ModelWarning, match="all training ratings are 3: texts cannot be distinguished"):
             model = models.fit(ratings, items, kind, learning_rate=0.01)
         assert model.shares(["w1"]).argmax() == 2
         assert model.training.unseen == ("1", "2", "4", "5")
@@ -657,7 +657,7 @@ def test_missing_columns(options: dict[str, Any], message: str) -> None:
         (
             lambda items: items.with_columns(item=pl.lit(None, dtype=pl.String)),
             IdError,
-            "items, column 'item', rows 1, 2, 3, 4, 5 and 15 more: the item is missing. Give it.",
+            "items, column 'item', rows 1, 2, 3, 4, 5 and 15 more: the item is missing. Fill it in.",
         ),
         (
             lambda items: items.with_columns(text=pl.lit(" ")),
@@ -673,8 +673,8 @@ def test_missing_columns(options: dict[str, Any], message: str) -> None:
         (
             lambda items: items.head(1),
             InputError,
-            "items: only one item has both a text and a rating, and training needs at least two: one to learn from and "
-            "one to tell when to stop. Give more items.",
+            "items: only one item has both a text and a rating, but training needs at least two: one to learn from and "
+            "one to decide when to stop. Give more items.",
         ),
         (lambda items: items.clear(), InputError, "items: there are no items. Give one row per item."),
         (
@@ -751,7 +751,7 @@ def test_what_predictions_cannot_be_made_of(model: models.Predictor) -> None:
         ("item 'i00' occurs more than once", lambda: model.predict(pl.concat([items, items[:1]]))),
         ("there is context, but the model was trained without any", lambda: model.predict(items, context="text")),
         ("there is context, but the model was trained without any", lambda: model.shares(["a"], [["b"]])),
-        ("there are 2 texts and 1 contexts", lambda: model.shares(["a", "b"], [None])),
+        ("there are 2 texts but 1 contexts", lambda: model.shares(["a", "b"], [None])),
         ("text 2 is blank", lambda: model.shares(["a", " "])),
         ("texts is one text", lambda: model.shares("a")),
     ):

@@ -349,7 +349,7 @@ def test_questions_that_are_combined_are_weighted_alike() -> None:
 
 def test_what_does_not_know_weights_says_so(tmp_path: Path) -> None:
     ratings = study(8, g=list("aaabbb")).weighted({"g": {"a": 0.4, "b": 0.6}})
-    with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights: every rater counts alike"):
+    with pytest.warns(UnweightedWarning, match="psychometrics does not use weights: every rater counts equally"):
         pv.psychometrics(ratings)
     with pytest.warns(UnweightedWarning, match="weights are not written"):
         pv.write_ratings(ratings, tmp_path / "ratings.parquet")

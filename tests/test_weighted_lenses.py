@@ -359,7 +359,7 @@ def test_tables_show_unweighted_values_beside() -> None:
 
 
 def test_psychometrics_says_that_it_is_unweighted() -> None:
-    with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights"):
+    with pytest.warns(UnweightedWarning, match="psychometrics does not use weights"):
         weighted = pv.psychometrics(raked(), "age")
     assert weighted.to_frame().equals(pv.psychometrics(raked().unweighted(), "age").to_frame())
 
