@@ -205,7 +205,8 @@ def show_scores(scores: Scores) -> None:
         "Bold: the best of the eight models. Posterior mean knows the ratings it is scored by: a bound for E[CE], E[KL]"
     )
     print(
-        "and E[RPS], no prediction. Marginal: the share of each point among all training ratings, each counted once.\n"
+        "and E[RPS], not a prediction. Marginal: the share of each point among all training ratings, each counted "
+        "once.\n"
     )
     print("### Standard deviation of models' scores over seeds\n")
     print(learning_tables.seed_table(scores, NAMES, (*FAMILIES, *EXPECTED)))

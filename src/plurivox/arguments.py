@@ -248,7 +248,7 @@ def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
             value = getattr(value, name)() if hasattr(value, name) else value
         if isinstance(value, _LISTS):
             return all(fits(one, parts[0]) for one in value)
-        return isinstance(value, origin)  # what can be gone through only once is looked at by who does
+        return isinstance(value, origin)  # what can be iterated only once is checked by whoever iterates
     return callable(value) if origin is Callable else isinstance(value, origin)
 
 

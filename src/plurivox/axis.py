@@ -233,7 +233,7 @@ def rater_name(code: int) -> str:
 
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Return the names of the combinations that occur, in order, and each rater's code."""
-    # Raters keep the order of their codes, on which what is computed for each of them rests.
+    # Raters keep the order of their codes, on which everything computed for them depends.
     orders = [as_categories(one).to_list() if one.name == "rater" else category_order(one) for one in columns]
     combined = np.zeros(len(columns[0]), dtype=np.int64)
     outside = np.zeros(len(columns[0]), dtype=bool)

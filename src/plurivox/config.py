@@ -276,9 +276,9 @@ def _scale_lines(scale: Scale, recoding: Recoding | None, *, inferred: bool) -> 
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, in addition to blank, NA, NaN and null",
         *_ends(scale),
-        '# recode = "0-2=no,3-4=yes"  # other points made of these'
+        '# recode = "0-2=no,3-4=yes"  # combines these points'
         if recoding is None
-        else f"recode = {_quoted(recoding.rule)}  # other points made of these",
+        else f"recode = {_quoted(recoding.rule)}  # combines these points",
         "",
     ]
 

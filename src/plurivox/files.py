@@ -30,9 +30,9 @@ except ImportError:  # Windows
 Name = str | os.PathLike[str]
 FILE, OTHER = "Name a file to write.", "Name another file to write."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_SYNCED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # of a file system that cannot wait for the disk
+_NOT_SYNCED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # on a file system that cannot wait for the disk
 _LONGEST = 200  # bytes of a name that its temporary name repeats; file systems allow 255
-_YOUNG = 1.0  # seconds; a file this young may not have been locked yet by who makes it
+_YOUNG = 1.0  # seconds; a file this young may not have been locked yet by its maker
 _PARTS: set[Path] = set()  # temporary files that are being written
 
 
@@ -113,7 +113,7 @@ class _Target(NamedTuple):
             now = os.stat(name)
         except FileNotFoundError:
             now = None
-        except (OSError, ValueError) as error:  # the latter of names that no file can have
+        except (OSError, ValueError) as error:  # the latter for names that no file can have
             reason = getattr(error, "strerror", None) or error
             raise FileError(f"it cannot be written ({reason})", source=name, hint=OTHER) from None
         target = cls(Path(os.path.realpath(name)), now, name)
@@ -179,7 +179,7 @@ def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
         except _errors_in_writing() as error:
             named = getattr(error, "filename", None)
             if named is not None and str(named) != str(temporary):
-                raise  # something else, which only happened meanwhile
+                raise  # something else that happened in the meantime
             raise _not_written(error, target) from None
     finally:
         try:
@@ -299,7 +299,7 @@ def _finish(descriptor: int, temporary: Path, target: _Target) -> None:
             raise
     if target.now is not None and os.name == "posix":
         mode = _mode_for(descriptor, target.now)
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # which is never so where all files have the same
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # never if all files have the same
             os.fchmod(descriptor, mode)
     os.replace(temporary, target.path)
 

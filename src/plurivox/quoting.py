@@ -81,5 +81,5 @@ def sentence(text: str, most: int = LONGEST) -> str:
     text = _IN_QUOTES.sub(lambda found: found[0][0] + short(found[0][1:-1]) + found[0][0], one_line(text))
     if len(text) <= most:
         return text
-    end = most // 3  # what to do next stands there
+    end = most // 3  # the hint is at the end
     return f"{text[: most - end - 3]} … {text[-end:]}"

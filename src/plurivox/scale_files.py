@@ -126,7 +126,7 @@ def read_toml(name: str) -> dict[str, Any]:
     """
     note_input(name)
     try:
-        if not stat.S_ISREG(os.stat(name).st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would block
             raise ConfigError("this is not an ordinary file", source=name, hint="Name a TOML file.")
         with open(name, "rb") as file:
             content = file.read(MOST_BYTES + 1)

@@ -29,7 +29,7 @@ COLUMNS = {
     "weight": pl.Float64, "correct": pl.String, "should_be": pl.String,
 }  # fmt: skip
 """The table to check; the last two columns are for the person who does."""
-_CERTAIN = 1 - 1e-12  # a chance of 1, but for rounding
+_CERTAIN = 1 - 1e-12  # a chance of 1, except for rounding
 
 Stratum = tuple[str, str]
 """A rule and a model."""

@@ -203,7 +203,7 @@ def _share(of: str, name: str, part: pl.DataFrame) -> Share:
     share = float(weights.filter(verdicts).sum()) / total
     effective = total**2 / float((weights**2).sum())
     low, high = wilson(share, effective)
-    bounds = min(low, share), max(high, share)  # but for rounding
+    bounds = min(low, share), max(high, share)  # except for rounding
     return Share(of, name, part.height, int(verdicts.sum()), share, *bounds, effective)
 
 

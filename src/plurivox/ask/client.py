@@ -36,7 +36,7 @@ SHOWN = 200
 """How many characters of a server's own message are passed on."""
 
 _SENT = ("host", "content-type", "content-length", "connection", "accept", "user-agent")
-_TELL_HEADERS = ("httpcore.http11", "httpcore2.http11")  # loggers that tell the headers of replies
+_TELL_HEADERS = ("httpcore.http11", "httpcore2.http11")  # loggers that record the headers of replies
 _BUSY = frozenset({408, 409, 425, 429, 503, 529})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -86,7 +86,7 @@ class Pace:
             self._slot = slot + self._spacing
             if slot > now:
                 await _sleep(slot - now)
-            if self._held <= slot:  # otherwise the server asked for more time meanwhile
+            if self._held <= slot:  # otherwise the server has asked for more time
                 return
 
 
@@ -154,7 +154,7 @@ class Server:
         http = bounded_client(
             self._openai,
             own_certificates,
-            follow_redirects=False,  # else the texts could end up anywhere, and unencrypted
+            follow_redirects=False,  # otherwise the texts could end up anywhere, unencrypted
             event_hooks={"request": [self._only_needed_headers]},
         )
         for name in _TELL_HEADERS:
@@ -235,7 +235,7 @@ class Server:
         """Send it, and return the outcome."""
         start = _now()
         try:
-            async with asyncio.timeout(self.timeout):  # httpx's own timeout starts anew with every byte
+            async with asyncio.timeout(self.timeout):  # httpx's own timeout restarts with every byte
                 text = await self._client.post("/chat/completions", cast_to=str, body=dict(body))
         except self._openai.APIStatusError as error:
             return self._status_problem(error.status_code, error.body, str(body["model"]), error.response.headers)

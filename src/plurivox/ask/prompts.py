@@ -166,7 +166,7 @@ class Prompt:
             "answer_with": _ANSWER[self.mode],
         }
         user = _rendered(self.template, values, self.name)
-        if self.raw:  # with every blank, but for the end of the file's last line
+        if self.raw:  # with every blank, except the end of the file's last line
             return ({"role": "user", "content": user.removesuffix("\n")},)
         return ({"role": "system", "content": SYSTEM}, {"role": "user", "content": user.strip()})
 
@@ -215,7 +215,7 @@ def _rendered(template: str, values: Mapping[str, Any], name: str) -> str:
         return rendered(template, values)
     except MissingExtraError:
         raise
-    except Exception as error:  # whatever a template of somebody else can do
+    except Exception as error:  # whatever somebody else's template can raise
         raise InputError(
             f"the template of the prompt {name!r} cannot be used ({str(error) or type(error).__name__})",
             hint="It knows question, options (letter, label, description), text, persona, examples and answer_with.",

@@ -349,7 +349,7 @@ class _Run:
             if request.model in self.asked.problems:
                 self.store.release([request])
                 continue
-            if not self.store.holds(request):  # this run was stopped for so long that another took it over
+            if not self.store.holds(request):  # this run was paused for so long that another took over
                 self._count("stored", 1)
                 continue
             self.started += 1
@@ -362,7 +362,7 @@ class _Run:
             return False
         self.waiting = self.store.claim(batch)[::-1]
         self._count("stored", len(batch) - len(self.waiting))
-        await asyncio.sleep(0)  # a long way through what is stored must not keep replies waiting
+        await asyncio.sleep(0)  # going through many stored answers must not keep replies waiting
         return True
 
     async def _one(self, request: Request) -> None:
@@ -405,7 +405,7 @@ class _Run:
         given = (reply.text, reply.refusal, options, request.order)
         if len(reply.text) <= _LONG:
             reading = read_reply(*given)
-        else:  # takes a while, in which other replies come, and one at a time takes memory enough
+        else:  # takes a while, during which other replies arrive; one at a time limits memory
             async with self.reading:
                 reading = await asyncio.to_thread(read_reply, *given)
         shares, held = None, None

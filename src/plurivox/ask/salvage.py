@@ -15,7 +15,7 @@ from typing import NamedTuple
 from plurivox.ask.database import SCHEMA
 
 _FEW = 200
-# A time that is as long as we write it, and is none. The length stands elsewhere than the text.
+# A text as long as our times that is not a time. The length is stored apart from the text.
 _DATE = "-".join("[0-9]" * n for n in (4, 2, 2))
 _UNSOUND = f"length(CAST(asked_at AS BLOB)) = 25 AND NOT asked_at GLOB '{_DATE}*'"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB})
@@ -27,7 +27,7 @@ class Salvaged(NamedTuple):
     connection: sqlite3.Connection
     n_read: int
     n_lost: int
-    sure: bool  # whether just as many are lost, not at most as many
+    sure: bool  # whether exactly this many are lost, not at most
     knows_question: bool
 
 
@@ -65,7 +65,7 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
         copy.executemany(f"INSERT OR IGNORE INTO answers VALUES ({places})", rows)  # noqa: S608
         n_lost += lost
     copy.execute(f"DELETE FROM answers WHERE {_UNSOUND}")  # noqa: S608
-    # Runs to come have higher numbers than those whose failures are stored; else these would not be asked again.
+    # Future runs need higher numbers than those whose failures are stored, or these would not be asked again.
     copy.execute("INSERT INTO sqlite_sequence SELECT 'runs', max(run) FROM answers")
     copy.execute("COMMIT")
     ((n_read,),) = copy.execute("SELECT count(*) FROM answers")
@@ -74,7 +74,7 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
 
 def _is_damage(error: sqlite3.Error) -> bool:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in _DAMAGED or "decode" in str(error)  # the latter is Python's, for text that is none
+    return code in _DAMAGED or "decode" in str(error)  # the latter is Python's, for bytes that are not text
 
 
 @contextlib.contextmanager

@@ -86,7 +86,7 @@ def _written(secret: str) -> list[str]:
     forms = [secret, data.hex(), data.hex().upper()]
     for before in range(3):
         whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
-        # The first and the last digit also hold bits of what stands beside the secret.
+        # The first and the last digit also hold bits of what surrounds the secret.
         inner = whole[(0, 2, 3)[before] : len(whole) - ((len(data) + before) % 3 > 0)]
         forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
     return [form for form in dict.fromkeys(forms) if len(form) >= SHORTEST_SECRET]

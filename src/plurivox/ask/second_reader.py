@@ -139,7 +139,7 @@ def read_by_model(
             timeout=timeout, attempts=attempts, max_requests=None, durable=False, insecure=insecure, progress=progress,
         )  # fmt: skip
         changes = _changes(plan, found)
-    found.states["changed"] = max(found.n - found.states.total(), 0)  # not unreadable any more
+    found.states["changed"] = max(found.n - found.states.total(), 0)  # no longer unreadable
     with Store.open(store, create=False) as opened:
         found.states["changed"] += len(changes) - opened.change(changes)
     return found

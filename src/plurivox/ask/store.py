@@ -51,7 +51,7 @@ WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = :key AND"""
 _KEEPING_THE_ERROR = _REPLACE.replace(":error", "(SELECT error FROM answers WHERE key = :key)")
 _CLAIM = f"""{_KEEPING_THE_ERROR} NOT (state = 'failed' AND run < :run)
     AND NOT (state = 'asking' AND run NOT IN (SELECT id FROM runs)))"""  # noqa: S608 - nothing but text of ours
-# A claim that is given back is as before: failed if it had, else never asked.
+# A released claim is as before: failed if it had failed, otherwise never asked.
 _FAILED_AGAIN = "UPDATE answers SET state = 'failed' WHERE state = 'asking' AND error <> ''"
 _FORGOTTEN = "DELETE FROM answers WHERE state = 'asking'"
 # A run that was silent for too long may come back with its reply. By then another may have stored an answer, which
@@ -160,7 +160,7 @@ class Store:
         try:
             store = cls._checked(target, os.fspath(path), "mode=ro")
         except FileError:
-            # SQLite keeps a file beside the database, also to read. In a folder that takes none it has to be told that
+            # SQLite keeps a file next to the database, even for reading. In a read-only folder it has to be told that
             # nobody writes, which is wrong only while there is a log.
             if os.path.exists(f"{target}-wal"):
                 raise
@@ -196,7 +196,7 @@ class Store:
         with plain(path):
             store = cls(connect(target, mode), path)
         try:
-            if mode.startswith("mode=ro"):  # else SQLite reads nothing of a file that is shorter than it was
+            if mode.startswith("mode=ro"):  # otherwise SQLite reads nothing from a truncated file
                 store._execute("PRAGMA writable_schema = ON")
             ((application,),) = store._execute("PRAGMA application_id")
             ((version,),) = store._execute("PRAGMA user_version")
@@ -270,7 +270,7 @@ class Store:
 
         These were never sent, or failed in an earlier run, or were claimed by a run that has died.
         """
-        self.beat()  # also if another took this run for dead
+        self.beat()  # even if another run considered this one dead
         asked_at = _instant()
         with self._transaction() as connection:
             runs = connection.execute("SELECT id, host, pid, started_ticks, heartbeat FROM runs").fetchall()

@@ -47,7 +47,7 @@ def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
         async def handle_async_request(self, request: Any) -> Any:
             received = await inner.handle_async_request(request)
             try:
-                # Of headers, nothing else is needed; cookies, reasons and whatever a server thinks of stay outside.
+                # No other headers are needed; cookies, reasons and anything else a server sends stay outside.
                 headers = {name: received.headers[name] for name in _PASSED_ON if name in received.headers}
                 content = await _body(received)
             except Unwanted:

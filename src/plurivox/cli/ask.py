@@ -63,7 +63,7 @@ def ask(
         Texts, option("Whom the model should answer as: 'a 40-year-old nurse'. Repeatable.", "TEXT")
     ] = None,
     examples: Annotated[Text, option("Table of example texts with their correct answers: text, label.", "FILE")] = None,
-    samples: Annotated[int, option("How often to ask about each item.", min=1)] = 1,
+    samples: Annotated[int, option("How many times to ask about each item.", min=1)] = 1,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Show the options in a different order for each item.")
     ] = False,

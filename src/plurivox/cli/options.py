@@ -191,7 +191,9 @@ class ServerOptions:
     ] = False
 
 
-NoTemperature = Annotated[bool, typer.Option("--no-temperature", help="Send no seed, for models that accept none.")]
+NoTemperature = Annotated[
+    bool, typer.Option("--no-temperature", help="Send no temperature, for models that accept none.")
+]
 
 
 def tell_compiling(kernel: object) -> None:

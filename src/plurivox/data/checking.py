@@ -58,8 +58,8 @@ def _recognised(path: Path) -> Dataset:
         needed = {table.name for table in one.tables if not table.optional}
         if names & {*needed, *(file.name for file in one.downloads)}:
             return one
-    read: dict[str, Content] = {}  # a table of text is the same, whichever data set it is held against
-    alike: dict[str, int] = {}  # how many columns of the original a table has, less those that it lacks
+    read: dict[str, Content] = {}  # a table of text is the same, whichever data set it is compared with
+    alike: dict[str, int] = {}  # how many columns of the original a table has, minus those that it lacks
     for one in known if path.is_file() else ():
         try:
             for name, place in places(one, path).items():

@@ -128,7 +128,7 @@ def _go_on(address: str, file: IO[bytes], note: Path, name: str, progress: Progr
     if have and tag:
         headers |= {"Range": f"bytes={have}-", "If-Range": tag}
     with _answer(address, headers) as answer:
-        if answer.status == 416:  # the part is as long as the file, or longer; it cannot be told which
+        if answer.status == 416:  # the part is at least as long as the file
             _start_anew(file, note)
             raise _Cut("what has arrived no longer matches the file")
         begin, total = _begin_and_total(answer, have)

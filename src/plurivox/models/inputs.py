@@ -16,7 +16,7 @@ from plurivox.models.records import Settings
 from plurivox.models.texts import Turns
 from plurivox.ratings import Ratings, to_polars
 
-_MANY = 10**9  # ratings of one item, of which NumPy draws no more without putting back
+_MANY = 10**9  # the most ratings of one item from which NumPy can draw without replacement
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -125,7 +125,7 @@ class Transformer(nn.Module):
         for each in self.layers.layers:
             for part in (each.self_attn.out_proj.weight, each.linear2.weight, each.linear2.bias):
                 nn.init.zeros_(part)
-        for embedding in (self.positions, self.segments):  # words, which are drawn larger, shall tell texts apart
+        for embedding in (self.positions, self.segments):  # words, initialised larger, should distinguish texts
             nn.init.normal_(embedding.weight, std=1 / math.sqrt(WIDTH))
 
     def start_from(self, shares: Tensor) -> None:

@@ -75,7 +75,7 @@ def try_folder(folder: str | PathLike[str]) -> None:
 def _refuse_other(home: Path) -> None:
     """Raise if there is a ``model.json`` of something else, which would be overwritten."""
     if not (home / ABOUT).exists() or any(_WEIGHTS.fullmatch(name) for name in os.listdir(home)):
-        return  # with numbers beside it, it is one of ours, if perhaps a damaged one
+        return  # with numbers next to it, it is one of ours, though perhaps damaged
     try:
         _document(home, str(home / ABOUT))
     except FileError:

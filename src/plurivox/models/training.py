@@ -98,7 +98,7 @@ def train(
     shuffled = np.random.default_rng(settings.seed)
     optimizer = torch.optim.Adam(parameter_groups(network, settings.learning_rate))
     epochs: list[Epoch] = []
-    best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot part what belongs together
+    best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot separate the two
     stopped, notes = "epochs", []
     mark, marked = math.inf, 0  # the last loss that was worth waiting for, and its epoch
     try:

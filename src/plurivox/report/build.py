@@ -126,7 +126,7 @@ def brief_of(
     n_lenses = asked.n_lenses + sum(n for name, n in LENSES_OF.items() if name in found.inputs)
     asked = asked.replace(n_lenses=n_lenses * asked.looks)
     axes = tuple(one for one in asked.by if "rater" not in one)
-    few_points(found.ratings.scale, "a report")  # some of its lenses and charts take no more
+    few_points(found.ratings.scale, "a report")  # some of its lenses and charts allow no more
     remarks = ["Individual raters are not shown in reports."] if len(axes) < len(asked.by) else []
     if found.ratings.panel is not None:
         remarks.append(found.ratings.panel.summary(asked.min_group_size).sentence)

@@ -19,7 +19,7 @@ _LINE = re.compile(
     r'((?: (?!aria-label)[\w-]+="[^"]*")*)/>'
 )
 _LINES = re.compile(rf"(?:{_LINE.pattern})+")
-_NO_WAY = re.compile(r' [xy]2="0"')  # of lines; of a gradient it tells the direction
+_NO_WAY = re.compile(r' [xy]2="0"')  # of lines; in a gradient it gives the direction
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?|-?\d+(?:\.\d)?e-\d+")

@@ -101,7 +101,7 @@ class Base:
         version = self._base.execute("pragma user_version").fetchone()[0]
         if version > _VERSION:
             raise sqlite3.DatabaseError("it was written by a newer plurivox")
-        if version < _VERSION:  # a disk that is full is not written to without need
+        if version < _VERSION:  # a full disk is not written to unnecessarily
             self._base.executescript(_TABLES)
             self._base.execute(f"pragma user_version = {_VERSION}")
         going = (INTERRUPTED, time.time(), WAITING, RUNNING)

@@ -48,7 +48,7 @@ class Places:
             return None
         group, axis, other = found.groups()
         axes = [one for one, names in self.groups.items() if group in names and axis in (None, one)]
-        if len(axes) != 1:  # of several attributes with such a group nobody says which is meant
+        if len(axes) != 1:  # if several attributes have such a group, it is ambiguous
             return None
         axis = axes[0]
         if other is not None and other != group and other in self.groups[axis]:

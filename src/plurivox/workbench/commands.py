@@ -214,7 +214,7 @@ def _inputs(
 def _read_beside(role: str, reading: ReadingSettings, files: Mapping[str, str], before: Collection[str]) -> str:
     """Return code that reads predictions or answers; those on the points before are recoded like the ratings."""
     places = [place for place in files if role_in(place) == role]
-    described = role == "answers" and "items" in files  # of items that nobody rated, too
+    described = role == "answers" and "items" in files  # including items that nobody rated
     more = f", like=ratings, items={files['items']!r}" if described else ""
     if not any(place in before for place in places):
         named = [files[place] for place in places]

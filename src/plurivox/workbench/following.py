@@ -98,7 +98,7 @@ async def run_now(request: Request) -> Response:
     watch_of(request)
     study = bench.watcher.watches.take_in(study_of(request).id, revision(form))
     look = bench.look(study)
-    if look is None:  # what was shown was read before, and is only written down anew
+    if look is None:  # what was shown was read before, and is only recorded again
         await bench.jobs.until_ended(bench.jobs.ask(study, "look", {}, again=True).id)
         look = bench.look(study)
     run = bench.run(study, bench.usual(study, look))

@@ -250,7 +250,7 @@ class Jobs:
             self._end(job, INTERRUPTED)
         for worker in list(self._workers):
             await self._stop(worker)
-        if self._tasks:  # among them processes that are just being started, which end as soon as they are
+        if self._tasks:  # including processes that are just being started, which end as soon as they have
             await asyncio.wait(self._tasks)
 
     # Processes --------------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class Jobs:
         worker.reader = asyncio.get_running_loop().create_task(self._read(worker))
         if worker.job is job:
             await self._give(worker, job)
-        else:  # cancelled meanwhile
+        else:  # cancelled in the meantime
             await self._stop(worker)
 
     async def _give(self, worker: _Worker, job: _Job) -> None:
@@ -309,7 +309,7 @@ class Jobs:
             worker.idle.cancel()
         assert worker.process.stdin is not None
         worker.process.stdin.write(json.dumps(job.line).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):  # of one that is gone the reader tells
+        with contextlib.suppress(ConnectionError):  # if it is gone, the reader reports it
             await worker.process.stdin.drain()
 
     async def _read(self, worker: _Worker) -> None:

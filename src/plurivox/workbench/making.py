@@ -119,7 +119,7 @@ class Desk:
         self.progress("reading the ratings", 0, 1)
         try:
             population = self.population
-        except PlurivoxError:  # which is said of that file; the ratings can be read without it
+        except PlurivoxError:  # which is reported for that file; the ratings can be read without it
             population = None
         return read(self.source.reading, self.names, population)
 
@@ -182,7 +182,7 @@ class Results:
     _lenses: dict[str, Lens] = field(default_factory=lambda: {lens.name: lens for lens in lenses()})
 
     def _path(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Path:
-        # What was read from files stands in the key of the source; what is said in words, such as an item, does not.
+        # What was read from files is in the key of the source; what is given in words, such as an item, is not.
         given = {one: value if isinstance(value, str) else None for one, value in inputs.items()}
         key = digest_of([self.source.key, name, settings.key(), given])
         return self.source.made / RESULTS / f"{key}.json"
@@ -206,7 +206,7 @@ class Results:
         """Keep a result that can be read back."""
         if self._class(name) is not None:
             path = self._path(name, settings, inputs)
-            with contextlib.suppress(FileError, OSError):  # what cannot be kept is worked out anew
+            with contextlib.suppress(FileError, OSError):  # what cannot be kept is computed again
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_text(path, result.to_json())
 

@@ -183,7 +183,7 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
     guard = guarded(store, address.port, address.hosts, max_upload, address.local)
     incoming = store.folder / "incoming"
     incoming.mkdir(exist_ok=True)
-    tempfile.tempdir = str(incoming)  # uploads lie where there is room for studies, not where memory is the disk
+    tempfile.tempdir = str(incoming)  # uploads go where there is room for studies, not to a disk in memory
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
         timeout_graceful_shutdown=3, limit_concurrency=200,
@@ -192,7 +192,7 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            app.state.bench.watcher.end()  # else streams are waited for, and cut off
+            app.state.bench.watcher.end()  # otherwise streams are waited for, and cut off
             await app.state.bench.jobs.close()
             await super().shutdown(sockets)
 

@@ -29,12 +29,12 @@ def begin(store: Store, files: Sequence[str], weights: str | None = None, trim: 
     packed = [name for name in files if is_packed(name)]
     roles = _places(files, packed, weights)
     reading = {} if trim is None else {"trim": trim}
-    ReadingSettings.from_dict(reading)  # rather now than on every page
+    ReadingSettings.from_dict(reading)  # fail now rather than on every page
     watches = Watches(store)
     if packed:
         return _with_packed(store, packed[0], roles, reading)
     watched = watches.same_sources(map(str, roles.values()))
-    if watched is not None:  # looks are counted there; a study of its own would begin to count anew
+    if watched is not None:  # looks are counted there; a new study would start counting again
         return f"/studies/{watched}/watch"
     with store.beginning(name_of(roles["ratings"].name), reading) as found:
         sources = _fill(found, roles)
@@ -79,7 +79,7 @@ def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, s
     sources: dict[str, tuple[str, str]] = {}
     for role, path in roles.items():
         note_input(path)
-        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes meanwhile is read anew
+        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes in the meantime is read again
         with path.open("rb") as file, study.adding(role, path.name) as upload:
             while piece := file.read(_PIECE):
                 upload.write(piece)

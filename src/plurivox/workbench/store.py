@@ -187,7 +187,7 @@ class Store(Base):
         """Receive a file, whole or not at all, that no row refers to yet; the next start removes it if none does."""
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
-        stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never tells of another content
+        stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never refers to other content
         path = self.inputs(study) / stored
         with replacing(path) as temporary, temporary.open("r+b") as file:
             upload = Upload(file, role, shown[:200], stored)

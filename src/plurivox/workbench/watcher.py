@@ -90,7 +90,7 @@ class Watcher:
         try:
             await self._look(watch)
         except PlurivoxError as error:
-            with contextlib.suppress(PlurivoxError):  # of a study that was deleted meanwhile nothing is said
+            with contextlib.suppress(PlurivoxError):  # nothing is said about a study deleted in the meantime
                 self._store.study(watch.study)
                 self._say_problem(watch, dict.fromkeys(watch.sources, UNKNOWN), problem_of(error))
         except MovingError:

@@ -134,7 +134,7 @@ class Watches:
                 )
             for role, one in files.items():
                 if not self._store.rows("select 1 from sources where study = ? and role = ?", study, role):
-                    old.append(one.stored)  # another file was put in its place meanwhile
+                    old.append(one.stored)  # another file has replaced it in the meantime
                     continue
                 before = self._store.rows("select stored from arrived where study = ? and role = ?", study, role)
                 old += [row["stored"] for row in before]

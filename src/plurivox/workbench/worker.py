@@ -37,7 +37,7 @@ class Worker:
         try:
             desk = self._at(job)
             desk.tell = lambda told: self._pass_on(job["id"], told)
-            os.chdir(desk.folder)  # where the files lie under names that messages can quote
+            os.chdir(desk.folder)  # where the files are under names that messages can quote
             make(desk, job["kind"], job["asked"], Path(job["out"]))
         except (PlurivoxError, MemoryError, OSError) as error:
             self._tell({"job": job["id"], "event": "failed", "problem": problem_of(error)})
@@ -85,7 +85,7 @@ def main() -> None:
     def listen() -> None:
         for line in sys.stdin:
             jobs.put(json.loads(line))
-        os._exit(0)  # at once, also in the midst of something: nobody waits for it
+        os._exit(0)  # at once, even in the middle of something: nobody waits for it
 
     threading.Thread(target=listen, daemon=True).start()
     worker = Worker(tell)

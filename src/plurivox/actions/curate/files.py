@@ -127,7 +127,7 @@ def write_curation(
     with contextlib.ExitStack() as files:
         for file, text in texts.items():
             files.enter_context(replacing(file)).write_bytes(text.encode())
-        _list_to_write(found, target, decisions)  # a list that somebody made meanwhile stays, too
+        _list_to_write(found, target, decisions)  # a list that somebody made in the meantime also stays
     return Written(target, explained, listed)
 
 

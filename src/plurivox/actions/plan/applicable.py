@@ -26,7 +26,7 @@ from plurivox.statistics.responsiveness_records import MEASURES
 MODEL_RATERS = 3
 _SAMPLE = 200  # raters whose pairs are looked at for common items
 _ITEM_BLOCK = 4096
-_TEXT_LENGTH = 20  # characters from which on a column of items is taken for their texts
+_TEXT_LENGTH = 20  # the fewest characters for which a column of items is treated as their texts
 _GIVE_RATERS = "give a table with one row per rating"
 
 

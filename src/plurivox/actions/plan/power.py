@@ -108,7 +108,7 @@ class Fit:
         each = [np.flatnonzero(known & (np.arange(len(seen)) % len(shapes) == j)) for j in range(len(shapes))]
         shuffled, null = (_fitted(features, _means(seen[:, column], each)) for column in (1, 3))
         smooth = features @ shuffled
-        # By chance alone no group lies apart, so what chance did to this one is taken off.
+        # By chance alone no group is apart, so the effect of chance on this one is subtracted.
         gain = seen[:, 0] - seen[:, 2]
         design = np.stack([np.ones(len(shapes)), features[:, 0]], axis=1)
         some = [j for j, own in enumerate(each) if len(own)]
@@ -206,7 +206,7 @@ class Powers:
         rounds = np.arange(len(seen)) // len(shapes) % BATCHES
         shuffles = np.arange(len(largest)) % BATCHES
         fits, thresholds = [Fit.of(shapes, seen)], [_threshold(largest)]
-        for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # else too few to tell
+        for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # otherwise too few to estimate
             fits.append(Fit.of(shapes, seen[rounds != batch]))
             thresholds.append(_threshold(largest[shuffles != batch]))
         return cls(tuple(fits), tuple(thresholds))

@@ -32,7 +32,7 @@ SHUFFLES = 40
 PLAIN_SHUFFLES = 10
 """The same without a view, used only for the variance over many studies."""
 _STUDY = 1010  # child of the seed
-_DENSE = 0.3  # from this share of rated cells on, every cell is drawn for
+_DENSE = 0.3  # from this share of rated cells upwards, every cell gets its own draw
 _GAI = tuple(STATISTICS[name] for name in ("irr", "xrr", "gai"))
 
 

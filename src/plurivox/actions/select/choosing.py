@@ -71,7 +71,7 @@ def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
     for one in eligible:
         blocks.setdefault(one.block, []).append(one)
     parts = [_ordered(own, seed) for own in blocks.values()]
-    # Of blocks with the same remainder the seed decides: by how far their best are ahead, a skewed block would win.
+    # The seed decides between blocks with the same remainder: comparing their best would favour skewed blocks.
     parts.sort(key=lambda own: _drawn(seed, own[0].rater))
     sizes = [len(own) for own in parts]
     found = [_ranked(own, places, seed) for own, places in zip(parts, shared_out(n, sizes, sizes), strict=True)]

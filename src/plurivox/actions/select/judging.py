@@ -191,7 +191,7 @@ def _eased(
     if np.count_nonzero(known) < LEAST_SLOPES:
         return np.zeros(ratings.n_raters)
     expected = against_peers(values, ratings, exchange, leniency=False, numbers=False).expected
-    # Without regard to items, the mean of the others is expected of anybody, those far out drawn in.
+    # Regardless of items, everybody is expected to have the mean of the others; outliers are clipped.
     middle, reach = np.median(values[known]), FAR * spread(values[known])
     drawn_in = np.clip(values, middle - reach, middle + reach)
     usual = (np.nansum(drawn_in) - drawn_in) / (np.count_nonzero(known) - 1)

@@ -140,7 +140,7 @@ def _trained(ratings: Ratings, reference: ReferenceLike, settings: SelectionSett
     if not isinstance(reference, Ratings):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SharedRatersWarning)  # was told already
+        warnings.simplefilter("ignore", SharedRatersWarning)  # was reported already
         return resolve(ratings, reference, threshold=settings.threshold)
 
 

@@ -26,7 +26,7 @@ def _ratings(items: Sequence[dict[str, Any]], about: Sequence[dict[str, Any]], s
     export = lewidi.ratings(_table(items), Asked())
     frame = export.table.frame()
     raters = frame.select(export.rater, *export.rater_attributes).unique(maintain_order=True)
-    if about:  # whoever is not in the table has a row without values
+    if about:  # raters who are not in the table have a row without values
         known = lewidi.raters(_table(about), Asked(platform=lewidi.NAME)).table.frame()
         raters = raters.select(export.rater).join(known, on=export.rater, how="left", maintain_order="left")
     return ratings_of(

@@ -172,7 +172,7 @@ def _table(found: Cohesion) -> DataTable:
     names = [record.name for record in of_role("tested", "asked", "beside", "whole")]
     frame = found.to_frame().filter(pl.col("statistic").is_in(names), pl.col("group") != "")
     values = tested_values(frame)
-    if not found.axes:  # nothing is tested, so nothing stands beside chance
+    if not found.axes:  # nothing is tested, so nothing is compared with chance
         values = values.drop("axis", "group", "chance", "p", "p corrected")
     return table(
         "cohesion-table",

@@ -80,7 +80,7 @@ def section(brief: Brief) -> Section | None:
         remark = "Responsiveness needs ratings of known raters."
         return Section("responsiveness", "Responsiveness", poles.fill(LEAD), remarks=[remark])
     reference = brief.study.inputs.get("reference")
-    if not brief.by:  # of a crowd without groups nobody is left to be the reference
+    if not brief.by:  # without groups, nobody in the crowd is left to be the reference
         return None if reference is None else _everybody(brief, poles)
     found = found_in(brief)
     advice = advice_in(brief, found)

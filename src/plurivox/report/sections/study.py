@@ -180,7 +180,7 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
     numbers = {
         f"Missing: {counted(found.missing_scores, 'score')}.": found.missing_scores,
         f"Rated more than once: {counted(found.repeated_pairs, 'item–rater pair')}; {found.duplicates} kept.":
-            found.repeated_pairs if found.duplicates != "keep" else 0,  # else there is a note on it
+            found.repeated_pairs if found.duplicates != "keep" else 0,  # otherwise a note says it
         f"Without any rating: {counted(found.unrated_items, 'item')}.": found.unrated_items,
         f"Not in the table of raters, so their groups are unknown: {counted(found.unknown_raters, 'rater')}.":
             found.unknown_raters,
