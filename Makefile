@@ -16,15 +16,15 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
-	@echo "make test    set up and run the tests, but for the slow ones"
+	@echo "make test    set up and run the tests except the slow ones"
 	@echo "make test-slow   run the slow tests: waits in real time, browsers, the frozen corpus (minutes)"
-	@echo "make test-claims   measure how often simulated studies claim a difference and intervals hold (minutes)"
-	@echo "make fuzz    feed damaged input to everything that reads, SECONDS=120 long, from SEED=0 on"
+	@echo "make test-claims   measure how often simulated studies claim a difference and intervals contain the truth (minutes)"
+	@echo "make fuzz    feed damaged input to everything that reads, for SECONDS=120, starting at SEED=0"
 	@echo "make check   formatting, lint, types, layers"
-	@echo "make bench   measure speed and memory beside other ways, in one run"
+	@echo "make bench   compare speed and memory with other methods, in one run"
 	@echo "make docs    build the documentation as a site"
-	@echo "make lock    pin the requirement files anew"
-	@echo "make model-server   install a real model server, which make test-slow then asks, too (torch: large)"
+	@echo "make lock    pin the requirement files again"
+	@echo "make model-server   install a real model server, which make test-slow then also asks (torch: large)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("plurivox needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -1,4 +1,4 @@
-"""How fast labels are made of ratings, and Dawid–Skene and MACE beside crowd-kit.
+"""How fast labels are made from ratings, and Dawid–Skene and MACE compared with crowd-kit.
 
 ``python -m benchmarks.aggregate``; ``--crowd-kit PYTHON`` names an interpreter that has crowd-kit, which pulls in large
 packages and so has an environment of its own. Both do the same number of rounds from the same start; reading is not

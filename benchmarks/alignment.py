@@ -1,4 +1,4 @@
-"""How fast 100 models are put beside 20 groups on 100,000 items, and beside a literal loop.
+"""How fast 100 models are compared with 20 groups on 100,000 items, next to a literal loop.
 
 ``python -m benchmarks.alignment``. Five ratings per item by 2,000 raters of 20 groups; every model answers every item.
 The literal loop is numpy, one model and group at a time, on a part of the data, extrapolated; both are checked equal.

@@ -1,4 +1,4 @@
-"""How fast answers are read, beside one regular expression for a leading letter, and that long ones take linear time.
+"""How fast answers are read, next to one regular expression for a leading letter, and that long ones take linear time.
 
 ``python -m benchmarks.answers``, on one core. The answers are those of the tests, and the 13,200 published ones where
 PLURIVOX_TEST_DATA names their folder; short ones repeat there as they do in life, and are also measured without the

@@ -1,4 +1,4 @@
-"""How fast questions are put, beside a bare loop over the openai client, and whether memory stays flat.
+"""How fast questions are asked, compared with a bare loop over the openai client, and whether memory stays flat.
 
 ``python -m benchmarks.ask``. A local server in a process of its own answers after 50 ms; 32 requests are on their way
 at once. Then 100,000 items are asked of a server that answers at once, and the memory of that process is looked at on

@@ -1,8 +1,8 @@
-"""How long one permutation of all six cohesion statistics takes, beside numpy, the krippendorff package and the bound.
+"""How long one permutation of all six cohesion statistics takes, compared with numpy, krippendorff and the bound.
 
 ``python -m benchmarks.cohesion``. Everything is measured in one run on one machine; the ratios are what counts.
 The numpy version counts with ``bincount`` and finishes with whole-array arithmetic, as a careful user would write it.
-Ours, at the nominal level as the other two, computes GAI and the view correlation besides.
+Ours, at the nominal level like the other two, also computes GAI and the view correlation.
 The krippendorff package gives IRR alone, group by group, so its time is a lower bound of what all six would take.
 """
 
@@ -143,7 +143,7 @@ def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
 
 
 def levels(name: str, ratings: pv.Ratings, axis: Axis) -> None:
-    """Print what ordinal and interval levels take beside nominal, and what view_correlation adds to each."""
+    """Print what ordinal and interval levels take compared with nominal, and what view_correlation adds to each."""
     n, works = (512 if len(ratings) < 50_000 else 128), {}
     draws = Draws.permuted(n, 0)
     for level in ("nominal", "ordinal", "interval"):

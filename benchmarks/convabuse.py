@@ -38,7 +38,7 @@ CONTEXT = ("prev_agent", "prev_user", "agent")
 BINS = ("2-3", "4-5", "6-10")
 TEST_SHARE = 0.15
 STRENGTHS = (0.01, 0.1, 0.5)
-"""Weights α of the prior on each point that are tried beside 1."""
+"""Weights α of the prior on each point that are tried in addition to 1."""
 BAYES = "EB"
 PAPER = ("CE", "EMD", "E[CE]", "E[EMD]")
 """The scores in the paper's tables."""
@@ -184,14 +184,15 @@ def show_data(study: Study, parts: Split) -> None:
         f"{study.n_rows:,} rows; {study.n_repeats} repeat a rating of the same annotator and item ({study.n_conflicts} "
         f"of them with another score) and are left out. {study.ratings.n_items:,} items with two ratings or more, "
         f"{unanimous:.0%} of them unanimous.",
-        "Severity from −3 (strongly abusive, first point) to +1 (not abusive, last). Reversed, no score changes.",
+        "Severity from −3 (strongly abusive, first point) to +1 (not abusive, last). Reversing the scale changes no "
+        "score.",
         f"Text: the user's turn. Context: {', '.join(CONTEXT)}, oldest first. {study.n_several_contexts} items come "
-        "with several contexts; the first in the file is taken.",
+        "with several contexts; the first in the file is used.",
         f"{parts.train.n_items:,} items for training, {n} for the test, drawn at random. Of the test items {seen} "
-        f"({seen / n:.0%}) have a user's turn that training has too, letter by letter, and "
-        f"{parts.n_shared_conversations} are of a conversation that training items are of. They are left in, as in the "
-        "paper, and scored apart below.",
-        "EMD and RPS have the scale's length 1; the paper's tables have a step's, so their EMD is 4 times as large.",
+        f"({seen / n:.0%}) have a user's turn that also occurs in training, letter by letter, and "
+        f"{parts.n_shared_conversations} are from a conversation that also has training items. They are kept, as in "
+        "the paper, and scored separately below.",
+        "EMD and RPS take the scale's length as 1; the paper's tables take a step's, so their EMD is 4 times as large.",
     ]))  # fmt: skip
 
 
@@ -204,14 +205,15 @@ def show_scores(scores: Scores) -> None:
         "Bold: the best of the eight models. Posterior mean knows the ratings it is scored by: a bound for E[CE], E[KL]"
     )
     print(
-        "and E[RPS], no prediction. Marginal: the share of each point among all training ratings, each counted once.\n"
+        "and E[RPS], not a prediction. Marginal: the share of each point among all training ratings, each counted "
+        "once.\n"
     )
     print("### Standard deviation of models' scores over seeds\n")
     print(learning_tables.seed_table(scores, NAMES, (*FAMILIES, *EXPECTED)))
 
 
 def show_differences(scores: Scores) -> None:
-    """Print each model beside the marginal prediction, and with context beside without."""
+    """Print each model compared with the marginal prediction, and with context compared with without."""
     against = [(name, name, MARGINAL) for name in NAMES]
     context = [(model, with_context(model), model) for model in MODELS]
     for title, pairs in (("Models minus marginal", against), ("With context minus without", context)):
@@ -223,7 +225,7 @@ def show_differences(scores: Scores) -> None:
     for model in MODELS:
         print(f"### {model} with context minus without, by number of ratings\n")
         print(learning_tables.difference_by_subset(scores, with_context(model), model, PAPER))
-    print("Bold: the interval leaves out 0. Negative: better with context, or better than marginal.\n")
+    print("Bold: the interval excludes 0. Negative: better with context, or better than marginal.\n")
 
 
 def show_winners(scores: Scores) -> None:
@@ -242,8 +244,8 @@ def show_priors(scores: Scores, prior: PriorFit) -> None:
     print("### Strength of the prior\n")
     weights = ", ".join(f"{weight:.3f}" for weight in prior.alpha)
     print(learning_tables.filled(
-        f"{BAYES} is the prior fitted to {prior.n_items:,} training items, {weights}, in all {prior.strength:.2f} "
-        "ratings' worth; other columns have the weight α on each point. In brackets the rank among all ten."
+        f"{BAYES} is the prior fitted to {prior.n_items:,} training items, {weights}, worth {prior.strength:.2f} "
+        "ratings in total; other columns have the weight α on each point. In brackets: the rank among all ten."
     ))  # fmt: skip
     for family in ("CE", "JS", "EMD", "RPS"):
         labels = [f"E[{family}] {way}".strip() for way in ways]
@@ -260,7 +262,7 @@ def show_priors(scores: Scores, prior: PriorFit) -> None:
 
 
 def show_flatness(scores: Scores, predictions: dict[str, learning.Floats], ways: list[Rule]) -> None:
-    """Print how much of a uniform or marginal prediction each score would like to see mixed in."""
+    """Print how much of a uniform or marginal prediction, mixed in, makes each score best."""
     usual, bayes = ways[0], ways[-1]
     columns = [("CE", usual), ("EMD", usual), ("E[CE]", usual), ("E[EMD]", usual), (f"E[CE] {BAYES}", bayes)]
     print("### Which share of a uniform or marginal prediction, mixed in, makes a score best\n")
@@ -272,7 +274,9 @@ def show_flatness(scores: Scores, predictions: dict[str, learning.Floats], ways:
         ]
         rows.append([name, towards, *(f"{share:.2f}" for share in found)])
     print(learning_tables.markdown(["", "mixed in", *(label for label, _ in columns)], rows))
-    print("0: best as it is. A large share says that the score rewards flatness, or that the model is too sure.\n")
+    print(
+        "0: best as it is. A large share means that the score rewards flatness, or that the model is overconfident.\n"
+    )
 
 
 def main() -> None:

@@ -170,7 +170,7 @@ def check(cost: Any, cases: list[Case], folder: Path) -> float:
 
 
 def extrapolate(cost: Any, sent: Counted) -> None:
-    """Tell what 10 billion ratings by 10 million raters would take on so many workers."""
+    """Print what 10 billion ratings by 10 million raters would take on different numbers of workers."""
     blocks, parts = 2, 10  # of the case that was counted: 32 draws, 10 million ratings
     ratings, raters, draws = 10**10, 10**7, 1000
     far = float(np.log2(raters / CACHED))

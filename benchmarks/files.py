@@ -1,4 +1,4 @@
-"""How long plurivox takes to read the same ratings from each kind of file, and how much memory, beside CSV.
+"""How long plurivox takes to read the same ratings from each kind of file, and how much memory, compared with CSV.
 
 ``python -m benchmarks.files [ROWS]``. Every file is read in a process of its own. "over" is the peak memory beyond that
 of a process that only imports plurivox.

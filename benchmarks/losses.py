@@ -1,4 +1,4 @@
-"""How long a training step takes in each loss, on the CPU and, where there is one, on a GPU.
+"""How long a training step takes in each loss, on the CPU and, if there is one, on a GPU.
 
 ``python -m benchmarks.losses`` prints a Markdown table: milliseconds of forward and backward for a batch, for PyTorch's
 own cross-entropy and each loss of :mod:`plurivox.torch`, and how far values and gradients on the GPU are from those on

@@ -1,8 +1,8 @@
-"""How long a plan takes beside the analysis that it plans, and beside simulating that analysis itself.
+"""How long a plan takes, compared with the analysis that it plans and with simulating that analysis itself.
 
 ``python -m benchmarks.plan``; ``PLURIVOX_TEST_DATA=../shared`` adds DICES-350. A plan answers for every group, now and
 for any number of raters and items. The plain way to one such number is to simulate studies and to run the whole
-analysis on each; a hundred of them tell a power to ± .08.
+analysis on each; a hundred of them estimate a power to ± .08.
 """
 
 from __future__ import annotations

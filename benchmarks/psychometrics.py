@@ -1,4 +1,4 @@
-"""How fast Mokken's coefficients and the graded response model are, and the latter beside two other packages.
+"""How fast Mokken's coefficients and the graded response model are, the latter compared with two other packages.
 
 ``python -m benchmarks.psychometrics``. Scores are simulated from the model. Ours includes standard
 errors and severities; the others stop where their own tolerance lets them, without standard errors.

@@ -1,4 +1,4 @@
-"""How long plurivox takes from a CSV file to checked ratings, and how much memory, beside other ways to the same codes.
+"""How long plurivox takes from a CSV file to checked ratings, and how much memory, compared with other ways.
 
 ``python -m benchmarks.reading [ROWS] [--beside SRC]``. ``SRC`` is the ``src`` folder of another version of plurivox,
 which is measured, too. Every way reads in a process of its own, all of them in turn, so that ratios mean something on

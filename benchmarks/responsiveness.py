@@ -1,4 +1,4 @@
-"""How long the bootstrap of all responsiveness metrics takes, beside a literal one, and raters one by one at scale.
+"""How long the bootstrap of all responsiveness metrics takes, next to a literal one, and individual raters at scale.
 
 ``python -m benchmarks.responsiveness``. Everything is measured in one run on one machine; the ratios are what counts.
 The literal version does for each draw what the definitions say: it draws items, pairs each group's score with every

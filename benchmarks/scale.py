@@ -7,8 +7,8 @@ starts. Items have 100 ratings of 5 points each; there are as many raters as ite
 are in random order. What is done once, such as loading compiled code and starting workers, is not in the times of
 permutations.
 
-At the end ratios of one run are held against those of ``benchmarks/scale_ratios.json``: a ratio that has grown by more
-than half ends it with an error. ``--write`` puts those of this run in their place.
+At the end, ratios of one run are compared with those in ``benchmarks/scale_ratios.json``: a ratio that has grown by
+more than half ends it with an error. ``--write`` puts those of this run in their place.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def workers(who: str) -> Iterator[dict[str, Any]]:
 
 
 def cohere(folder: Path, permutations: int, who: str) -> dict[str, float]:
-    """Make so many permutations of all cohesion statistics, and return what they took."""
+    """Make this many permutations of all cohesion statistics, and return what they took."""
     asked: dict[str, Any] = {"interval": "none", "permutations": permutations, "max_permutations": permutations}
     ratings = pv.read_ratings(folder / "study.pvx")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -142,7 +142,7 @@ def small(folder: Path) -> None:
 
 
 def ratios(found: dict[tuple[int, str], dict[str, float]], largest: int) -> dict[str, float]:
-    """Return what is compared between runs: seconds for each rating at one size beside another, and who works."""
+    """Return what is compared between runs: seconds for each rating at one size relative to another, and who works."""
 
     def each(n: int, who: str = "1 thread", kind: str = "cpu") -> float:
         return found[n, who][kind] / n

@@ -1,4 +1,4 @@
-"""How long soft scores take: exact E[EMD] beside Monte Carlo, all metrics of a million items, and a whole analysis.
+"""How long soft scores take: exact E[EMD] next to Monte Carlo, all metrics of a million items, and a whole analysis.
 
 ``python -m benchmarks.soft``. The Monte Carlo version is the one of the literature: 1,000 draws of each item's
 Dirichlet distribution, and the mean of their earth mover's distances. Everything is measured in one run.

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.stars [--quick]``. The questions are those of section 4 of Magnani (2025), Soft Metrics for
 Ordinal Label Uncertainty with Variable Sample Sizes: 20,000 products with 5 ratings or more, titles as text, four
-models. There the truth is not known; here products are simulated, so that scores can be held against it.
+models. There the truth is unknown; here products are simulated, so that scores can be compared with it.
 
 The words of a title add up to three numbers: a quality, a spread, and the share π of people who love or hate a thing.
 
@@ -102,7 +102,7 @@ class Products(NamedTuple):
 
     @property
     def ratings(self) -> pv.Ratings:
-        """The ratings as plurivox has them; reviewers are numbered anew for each product."""
+        """The ratings as plurivox has them; reviewers are numbered separately for each product."""
         item, star = np.nonzero(self.counts)
         times = self.counts[item, star]
         item, star = np.repeat(item, times), np.repeat(star, times)
@@ -237,8 +237,8 @@ def show_data(made: Products, parts: Split, prior: Sequence[float]) -> None:
         f"{parts.train.n_items:,} products for training, {parts.test.n_items:,} for the test: {sizes}.",
         f"The prior fitted to training products ({BAYES}): {', '.join(f'{weight:.2f}' for weight in prior)}.",
         "EMD and RPS have the scale's length 1; the paper's tables have a step's, so their EMD is 4 times as large.",
-        f"“{TITLE}” is what the title tells, the best that any predictor could say by true CE, KL and RPS. "
-        "“true” scores are against the distribution that a product's ratings are drawn from.",
+        f"“{TITLE}” is what the title reveals, the best possible prediction by true CE, KL and RPS. “true” scores are "
+        "against the distribution that a product's ratings are drawn from.",
     ]))  # fmt: skip
 
 
@@ -289,7 +289,7 @@ def show_numbers(n: int) -> None:
 
 
 def show_picks(scores: Scores) -> None:
-    """Print which model each score picks in each bin, beside the one that is truly best."""
+    """Print which model each score picks in each bin, next to the one that is truly best."""
     rows = []
     for subset in scores.subsets:
         for family in ("CE", "JS", "EMD", "RPS"):
@@ -348,7 +348,7 @@ def show_flatness(result: Result) -> None:
 
 def main() -> None:
     """Simulate, fit, score and print."""
-    parser = learning_tables.options("Four predictors of simulated star ratings, beside the truth.")
+    parser = learning_tables.options("Four predictors of simulated star ratings, compared with the truth.")
     parser.add_argument("--products", type=int, help="how many products to simulate")
     given = parser.parse_args()
     start = time.perf_counter()

@@ -58,7 +58,7 @@ def asked(lens: str, ratings: pv.Ratings, **options: Any) -> Made:
 
 
 def large(n_ratings: int = 1_000_000) -> None:
-    """Print the processor time of cohesion on a large study without a difference; one shuffle tells what else takes."""
+    """Print the processor time of cohesion on a large study without a difference; one shuffle shows the fixed cost."""
     ratings = study(n_ratings)
     for words, options in {
         "compiled": {"permutations": 1}, "1 shuffle": {"permutations": 1}, "1,000 shuffles": {"permutations": 1000},

@@ -1,4 +1,4 @@
-"""How long who rates higher and what varies takes on ten million ratings, beside numpy, and in how much memory.
+"""How long the variation lens takes on ten million ratings, compared with numpy, and how much memory it needs.
 
 ``python -m benchmarks.variation [RATINGS]``. 100 ratings of an item by 10,007 raters, five attributes of four groups
 each at random, a scale of five points. The whole call is that of a user: leniency and dominance of 20 groups under

@@ -358,7 +358,7 @@ def test_raters_are_counted_and_not_named_in_sentences() -> None:
     ratings, trained, _ = study(7)
     found = pv.advise(ratings, trained, interval="none")
     assert not any(f"s{at:02}" in sentence for at in range(7) for sentence in found.findings())
-    assert "raters one by one, something stands out for" in found.findings()[0]
+    assert "raters, something stands out for" in found.findings()[0]
     assert set(found.of("s04")["habit"]) == {"both_low", "reversed"}
 
 
@@ -370,7 +370,7 @@ def test_without_shuffles_nothing_is_said_of_groups_and_nothing_breaks() -> None
     )
     found = pv.advise(grouped, trained, "team", permutations=0, interval="none")
     assert found.to_frame().is_empty()
-    assert "Nothing could be looked at for 2 groups of team: no raters were shuffled" in found.findings()[0]
+    assert "Nothing could be examined for 2 groups of team: no raters were shuffled" in found.findings()[0]
 
 
 def test_too_few_raters_of_the_same_items_are_told() -> None:
@@ -462,7 +462,7 @@ def test_the_command_counts_raters_and_names_them_in_csv_only(files: tuple[Path,
     options = ("--reference", files[1], "--scale", "0:4", "--reference-scale", "0:1", "--interval", "none")
     done = run_cli("advise", files[0], *options)
     assert done.code == 0, done.err
-    assert "27 raters one by one" in done.words
+    assert "27 individual raters" in done.words
     assert "Look at next:" in done.out
     assert "never to leave raters or groups out" in done.words
     assert "s04" not in done.out
@@ -471,7 +471,7 @@ def test_the_command_counts_raters_and_names_them_in_csv_only(files: tuple[Path,
     for name in ("members", "precision", "pairs", "items"):
         assert run_cli("advise", files[0], *options, "--csv", "--table", name).frame().height > 0
     assert pv.Advice.from_json(run_cli("advise", files[0], *options, "--json").out).to_frame().height == table.height
-    assert run_cli("advise", files[0], *options, "--markdown").out.startswith("### 27 raters")
+    assert run_cli("advise", files[0], *options, "--markdown").out.startswith("### 27 individual raters")
 
 
 def test_thresholds_can_be_set_and_wrong_ones_are_refused(files: tuple[Path, Path]) -> None:
@@ -481,7 +481,7 @@ def test_thresholds_can_be_set_and_wrong_ones_are_refused(files: tuple[Path, Pat
     assert 0 < strict.height < usual.height
     assert "--set knows" in run_cli("advise", files[0], "--set", "wish=1").words
     assert "needs a number" in run_cli("advise", files[0], "--set", "part=much").words
-    assert "--table is one of" in run_cli("advise", files[0], "--table", "power").words
+    assert "--table must be one of" in run_cli("advise", files[0], "--table", "power").words
 
 
 def test_a_plan_is_made_by_the_same_command(files: tuple[Path, Path], write: Write) -> None:
@@ -495,5 +495,5 @@ def test_a_plan_is_made_by_the_same_command(files: tuple[Path, Path], write: Wri
     assert quick["group"].to_list() == ["a", "b"]
     found = pv.Plan.from_json(run_cli("advise", files[0], *options, "--simulations", "0", "--json").out)
     assert found.to_frame().height == 7
-    assert "--table is one of lenses" in run_cli("advise", files[0], *options, "--table", "pairs").words
+    assert "--table must be one of lenses" in run_cli("advise", files[0], *options, "--table", "pairs").words
     assert "gai is" in run_cli("advise", files[0], *options, "--gai", "0.5").words

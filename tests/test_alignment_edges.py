@@ -208,7 +208,7 @@ def test_options_have_the_descriptions_of_the_scale() -> None:
     assert letters_of(told, (1, 0)) == (("A", "yes"), ("B", "no", "Nobody agrees."))
     assert pv.Scale.from_dict(told.to_dict()).descriptions == told.descriptions
     assert told.with_poles(("bad", "good")).descriptions == told.descriptions
-    with pytest.raises(ScaleError, match="there are 1 descriptions and 2 points"):
+    with pytest.raises(ScaleError, match="there are 1 descriptions but 2 points"):
         pv.Scale(["no", "yes"], descriptions=["one"])
 
 
@@ -227,7 +227,7 @@ def test_descriptions_of_a_scale_file_are_used_to_read_texts(write: Write) -> No
     )
     assert pv.alignment(ratings, answers, **QUICK).accounts()["answered"].to_list() == [2]
     wrong = write("wrong.toml", 'labels = ["a", "b"]\ndescriptions = ["one"]\n')
-    with pytest.raises(ConfigError, match="1 descriptions and 2 points"):
+    with pytest.raises(ConfigError, match="1 descriptions but 2 points"):
         Answers.from_frame(answers, wrong)
 
 
@@ -244,7 +244,7 @@ def test_each_prompt_has_its_own_descriptions(write: Write) -> None:
     assert dict(zip(found.item.tolist(), found.point.tolist(), strict=True)) == {0: 1, 1: 1, 2: 1, 3: -1, 4: -1, 5: -1}
     assert pv.Scale.from_dict(found.scale.to_dict()).descriptions == found.scale.descriptions
     for told, message in (
-        ('few = ["one"]', "1 descriptions and 2 points for the prompt 'few'"),
+        ('few = ["one"]', "1 descriptions but 2 points for the prompt 'few'"),
         ("few = 3", r"\[scale\] descriptions.few' is 3"),
         ("few = [1]", "descriptions.few"),
     ):

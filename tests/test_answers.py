@@ -191,7 +191,7 @@ def test_other_names_and_places_are_counted_apart(path: Path) -> None:
     assert (found.n_changed, found.n_renamed, found.n_same) == (1, 2, 3)
     assert found.to_frame()["item"].to_list() == ["2"]
     done = run_cli("answers", path, "--reread", "--yes")
-    assert "of those that stay, 2 have a rule of another name" in done.words
+    assert "2 of those that stay were read by a renamed rule" in done.words
     assert "3 answers changed" in done.err
     assert rows(path) == right
 
@@ -293,7 +293,7 @@ def test_an_answer_that_changed_meanwhile_is_not_overwritten(
     monkeypatch.setattr(typer, "confirm", confirm)
     done = run_cli("answers", path, "--reread")
     assert "1 answer changed" in done.err
-    assert "1 had been changed meanwhile" in done.err
+    assert "1 changed in the meantime; left as found" in done.err
     assert [rows(path, "*", "WHERE item = '0'")] == seen
     assert rows(path, "point", "WHERE item = '1'") == [(1,)]
 
@@ -317,7 +317,7 @@ def test_stores_that_cannot_be_read_again(path: Path) -> None:
     for options in (["--reread"], ["--audit", "5", "-o", path.with_suffix(".csv")], ["--reader-model", "m"]):
         done = run_cli("answers", path, *options)
         assert done.code == 1
-        assert "does not tell which options were shown" in done.err
+        assert "does not say which options were shown" in done.err
 
 
 # Options of the command ----------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_refusals_are_a_table_of_texts_that_steers_nothing(path: Path, tmp_path:
         assert "\x1b" not in shown
         assert "filtered" in shown
     fill(tmp_path / "none.db", ["A"])
-    assert "no answer in it is a refusal" in run_cli("answers", tmp_path / "none.db", "--refused").err
+    assert "it contains no refusals" in run_cli("answers", tmp_path / "none.db", "--refused").err
 
 
 ACTIONS = [
@@ -369,13 +369,13 @@ def test_one_thing_at_a_time(path: Path, given: list[str], monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["--yes"], "--yes goes with --reread"), (["-o", "a.csv"], "--output goes with --audit"),
-        (["--seed", "1"], "--seed goes with --audit"), (["--rate", "3"], "--rate goes with --reader-model"),
-        (["--reread", "--base-url", "http://x"], "--base-url goes with --reader-model"),
-        (["--audit", "5", "--yes"], "--yes goes with --reread"), (["--audit", "0"], "greater than or equal to 1"),
-        (["--audit", "5", "-o", "a.csv", "--json"], "--json does not go with --audit"),
-        (["--reader-model", "m", "--csv"], "--csv does not go with --reader-model"),
-        (["--reread", "--csv", "--json"], "choose one of --json and --csv to print"),
+        (["--yes"], "--yes requires --reread"), (["-o", "a.csv"], "--output requires --audit"),
+        (["--seed", "1"], "--seed requires --audit"), (["--rate", "3"], "--rate requires --reader-model"),
+        (["--reread", "--base-url", "http://x"], "--base-url requires --reader-model"),
+        (["--audit", "5", "--yes"], "--yes requires --reread"), (["--audit", "0"], "greater than or equal to 1"),
+        (["--audit", "5", "-o", "a.csv", "--json"], "--json cannot be combined with --audit"),
+        (["--reader-model", "m", "--csv"], "--csv cannot be combined with --reader-model"),
+        (["--reread", "--csv", "--json"], "only one of --json and --csv can be printed"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together(path: Path, given: list[str], told: str) -> None:

@@ -110,7 +110,7 @@ def test_more_than_there_are_are_all(path: Path) -> None:
     with pytest.raises(InputError, match="sample is 0"):
         ask.draw_audit(path, 0)
     change(path, "DELETE FROM answers WHERE state <> 'failed'")
-    with pytest.raises(InputError, match="no answer to check"):
+    with pytest.raises(InputError, match="no answers to check"):
         ask.draw_audit(path, 5)
 
 
@@ -165,17 +165,17 @@ def test_a_table_is_written_once(path: Path, tmp_path: Path) -> None:
     assert done.code == 0
     assert done.out == f"{table}\n"
     assert "4 answers drawn: 2 answered, 1 refused, 1 unreadable" in done.err
-    assert "yes or no into the column correct" in done.err
+    assert "yes or no in the column correct" in done.err
     content = table.read_bytes()
     assert pl.read_csv(content, infer_schema=False)["id"].to_list() == ask.draw_audit(path, 4, 3)["id"].to_list()
     again = run_cli("answers", path, "--audit", "4", "-o", table)
     assert again.code == 1
-    assert f"{table}: it exists, and may hold somebody's work. Name another file" in again.err
+    assert f"{table}: it exists and may hold somebody's work. Name another file" in again.err
     assert table.read_bytes() == content
     assert names(tmp_path) == ["answers.db", "check.csv"]
-    assert "there are no more" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
+    assert "these are all there are" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
     assert run_cli("answers", path, "--audit", "4").code == 2
-    assert "does not end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
+    assert "must end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
     assert "cannot be written" in run_cli("answers", path, "--audit", "4", "-o", tmp_path / "no" / "a.csv").err
 
 
@@ -363,7 +363,7 @@ def test_rows_that_are_not_checked_are_said(path: Path, drawn: Path) -> None:
     assert not re.search(r"unreadable +\d", done.out)
     edit(drawn, ",yes,", ", ,")
     assert (
-        "column 'correct': no row is checked yet. Write yes or no" in run_cli("answers", path, "--audited", drawn).err
+        "column 'correct': no row is checked yet. Enter yes or no" in run_cli("answers", path, "--audited", drawn).err
     )
 
 
@@ -375,7 +375,7 @@ def test_readings_that_changed_since_are_said_and_judged_by_the_table(path: Path
     ):
         change(path, f"UPDATE answers SET {statement}")
     done = run_cli("answers", path, "--audited", drawn)
-    assert "3 answers read in another way since the table was drawn; judged by the table" in done.words
+    assert "3 answers read differently since the table was drawn; judged as in the table" in done.words
     assert re.search(r"answered +2 +2 ", done.out)
     assert "new rule" not in done.out
 
@@ -392,9 +392,9 @@ def test_readings_that_changed_since_are_said_and_judged_by_the_table(path: Path
         (",1,no,", ",nan,no,", InputError, "column 'weight', row {no}: 'nan' is not"),
         (",1,no,", ",inf,no,", InputError, "column 'weight', row {no}: 'inf' is not"),
         (",1,no,", ",one,no,", InputError, "column 'weight', row {no}: 'one' is not"),
-        (",unreadable,", ",odd,", InputError, "column 'state', row {no}: 'odd' is none of answered, refused"),
-        ("{id}", "ffffffffffffffff", IdError, "column 'id', row {no}: 'ffffffffffffffff' is no answer in"),
-        ("{id}", "1.23E+15", IdError, "column 'id', row {no}: '1.23e+15' is no answer in"),
+        (",unreadable,", ",odd,", InputError, "column 'state', row {no}: 'odd' is not one of answered, refused"),
+        ("{id}", "ffffffffffffffff", IdError, "column 'id', row {no}: 'ffffffffffffffff' is not an answer in"),
+        ("{id}", "1.23E+15", IdError, "column 'id', row {no}: '1.23e+15' is not an answer in"),
         ("{id}", "", IdError, "column 'id', row {no}: the id is missing"),
         ("{id}", "{other}", DuplicateError, "column 'id', rows {both}: '{other}' has more than one row"),
     ],
@@ -420,7 +420,7 @@ def test_tables_that_cannot_be_used(
 
 def test_tables_that_are_none(path: Path, drawn: Path, write: Write, tmp_path: Path) -> None:
     header = drawn.read_text().splitlines()[0]
-    assert "there is no row" in run_cli("answers", path, "--audited", write("only.csv", header + "\n")).err
+    assert "there are no rows" in run_cli("answers", path, "--audited", write("only.csv", header + "\n")).err
     assert run_cli("answers", path, "--audited", tmp_path / "no.csv").code == 1
     fill(tmp_path / "other.db", ["A"])
     assert "Give the store it was drawn from" in run_cli("answers", tmp_path / "other.db", "--audited", drawn).err

@@ -205,7 +205,7 @@ def test_readings_are_told_in_every_form(write: Write) -> None:
 def test_the_scale_may_stand_in_the_config_and_the_model_is_called_like_the_file(write: Write) -> None:
     write("plurivox.toml", '[scale]\nlabels = ["never", "sometimes", "always"]\n')
     done = run_cli("answers", "read", write("gpt.csv", "item,answer\n1,Always!\n2,never\n"), "--json")
-    assert "1 text read by rules, not being labels in answer" in done.err
+    assert "1 text read by rules in answer, not as labels" in done.err
     assert [(one["model"], one["answer"]) for one in json.loads(done.out)["answers"]] == [
         ("gpt", "always"), ("gpt", "never"),
     ]  # fmt: skip
@@ -217,12 +217,12 @@ def test_the_scale_may_stand_in_the_config_and_the_model_is_called_like_the_file
         (["read"], "give plurivox answers read TABLE, not 0 files"),
         (["a.db", "b.db"], "give one store, or read and a table, not 2 files"),
         (["read", "{texts}"], "give them with --scale"),
-        (["read", "{texts}", "--scale", "0:4", "--reread"], "--reread is about a store"),
-        (["read", "{texts}", "--scale", "0:4", "--yes"], "--yes goes with --reread"),
-        (["a.db", "--scale", "0:4"], "--scale goes with plurivox answers read TABLE"),
-        (["a.db", "-o", "x.csv"], "--output goes with"),
+        (["read", "{texts}", "--scale", "0:4", "--reread"], "--reread applies to a store"),
+        (["read", "{texts}", "--scale", "0:4", "--yes"], "--yes requires --reread"),
+        (["a.db", "--scale", "0:4"], "--scale requires plurivox answers read TABLE"),
+        (["a.db", "-o", "x.csv"], "--output requires"),
         (["./read"], "read: there is no such file"),
-        (["read", "{texts}", "--scale", "0:4", "-o", "x.txt"], "x.txt has no known ending"),
+        (["read", "{texts}", "--scale", "0:4", "-o", "x.txt"], "x.txt has an unknown file extension"),
         (["read", "{texts}", "--scale", "0:4", "-o", "{texts}"], "texts.csv"),
         (["read", "{texts}", "--scale", "0:4", "--answer", "none"], "there is no column 'none'; it has id, text"),
         (["read", "{odd}", "--scale", "0:4"], "it has foo, bar. Name the columns: --item, --model, --answer"),

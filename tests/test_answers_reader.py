@@ -222,7 +222,7 @@ def test_failures_are_told_and_asked_again(path: Path) -> None:
         assert done.code == 1
         assert "0 answered, 0 refused, 0 still unreadable, 5 failed" in done.err
         assert "big: 5 requests failed: the server failed (500)" in done.err
-        assert "the same command asks again what failed" in done.err
+        assert "the same command asks again for what failed" in done.err
         assert rows(path) == before
         broken[0] = False
         assert "3 answered, 1 refused, 1 still unreadable, 0 failed" in have_read(server, path).err
@@ -235,7 +235,7 @@ def test_a_reader_that_is_gone(path: Path) -> None:
     assert done.code == 1
     assert "big: the server does not know the model 'big'" in done.err
     assert "1 unreadable answer put to big: 1 answered" in done.err
-    assert "4 answers left; the same command goes on" in done.err
+    assert "4 answers left; the same command continues" in done.err
     assert Counter(rows(path, "state")) == Counter({("answered",): 1, ("unreadable",): 4})
 
 
@@ -253,7 +253,7 @@ def test_an_interrupted_reading_goes_on(path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
         assert process.returncode == 130
-        assert "the same command goes on" in err
+        assert "the same command continues" in err
         assert rows(path) == before
         stored = len(rows(path.with_name("answers.reader.db")))
         assert stored >= 16
@@ -277,8 +277,8 @@ def test_an_answer_that_changed_while_it_was_read_stays(path: Path) -> None:
     assert rows(path, "text, state, rule")[0][:2] == ("other", "unreadable")
     assert rows(path, "state, point, rule")[1] == ("refused", None, "by hand")
     assert "0 answered" in done.err
-    assert "1 answer had been changed meanwhile" in done.err
-    assert "1 answer left; the same command goes on" in done.err
+    assert "1 answer changed in the meantime" in done.err
+    assert "1 answer left; the same command continues" in done.err
 
 
 def test_an_answer_that_changed_at_the_last_moment_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_an_answer_that_changed_at_the_last_moment_stays(path: Path, monkeypatch
     monkeypatch.setattr(ask.Store, "change", late)
     with ModelServer(say("C")) as server:
         done = have_read(server, path)
-    assert "1 answer had been changed meanwhile and stay as they are" in done.err
+    assert "1 answer changed in the meantime; left as found" in done.err
     assert rows(path, "state, point") == [("answered", 2), ("refused", None)]
 
 
@@ -306,7 +306,7 @@ def test_without_unreadable_answers_nothing_is_asked(path: Path, monkeypatch: py
     before = rows(path)
     done = run_cli("answers", path, "--reader-model", "big")
     assert done.code == 0
-    assert "there is no unreadable answer; nothing was asked" in done.err
+    assert "there are no unreadable answers; nothing was asked" in done.err
     assert names(path.parent) == ["answers.db"]
     assert rows(path) == before
     found = ask.read_by_model(path, "big")
@@ -321,7 +321,7 @@ def test_its_replies_are_no_answers_to_work_on(path: Path) -> None:
         for options in (["--reread"], ["--audit", "5", "-o", path.with_suffix(".csv")]):
             done = run_cli("answers", replies, *options)
             assert done.code == 1
-            assert "it holds what a second reader replied. Name the store whose answers it read." in done.err
+            assert "it holds the replies of a second reader. Name the store whose answers it read." in done.err
         assert "second reader" in have_read(server, replies).err
         with pytest.raises(InputError, match="another scale"):
             ask.run(pl.DataFrame({"item": ["x"], "text": ["y"]}), QUESTION, ["m"], replies, base_url=server.base_url)
@@ -358,7 +358,7 @@ def test_a_reader_that_cannot_be_asked(path: Path) -> None:
     for options, told in (
         (["--base-url", "http://example.org/v1"], "--insecure"),
         (["--base-url", "ftp://x"], "address"),
-        (["--reader-model", " "], "no model to ask"),
+        (["--reader-model", " "], "no models to ask"),
         (["--reader-model", "a\udcff"], "not text that can be sent"),
         (["--rate", "0"], "rate is 0"),
         (["--timeout", "-1"], "timeout is -1"),

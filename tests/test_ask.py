@@ -139,7 +139,7 @@ def test_long_numeric_scales_are_their_own_answers(store: Path) -> None:
     with ModelServer(script(say("50"), say("50%"), say("3.5"), say("101"))) as server:
         given: dict[str, Any] = {"base_url": server.base_url, "shuffle": True, "concurrency": 1}
         ask.run(items(4), percent, ["m"], store, **given)
-        with pytest.raises(InputError, match="20 answers at most"):
+        with pytest.raises(InputError, match="at most 20 answers"):
             ask.run(items(1), percent, ["m"], store, mode="logprobs", **given)
     assert ask.Store.read(store).frame()["answer"].to_list() == ["50", "50", None, None]
 
@@ -518,10 +518,10 @@ def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "--request is not JSON"), ("[1]", "--request is not an object"), ('{"a": 1, "a": 2}', "there twice"),
+        ("{", "--request is not JSON"), ("[1]", "--request is not a JSON object"), ('{"a": 1, "a": 2}', "occurs twice"),
         ('{"a": NaN}', "cannot be written as JSON"), (r'{"a": "\ud800"}', "cannot be written as JSON"),
         ('{"model": "x"}', "Use --model"), ('{"messages": []}', "Use --prompt"), ('{"n": 3}', "Use --samples"),
-        ('{"temperature": 1}', "Use --temperature"), ('{"stream": true}', "'stream' of a request is not free"),
+        ('{"temperature": 1}', "Use --temperature"), ('{"stream": true}', "'stream' of a request cannot be set"),
         ('{"api_key": "sk-1"}', "'api_key' of a request looks like a key"), ('{"key": "sk-1"}', "looks like a key"),
         ('{"provider": [{"X-API-Key": "sk-1"}]}', "'X-API-Key' of a request looks like a key"),
         (json.dumps({"user": f"{KEY}"}), "the extra fields of the request hold the key"),
@@ -581,7 +581,7 @@ def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None
     for more, told in (
         (["--base-url", "http://example.org/v1"], "--insecure"),
         (["--base-url", "ftp://x"], "address"),
-        (["--prompt", "nonsense", "--base-url", "http://127.0.0.1:9/v1"], "A prompt is one of"),
+        (["--prompt", "nonsense", "--base-url", "http://127.0.0.1:9/v1"], "Give one of"),
         (["--prompt", "table", "--base-url", "http://127.0.0.1:9/v1"], "no descriptions"),
         (["--mode", "song", "--base-url", "http://127.0.0.1:9/v1"], "mode is 'song'"),
         (["--item", "nope", "--base-url", "http://127.0.0.1:9/v1"], "there is no column 'nope'"),

@@ -215,8 +215,8 @@ def test_refusals_are_replies(behaviour: Behaviour | str, text: str, refusal: st
         (status(409), "the server was busy (409) 3 times: status 409"),
         pytest.param("hang", "the server did not answer within 0.5 s, 3 times", marks=pytest.mark.slow),
         pytest.param("trickle", "the server did not answer within 0.5 s, 3 times", marks=pytest.mark.slow),
-        ("drop", "the connection broke off, 3 times"),
-        ("cut", "the connection broke off, 3 times"),
+        ("drop", "the connection was lost, 3 times"),
+        ("cut", "the connection was lost, 3 times"),
         ("malformed", "the server sent something that is not JSON, 3 times"),
         (always(Answer(b"")), "the server sent something that is not JSON, 3 times"),
         (always(Answer(b"[" * 100_000)), "the server sent something that is not JSON, 3 times"),
@@ -224,7 +224,7 @@ def test_refusals_are_replies(behaviour: Behaviour | str, text: str, refusal: st
             always(Answer(b"\xff\xfe", headers={"Content-Encoding": "gzip"})),
             "the server's answer cannot be unpacked, 3 times",
         ),
-        ("empty", "the server's answer held no choices, 3 times"),
+        ("empty", "the server's answer contained no choices, 3 times"),
         (always(Answer({"error": {"code": 502, "message": "upstream"}})), "the server failed (502) 3 times: upstream"),
         (always(Answer({"error": "out of memory"})), "the server failed (500) 3 times: out of memory"),
         (script(page(), page(), status(500)), "the last of 3 attempts failed: the server failed (500): status 500"),
@@ -402,12 +402,12 @@ def test_cancelling_is_not_an_attempt() -> None:
          "the server does not know the model 'm'"),
         (status(404, error={"detail": "Not Found"}),
          "the server does not know the model 'm', or the address is wrong: it usually ends in /v1"),
-        (page(404), "the server answers with a web page, not with JSON: is the address right? It usually ends in /v1"),
+        (page(404), "the server answered with a web page, not JSON: is the address right? It usually ends in /v1"),
         (status(429, error={"error": {"code": "insufficient_quota", "message": "pay"}}),
          "the account has no credit left (429)"),
         (status(402), "the account has no credit left (402)"),
         (status(307, {"Location": "http://elsewhere.example/"}),
-         "the server sends us elsewhere (307): is the address right? It usually ends in /v1"),
+         "the server redirects elsewhere (307): is the address right? It usually ends in /v1"),
     ],
 )  # fmt: skip
 def test_the_model_is_gone_at_once(behaviour: Behaviour | str, message: str) -> None:
@@ -419,7 +419,7 @@ def test_the_model_is_gone_at_once(behaviour: Behaviour | str, message: str) -> 
 def test_a_web_page_each_time_means_a_wrong_address() -> None:
     error, n = failure("page")
     assert isinstance(error, ModelGone)
-    assert str(error).startswith("the server answers with a web page, not with JSON: is the address right?")
+    assert str(error).startswith("the server answered with a web page, not JSON: is the address right?")
     assert n == 6
 
 
@@ -535,7 +535,7 @@ def test_a_login_in_the_address_is_in_no_message() -> None:
 
 @pytest.mark.parametrize("key", ["sk-\n-x", "sk-é", "sk-\x00"])
 def test_a_key_that_cannot_be_one(key: str) -> None:
-    with pytest.raises(InputError, match="characters that no key has") as raised:
+    with pytest.raises(InputError, match="characters that cannot be part of a key") as raised:
         Server("https://example.org/v1", key)
     assert "sk-" not in str(raised.value)
 
@@ -572,7 +572,7 @@ def test_this_machine_may_speak_plain_http(address: str) -> None:
      "https://example.org/v1?key=hunter2"],
 )  # fmt: skip
 def test_addresses_that_are_none(address: str) -> None:
-    with pytest.raises(InputError, match=r"Give it like https://example.org/v1\.$") as raised:
+    with pytest.raises(InputError, match=r"Give an address such as https://example.org/v1\.$") as raised:
         Server(address, KEY)
     assert "hunter2" not in str(raised.value)
 

@@ -408,7 +408,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "a device": (lambda path: path.symlink_to("/dev/null"), "this is not a regular file"),
     "newer": (newer, "a newer plurivox wrote it (version 7 of the file; this one knows 1)"),
     "older": (older, "it has a version that plurivox does not know (0)"),
-    "without tables": (without_tables, "it lacks what a store of answers has"),
+    "without tables": (without_tables, "it lacks parts of a store of answers"),
     "of another program": (other_program, "it is a database of another program"),
     "half a header": (half_a_header, "it is not a store of answers"),
     "no schema": (no_schema, "damaged"),

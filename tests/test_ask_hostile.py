@@ -83,9 +83,9 @@ def head(*lines: str) -> bytes:
 CHUNKED = "Transfer-Encoding: chunked"
 NO_JSON = "the server sent something that is not JSON"
 BROKE_OFF = "the connection broke off"
-NO_CHOICES = "the server's answer held no choices"
+NO_CHOICES = "the server's answer contained no choices"
 TOO_LARGE = "the server's answer has more than 8 MiB"
-UNASKED = "the server packed its answer in a way that was not asked for"
+UNASKED = "the server compressed its answer in a way that was not requested"
 UNPACKED = "the server's answer cannot be unpacked"
 
 FAILURES: dict[str, tuple[Answer, str]] = {

@@ -47,7 +47,7 @@ def test_options_have_letters_and_beyond_26_numbers() -> None:
 
 
 def test_questions_that_cannot_be_asked() -> None:
-    with pytest.raises(InputError, match="2 descriptions and 3 points"):
+    with pytest.raises(InputError, match="2 descriptions but 3 points"):
         Question(SCALE, descriptions=("a", "b"))
     with pytest.raises(InputError, match="blank"):
         Question(SCALE, "  ")
@@ -124,7 +124,7 @@ def test_descriptions_are_needed_where_they_are_told() -> None:
 def test_a_question_is_needed_where_the_prompt_asks_one(write: Write) -> None:
     asks = write("asks.j2", "{% if persona %}{{ persona }}{% endif %}{{ question }}{{ options }}{{ text }}")
     for name in (*PROMPTS, str(asks)):
-        with pytest.raises(InputError, match="no question is given, and the prompt"):
+        with pytest.raises(InputError, match="no question is given, but the prompt"):
             Prompt.of(name, Question(SCALE, descriptions=("a", "b", "c")))
     own = write("own.j2", "Is it right? {% for o in options %}{{ o.letter }}{% endfor %} {{ text }}")
     assert asked(Prompt.of(str(own), Question(SCALE))).startswith("Is it right? ABC ")
@@ -139,7 +139,7 @@ def test_the_command_line_wants_a_question_and_shows_how(write: Write) -> None:
             done = run_cli(*given, "--scale", scale, *more)
             assert done.code == 1
             assert done.err.startswith(
-                "error: no question is given, and the prompt 'plain' asks one. Give it, as in: plur"
+                "error: no question is given, but the prompt 'plain' asks one. Give it, as in: plur"
             )
             assert "plurivox ask items.csv --scale 0:4 --question 'How harmful is this text?' --model NAME" in done.err
             assert 'question = "How harmful is this text?"' in done.err
@@ -179,7 +179,7 @@ def test_templates_stay_in_their_sandbox(write: Write, template: str) -> None:
 
 
 def test_templates_that_are_none(write: Write) -> None:
-    with pytest.raises(FileError, match="A prompt is one of plain, described, table, or a file"):
+    with pytest.raises(FileError, match="Give one of plain, described, table, or a file"):
         Prompt.of("fancy", QUESTION)
     for template in ("{{ options }}", "Rate the text by {{ options }}"):
         with pytest.raises(InputError, match="never uses text"):
@@ -275,9 +275,9 @@ def test_bad_items_and_models() -> None:
         plan_of(pl.DataFrame({"item": ["x", "x"], "text": ["a", "b"]}))
     with pytest.raises(InputError, match="column 'text', row 1: the text is missing"):
         plan_of(pl.DataFrame({"item": ["x", "y"], "text": [" ", "b"]}))
-    with pytest.raises(InputError, match="there is no item"):
+    with pytest.raises(InputError, match="there are no items"):
         plan_of(ITEMS.clear())
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match="there are no models"):
         plan_of(models=[])
     with pytest.raises(InputError, match="mode is 'speech'"):
         plan_of(mode="speech")

@@ -99,7 +99,7 @@ def test_text_scores_need_an_order(write: Write) -> None:
 
 
 def test_scale_with_one_point(write: Write) -> None:
-    assert "every score is 3, and a scale needs at least two points" in message(
+    assert "every score is 3, but a scale needs at least two points" in message(
         ScaleError, write("r.csv", HEAD + "1,a,3\n2,a,3\n")
     )
     assert "at least two points, this one has 1" in message(ScaleError, write("r.csv", GOOD), scale="3")

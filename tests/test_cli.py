@@ -82,9 +82,9 @@ def test_simulate_specifications(tmp_path: Path, program: Program) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--effect", "gender=Woman"], "two parts with a colon between"),
-        (["--effect", "gender=Woman: force 3"], "'force' is none of bias, shared, violation"),
-        (["--effect", "gender: bias 3"], "a condition is ATTRIBUTE=VALUE"),
+        (["--effect", "gender=Woman"], "two parts separated by a colon"),
+        (["--effect", "gender=Woman: force 3"], "'force' is not one of bias, shared, violation"),
+        (["--effect", "gender: bias 3"], "a condition must be ATTRIBUTE=VALUE"),
         (["--effect", "gender=Woman: bias much"], "'much' is not a number"),
         (["--style", "normal"], "needs NAME=SHARE"),
         (["--style", "normal=0.5"], "sum of the proportions in styles is 0.5"),
@@ -152,7 +152,7 @@ def test_write_config_and_follow_it(write: Write, program: Program, tmp_path: Pa
     assert not json.loads(program.out)["scale_inferred"]
     before = config.read_bytes()
     assert program("describe", path, "--write-config") == 1
-    assert "it is there already" in program.err
+    assert "it already exists" in program.err
     assert config.read_bytes() == before
 
 
@@ -174,7 +174,7 @@ def test_warnings_are_shown(write: Write, program: Program) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--wide", "--totals"], "either --wide or --totals"),
+        (["--wide", "--totals"], "only one of --wide and --totals"),
         (["--duplicates", "newest"], "error, first, last, mode, keep, not 'newest'"),
         (["--format", "xls"], "survey, not 'xls'"),
         (["--where", "age"], "ATTRIBUTE=VALUE"),
@@ -207,7 +207,7 @@ def test_demo(demo_folder: Path) -> None:
         "have a view of their own (p < .001 after correction).",
         "tell unsafe from safe worse than a random group of that size would",
         "What to do: • Check what unsafe means to age 18-29",
-        "What is not certain: • Nothing is certain of the other",
+        "What is not certain: • Nothing is certain about the other",
     ):
         assert text in words
     assert "36,000 ratings" in Path(last).read_text(encoding="utf-8")
@@ -271,15 +271,15 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
             ["--reference", "study/answers.csv", "--reference-scale", "same"],
             "not clear which of its points mean unsafe",
         ),
-        (["--reference-where", "rater=x"], "are about a reference file"),
-        (["--table", "odd"], "--table is one of"),
+        (["--reference-where", "rater=x"], "require a reference file"),
+        (["--table", "odd"], "--table must be one of"),
         (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),
         (["--family", "gender=Man", "--family", "age=18-29"], "no axis has both groups with {'age': '18-29'}"),
         (["--reference-column", "gold"], "items have no attribute 'gold'; they have: text, violation"),
         (["--reference-column", "violation"], "--reference-scale"),
         (["--reference-column", "violation", "--reference-scale", "bias,harassment"], "items, column 'violation'"),
-        (["--reference-column", "violation", "--reference", "crowd"], "either --reference or --reference-column"),
-        (["--reference-column", "violation", "--reference-where", "rater=x"], "is about a reference file"),
+        (["--reference-column", "violation", "--reference", "crowd"], "only one of --reference and --reference-column"),
+        (["--reference-column", "violation", "--reference-where", "rater=x"], "requires a reference file"),
         (
             [
                 "--reference",
@@ -293,7 +293,7 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
             ],
             "--reference-where is given 2 times",
         ),
-        (["--json", "--csv"], "choose one of"),
+        (["--json", "--csv"], "only one of"),
         (["--threshold", "0"], "the lowest point"),
     ],
 )
@@ -376,7 +376,7 @@ def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypat
     made = tmp_path / "responsiveness-study"
     assert sorted(path.name for path in made.iterdir()) == [".plurivox.json", "study.csv", "study.png", "study.svg"]
     assert program("simulate", "--study", "responsiveness", "--items", 50) != 0
-    assert "--study has a design of its own; leave out --items" in program.err
+    assert "--study has its own design; leave out --items" in program.err
     assert program("simulate", "--study", "soft") == 0
     assert "E[CE]: mismatched less matching is 0.0148 with 10 ratings" in program.out
     assert (tmp_path / "soft-study" / "study.svg").is_file()

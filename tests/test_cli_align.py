@@ -92,7 +92,7 @@ def test_a_store_of_answers_is_read_with_its_prompts_and_orders(tmp_path: Path) 
     [
         (("--subset", "topic"), "items have no attribute 'topic'"),
         (("--by", "income"), "raters have no attribute 'income'"),
-        (("--table", "x"), "--table is one of"),
+        (("--table", "x"), "--table must be one of"),
         (("--family", "gpt"), "write it as gpt=gpt-4o,gpt-3.5"),
         (("--model", "who"), "there is no column 'who'"),
         (("--tolerance", "0.7"), "tolerance is 0.7"),

@@ -397,7 +397,7 @@ def test_unrated_items_have_a_bin_of_their_own(study: Study, write: Write) -> No
             "no predicted item is among the ratings: predictions have items such as 'x'",
         ),
         ("model,item,0,1,2,3,4\nuniform,x,1,0,0,0,0\n", "a model is called 'uniform'"),
-        ("model,item,0,1,2,3,4\n", "there is no prediction."),
+        ("model,item,0,1,2,3,4\n", "there are no predictions."),
         ("", "the file is empty."),
     ],
 )
@@ -432,8 +432,8 @@ def test_control_characters_do_not_reach_the_terminal(study: Study, write: Write
 @pytest.mark.parametrize(
     ("extra", "code", "problem"),
     [
-        (["--table", "odd"], 2, "--table is one of values, comparisons,"),
-        (["--json", "--csv"], 2, "choose one of --json and --csv to print"),
+        (["--table", "odd"], 2, "--table must be one of values, comparisons,"),
+        (["--json", "--csv"], 2, "only one of --json and --csv can be printed"),
         (["--floor", "0"], 1, "floor is 0"),
         (["--train", "nowhere.csv"], 1, "there is no such file"),
         (["--correction", "odd"], 1, "correction is 'odd'"),
@@ -535,8 +535,8 @@ def test_items_of_totals_and_without_ratings(study: Study, totals: Path, write: 
         (["--precision", "0"], 1, "precision is 0"),
         (["--precision", "-1"], 1, "precision is -1"),
         (["--top", "0"], 2, "--top"),
-        (["--table", "odd"], 2, "--table is one of uncertain, divided, distributions, not 'odd'"),
-        (["--csv", "--markdown"], 2, "choose one of"),
+        (["--table", "odd"], 2, "--table must be one of uncertain, divided, distributions, not 'odd'"),
+        (["--csv", "--markdown"], 2, "only one of"),
     ],
 )
 def test_bad_options_of_items(study: Study, extra: list[str], code: int, problem: str) -> None:

@@ -794,7 +794,7 @@ def test_command_line_for_programs(files: Path) -> None:
     assert table["value"].to_list() == pytest.approx(expected.to_frame()["value"].to_list(), nan_ok=True)
     markdown = run_cli("cohesion", *common, "--markdown").out
     assert "| group | raters | IRR |" in markdown
-    assert "choose one of --json" in run_cli("cohesion", *common, "--json", "--csv").err.replace("│", " ")
+    assert "only one of --json" in run_cli("cohesion", *common, "--json", "--csv").err.replace("│", " ")
 
 
 def test_group_names_are_harmless_in_csv(tmp_path: Path) -> None:

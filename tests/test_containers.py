@@ -118,14 +118,14 @@ def test_settings_beside_the_workbook_are_found(study: Path) -> None:
 def test_a_workbook_that_is_read_is_not_written_over(study: Path) -> None:
     with one_call():
         pv.read_ratings(f"{study}::Ratings")
-        with pytest.raises(FileError, match="this file is read, and would be written over"):
+        with pytest.raises(FileError, match="this file is an input and would be overwritten"):
             will_write(study)
     folder = study.parent / "folder"
     folder.mkdir()
     (folder / "a.csv").write_text(ONE + "b,1,2\n")
     with one_call():
         pv.read_ratings(folder)
-        with pytest.raises(FileError, match="would be written over"):
+        with pytest.raises(FileError, match="would be overwritten"):
             will_write(folder / "a.csv")
 
 

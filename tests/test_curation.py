@@ -348,8 +348,8 @@ def test_a_different_group_contributes_as_many_pairs_as_others_marked() -> None:
     assert not found.to_frame().filter(pl.col("group") == "all").height  # one group disagrees with every pair
     assert found.n_undecided == written["reversed"]
     text = " ".join(found.findings())
-    assert f"{found.n_undecided:,} wait for a decision; those are written, marked as open" in text
-    assert "which has a view of its own" in text
+    assert f"{found.n_undecided:,} await a decision; those are written and marked as open" in text
+    assert "which has its own view" in text
 
 
 def test_two_groups_that_contradict_each_other_are_both_for_a_person() -> None:
@@ -432,7 +432,7 @@ def test_ties_equal_responses_and_gaps_make_no_pair() -> None:
         ("good", "bad", 2.0, 1.0, "a")
     ]
     text = " ".join(found.findings())
-    assert "In no pair: 1 prompt with a single response and 3 items without prompt or response." in text
+    assert "Not in any pair: 1 prompt with a single response and 3 items without prompt or response." in text
 
 
 @pytest.mark.parametrize(
@@ -558,7 +558,7 @@ def test_decisions_there_and_back(form: str, tmp_path: Path) -> None:
     assert again.decisions is None
     assert written.decisions.read_bytes() == before
     counts = [listed["decision"].to_list().count(word) for word in ("include", "exclude", "")]
-    assert "{} are included, {} are excluded and {} wait".format(*counts) in " ".join(second.findings())
+    assert "{} are included, {} are excluded and {} await".format(*counts) in " ".join(second.findings())
     frame = pv.curate(ratings, reference, by="group", form=form, permutations=99, decisions=listed)
     assert frame.to_json() == second.to_json()
 
@@ -580,9 +580,9 @@ def test_high_is_listed_against_low() -> None:
     [
         ("group,decision\na,include\n", ColumnError, "no column 'pair'; it has group, decision"),
         ("pair,group\np1,a\n", ColumnError, "no column 'decision'"),
-        ("pair,decision\np1,include\np2,maybe\n", InputError, "column 'decision', row 3: 'maybe' is no decision"),
+        ("pair,decision\np1,include\np2,maybe\n", InputError, "column 'decision', row 3: 'maybe' is not a decision"),
         ("pair,decision\np1,include\np1,exclude\n", InputError, "pair 'p1' has two decisions, 'include' in row 2"),
-        ("pair,decision\np1,include\n", SelectionError, "row 2: pair 'p1' is decided, but is none of the"),
+        ("pair,decision\np1,include\n", SelectionError, "row 2: pair 'p1' is decided but is not one of the"),
     ],
 )
 def test_decisions_that_cannot_be_used(content: str, error: type[Exception], message: str, write: Write) -> None:
@@ -688,7 +688,7 @@ def test_the_page_explains_every_field(tmp_path: Path) -> None:
 
 def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = pv.curate(ratings_of(study("a", "b", "reversed")), by="group", **FAST)
-    with pytest.raises(FileError, match=r"does not end in \.jsonl"):
+    with pytest.raises(FileError, match=r"must end in \.jsonl"):
         write_curation(found, tmp_path / "pairs.csv")
     with pytest.raises(FileError, match="cannot be written"):
         write_curation(found, tmp_path / "nowhere" / "pairs.jsonl")
@@ -718,21 +718,21 @@ def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.Mo
     [
         ({"by": ()}, "by names 0 axes"),
         ({"by": ["group", "rater"]}, "by names 2 axes"),
-        ({"by": "rater"}, "by is 'rater', and data are curated for groups"),
+        ({"by": "rater"}, "by is 'rater', but data are curated for groups"),
         ({"by": "colour"}, "raters have no attribute 'colour'"),
         ({"form": "triples"}, "form is 'triples'"),
         ({"prompt": "question"}, "items have no attribute 'question' for prompt; they have: prompt, response"),
-        ({"raters": ["nobody"]}, "1 of the 1 raters given did not rate here; the first is number 1 of them"),
-        ({"raters": []}, "none of the raters given belongs to a group of group that is shown"),
+        ({"raters": ["nobody"]}, "1 of the 1 given raters did not rate here; the first is number 1 of them"),
+        ({"raters": []}, "none of the given raters belongs to a group of group that may be shown"),
         ({"min_ratings": 1000}, "no group has an eligible rater"),
-        ({"min_votes": 9}, "no item has the scores of 9 selected raters"),
-        ({"min_margin": 4.5}, "no two responses to a prompt lie 4.5 or more apart"),
+        ({"min_votes": 9}, "no item has scores from 9 selected raters"),
+        ({"min_margin": 4.5}, "no two responses to a prompt are 4.5 or more apart"),
         ({"min_margin": math.nan}, "min_margin is nan"),
         ({"range_weight": 0}, "range_weight is 0"),
         ({"per_group": 0}, "per_group is 0"),
         ({"per_point": 0}, "per_point is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"min_group_size": 50}, "no group of group is shown"),
+        ({"min_group_size": 50}, "no group of group can be shown"),
         ({"reference": "gender=Woman"}, "raters have no attribute 'gender'"),
     ],
 )
@@ -785,8 +785,8 @@ def test_the_command_writes_reads_decisions_and_writes_again(folder: Path) -> No
     assert done.code == 0, done.err
     assert "reversed" in done.out
     assert "different" in done.out
-    assert "which has a view of its own" in done.words
-    assert "write include or exclude into the column decision" in done.err
+    assert "which has its own view" in done.words
+    assert "enter include or exclude in the column decision" in done.err
     for name in ("pairs.jsonl", "pairs.README.md", "pairs.decisions.csv"):
         assert name in done.words
         assert (folder / name).exists()
@@ -829,7 +829,7 @@ def test_the_command_takes_raters_that_were_selected(folder: Path, write: Write)
     wrong = run_cli(*command(folder, "--by", "group", "--json", "--selected", folder / "pairs.csv"))
     assert wrong.code == 1
     unknown = run_cli(*command(folder, "--by", "group", "--json", "--selected", write("x.csv", "rater,n\nzoe,1\n")))
-    assert "1 of the 1 raters given did not rate here; the first is number 1" in unknown.words
+    assert "1 of the 1 given raters did not rate here; the first is number 1" in unknown.words
 
 
 def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
@@ -844,8 +844,8 @@ def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
     ("more", "message"),
     [
         (["--by", "group"], "name a file to write with -o"),
-        (["--by", "group", "--json", "-o", "x.jsonl"], "one of the two"),
-        (["--by", "group", "-o", "{folder}/x.csv"], "does not end in .jsonl"),
+        (["--by", "group", "--json", "-o", "x.jsonl"], "either name a file"),
+        (["--by", "group", "-o", "{folder}/x.csv"], "must end in .jsonl"),
         (["-o", "{folder}/x.jsonl"], "name the groups to curate for with one --by"),
         (["--by", "group", "--by", "rater", "-o", "{folder}/x.jsonl"], "with one --by"),
         (["--by", "group", "--several", "group=;", "-o", "{folder}/x.jsonl"], "its groups overlap"),
@@ -853,7 +853,7 @@ def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
             ["--by", "group", "--min-ratings", "999", "-o", "{folder}/x.jsonl"],
             "no group has an eligible rater",
         ),
-        (["--by", "group", "--min-margin", "5", "-o", "{folder}/x.jsonl"], "there is no pair to curate"),
+        (["--by", "group", "--min-margin", "5", "-o", "{folder}/x.jsonl"], "there are no pairs to curate"),
         (["--by", "group", "--decisions", "{folder}/experts.csv", "-o", "{folder}/x.jsonl"], "no column 'pair'"),
         (["--by", "group", "--decisions", "{folder}/none.csv", "-o", "{folder}/x.jsonl"], "none.csv"),
     ],
@@ -873,7 +873,7 @@ def test_the_command_writes_over_no_input_and_names_no_rater(folder: Path) -> No
         folder / "ratings.jsonl",
     )  # fmt: skip
     assert done.code == 1
-    assert "would be written over" in done.words
+    assert "would be overwritten" in done.words
     done = run_cli(
         "curate", folder / "ratings.jsonl", "--format", "csv", "--rater-attributes", "group", "--by", "group", "-o",
         folder / "points.jsonl", "--reference", "rater=a-1", "--permutations", 99,

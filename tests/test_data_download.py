@@ -114,7 +114,7 @@ def test_what_is_cut_goes_on_where_it_stopped(server: Server, tmp_path: Path) ->
 
 def test_the_next_call_goes_on_with_a_part(server: Server, tmp_path: Path) -> None:
     server.cuts = [100_000, 0, 0, 0]
-    with pytest.raises(DownloadError, match=r"100,000 bytes have come\. Give the same command again") as raised:
+    with pytest.raises(DownloadError, match=r"100,000 bytes have arrived\. Run the same command again") as raised:
         fetch(server.address(), tmp_path / "a.bin", sha256=SUM)
     assert server.address() in str(raised.value)
     assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.json"]
@@ -149,9 +149,7 @@ def test_a_part_longer_than_the_file_begins_anew(server: Server, tmp_path: Path)
 
 def test_a_wrong_checksum_leaves_nothing_and_the_old_file_as_it_was(server: Server, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"old")
-    with pytest.raises(
-        DownloadError, match=f"its SHA-256 is {SUM}, and that of a.bin as it was published is {'0' * 64}"
-    ):
+    with pytest.raises(DownloadError, match=f"its SHA-256 is {SUM}, but the published one of a.bin is {'0' * 64}"):
         fetch(server.address(), tmp_path / "a.bin", sha256="0" * 64)
     assert names(tmp_path) == ["a.bin"]
     assert (tmp_path / "a.bin").read_bytes() == b"old"
@@ -194,15 +192,15 @@ def test_sizes_are_bounded_whatever_a_server_says(server: Server, tmp_path: Path
     ],
 )
 def test_only_https_is_fetched(address: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="only addresses of https are fetched"):
+    with pytest.raises(DownloadError, match="only https addresses are fetched"):
         fetch(address, tmp_path / "a.bin")
     assert names(tmp_path) == []
 
 
 def test_redirects_lead_to_https_alone(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"example\.org/file\.bin: only addresses of https"):
+    with pytest.raises(DownloadError, match=r"example\.org/file\.bin: only https addresses"):
         fetch(server.address("away"), tmp_path / "a.bin")
-    with pytest.raises(DownloadError, match=r"the server answers 404\. It was moved or withdrawn"):
+    with pytest.raises(DownloadError, match=r"the server answered 404\. It was moved or withdrawn"):
         fetch(server.address("missing"), tmp_path / "a.bin")
     assert names(tmp_path) == []
 
@@ -259,7 +257,7 @@ def test_nothing_is_fetched_before_the_licence_is_accepted(server: Server, offer
     assert done.code == 1
     assert offered.licence in done.err
     assert offered.citation in done.err
-    assert "error: the licence was not accepted, and nothing was fetched" in done.err
+    assert "error: the licence was not accepted, so nothing was fetched" in done.err
     with asked("n"):
         assert run_cli("data", "get", offered.name).code == 1
     assert server.asked == []
@@ -290,7 +288,7 @@ def test_ctrl_c_says_that_the_same_command_goes_on(offered: Dataset, tmp_path: P
     with mock.patch("plurivox.data.download._copy", side_effect=KeyboardInterrupt):
         done = run_cli("data", "get", offered.name, "--accept-licence")
     assert done.code == 130
-    assert done.err.splitlines()[-1] == "interrupted; what has come is kept, and the same command goes on with it"
+    assert done.err.splitlines()[-1] == "interrupted; what has arrived is kept, and the same command continues"
 
 
 def test_a_copy_at_hand_is_taken_if_it_is_the_one(server: Server, offered: Dataset, tmp_path: Path) -> None:
@@ -321,7 +319,7 @@ def test_a_copy_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pl.DataFrame({name: ["1"] for name in columns}).write_parquet(tmp_path / "f.parquet")
     assert len(pv.data.load("faceratings", tmp_path / "f.parquet").ratings) == 1
     with pytest.raises(
-        FileError, match=r"called otherwise than the files of faceratings: faceratings\.csv\. Rename it"
+        FileError, match=r"its name differs from those of the files of faceratings: faceratings\.csv\. Rename it"
     ):
         pv.data.get("faceratings", accept_licence=True, source=tmp_path / "f.parquet")
     assert not (tmp_path / "cache" / "plurivox" / "data" / "faceratings" / "faceratings.csv").exists()

@@ -129,7 +129,7 @@ def test_d3code(write: Write, tmp_path: Path) -> None:
         assert attribute(found.raters, "rater", "Region") == {"r1": "Arab Culture", "r2": None}
         assert attribute(found.items, "item", "text") == {"i1": "One, two", "i2": "Three"}
     (tmp_path / "d3-items.csv").unlink()
-    with pytest.raises(FileError, match=r"d3code is made of d3-items\.csv, which is not there"):
+    with pytest.raises(FileError, match=r"d3code consists of d3-items\.csv, which is missing"):
         pv.data.load("d3code", tmp_path)
 
 
@@ -297,7 +297,7 @@ def test_multipref(write: Write) -> None:
 
 
 def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
-    with pytest.raises(ColumnError, match=r"dices-350 needs Q_overall, which is not there; it has item_id, rater_id"):
+    with pytest.raises(ColumnError, match=r"dices-350 needs Q_overall, which is missing; it has item_id, rater_id"):
         pv.data.load("dices-350", write("a.csv", "item_id,rater_id\n1,2\n"))
     path = write("b.csv", "item_id,rater_id,Q_overall\n1,2,Perhaps\n")
     with pytest.raises(ScoreError, match=r"b\.csv, column 'Q_overall', row 2.*'Perhaps'"):
@@ -306,7 +306,7 @@ def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
         pv.data.load("lewidi-2025-mp", write("MP_dev.json", '{"5": {"text'))
     with pytest.raises(InputError, match=r"MP_dev\.json: annotations lists labels of each item, and nothing says who"):
         pv.data.load("lewidi-2025-mp", write("MP_dev.json", '{"5": {"text": "a", "annotations": [1]}}'))
-    with pytest.raises(FileError, match=r"the archive is damaged|which is not there"):
+    with pytest.raises(FileError, match=r"the archive is damaged|which is missing"):
         pv.data.load("cebab", write("CEBaB-v1.1.zip", b"PK\x03\x04" + bytes(100)))
     with pytest.raises(FileError, match="there is no such file or folder"):
         pv.data.load("cebab", tmp_path / "nothing")
@@ -327,7 +327,7 @@ def test_check_tells_what_differs(write: Write) -> None:
     found = pv.data.check(write("diverse_safety_adversarial_dialog_350.csv", text))
     assert (found.name, found.fits, found.same) == ("dices-350", True, False)
     said = " ".join(found.differs)
-    for part in ("1 rows, not 43,050", "original has not: mood", "are missing: id, rater_gender", "1 raters, not 123"):
+    for part in ("1 rows, not 43,050", "original lacks: mood", "are missing: id, rater_gender", "1 raters, not 123"):
         assert part in said
     large = table(header("dices-990"), {**_CHAT, "rater_id": "1", "Q_overall": "No"})
     assert pv.data.check(write("renamed.csv", large)).name == "dices-990"  # by its columns
@@ -340,7 +340,7 @@ def test_check_tells_what_differs(write: Write) -> None:
     done = run_cli("data", "check", write("raw_data.csv", "a\n1\n"), "--json")  # what it is to be goes by the name
     assert (done.code, json.loads(done.out)["name"]) == (1, "popquorn-offensiveness")
     done = run_cli("data", "check", write("z.csv", "a,b\n1,2\n"))
-    assert "none of the data sets that plurivox knows" in done.err
+    assert "do not match any data set that plurivox knows" in done.err
 
 
 @pytest.mark.parametrize(

@@ -246,13 +246,13 @@ def test_raters_are_numbered_unless_by_id(ratings: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--csv", "{}"], "an argument is missing: --csv took {} for the file to write; put FILE before it, or write"),
-        (["{}", "--csv", "out"], "--csv writes a file that ends in .csv, .parquet or .jsonl, not 'out'"),
-        (["{}", "--latex=out.txt"], "--latex writes a file that ends in .tex, not 'out.txt'"),
-        (["{}", "--html", "same.html", "--markdown", "same.html"], "--markdown writes a file that ends in .md or"),
+        (["--csv", "{}"], "an argument is missing: --csv took {} as the file to write; put FILE before it, or put"),
+        (["{}", "--csv", "out"], "--csv writes a file ending in .csv, .parquet or .jsonl, not 'out'"),
+        (["{}", "--latex=out.txt"], "--latex writes a file ending in .tex, not 'out.txt'"),
+        (["{}", "--html", "same.html", "--markdown", "same.html"], "--markdown writes a file ending in .md or"),
         (["{}", "--csv", "one.csv", "--csv=two.csv"], "--csv is given more than once; name one file"),
         (["{}", "--csv", "one.csv", "--csv"], "--csv is given more than once; name one file"),
-        (["{}", "--csv", "--json"], "choose one of --json and --csv to print; name files to write the others"),
+        (["{}", "--csv", "--json"], "only one of --json and --csv can be printed; name files for the others"),
     ],
 )
 def test_what_cannot_be_meant_is_told(ratings: Path, words: list[str], told: str) -> None:
@@ -273,7 +273,7 @@ def test_inputs_are_not_written_over(ratings: Path, tmp_path: Path) -> None:
     before = ratings.read_bytes()
     done = run_cli("cohesion", ratings, *GIVEN, *QUICK, "--csv", ratings)
     assert (done.code, done.out) == (1, "")
-    assert "this file is read, and would be written over" in done.err
+    assert "this file is an input and would be overwritten" in done.err
     done = run_cli("cohesion", ratings, *GIVEN, *QUICK, "--csv", tmp_path / "none" / "a.csv", "--json")
     assert (done.code, done.out) == (1, "")
     assert "there is no folder" in done.err
@@ -353,11 +353,11 @@ def test_a_chart_and_a_page_are_two_files(ratings: Path, tmp_path: Path) -> None
 def test_soft_labels_do_not_replace_their_ratings(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text('{"1": {"annotations": {"a": "0", "b": "1"}}}')
-    with pytest.raises(FileError, match="would be written over"):
+    with pytest.raises(FileError, match="would be overwritten"):
         pv.write_soft_labels(pv.read_ratings(path, scale="0:1"), path)
     assert path.read_text().startswith('{"1"')
     table = tmp_path / "r.csv"
     table.write_text("item,rater,score\n1,a,0\n")
-    with pytest.raises(FileError, match="would be written over"):
+    with pytest.raises(FileError, match="would be overwritten"):
         pv.write_soft_labels(pv.read_ratings(table, scale="0:1"), table)
     assert table.read_text().startswith("item,rater")

@@ -100,7 +100,7 @@ def test_no_command_writes_over_what_it_reads(
     done = run_cli(*[out if word == "{out}" else word for word in words])
     assert done.code == 1
     last = done.err.splitlines()[-1]
-    assert last == f"error: {out}: this file is read, and would be written over. Name another file to write."
+    assert last == f"error: {out}: this file is an input and would be overwritten. Name another file to write."
     assert (study / read).read_bytes() == before
     assert not list(study.glob(".*.part"))
 
@@ -108,7 +108,7 @@ def test_no_command_writes_over_what_it_reads(
 def test_the_file_itself_and_standard_input(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = study / "ratings.csv"
     before = path.read_bytes()
-    assert "would be written over" in run_cli("report", path, "-o", path).err
+    assert "would be overwritten" in run_cli("report", path, "-o", path).err
     with path.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
         keep = os.dup(0)
@@ -118,7 +118,7 @@ def test_the_file_itself_and_standard_input(study: Path, monkeypatch: pytest.Mon
         finally:
             os.dup2(keep, 0)
             os.close(keep)
-    assert "would be written over" in done.err
+    assert "would be overwritten" in done.err
     assert path.read_bytes() == before
 
 
@@ -131,7 +131,7 @@ def test_what_was_noted_is_refused_without_a_word_of_the_command(tmp_path: Path,
         if link is shutil.copy:
             write_text(tmp_path / "out", "new")
         else:
-            with pytest.raises(FileError, match="this file is read, and would be written over"):
+            with pytest.raises(FileError, match="this file is an input and would be overwritten"):
                 write_text(tmp_path / "out", "new")
     assert (tmp_path / "in").read_text() == "old"
     write_text(tmp_path / "out", "newer")  # the next call knows nothing of it
@@ -142,10 +142,10 @@ def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
     path = study / "ratings.csv"
     ratings = pv.read_ratings(path)
     before = path.read_bytes()
-    with pytest.raises(FileError, match="would be written over"):
+    with pytest.raises(FileError, match="would be overwritten"):
         pv.write_ratings(ratings, path)
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings, inputs={}))
-    with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be written over"):
+    with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be overwritten"):
         Report(brief, (), (), mock.Mock()).write(path)
     assert path.read_bytes() == before
     pv.write_ratings(ratings, study / "other.parquet")
@@ -382,7 +382,7 @@ def test_hidden_files_and_damaged_lists_are_no_study(tmp_path: Path) -> None:
 
 def test_a_readme_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "pairs.README.md").write_text("mine")
-    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists, and plurivox did not write it"):
+    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists and was not written by plurivox"):
         write_curation(curations()[0], tmp_path / "pairs.jsonl")
     assert content(tmp_path) == {"pairs.README.md": b"mine"}
 

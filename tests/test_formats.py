@@ -64,7 +64,7 @@ def test_the_program_says_what_it_took_the_file_for(case: Case, tmp_path: Path) 
     assert done.code == 0, done.err
     if case.format in [one.name for one in PLATFORMS]:
         title = next(one.title for one in PLATFORMS if one.name == case.format)
-        assert f"{title} (--format says otherwise)" in done.words
+        assert f"{title} (change with --format)" in done.words
     for what, n in case.left_out.items():
         assert f"{what} ({n:,})" in done.words
 

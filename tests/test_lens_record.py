@@ -215,8 +215,8 @@ def test_the_help_has_every_option(toy: Lens) -> None:
     for text in (
         "Tell how high people rate. The toy asks for nothing more.",
         "--level LEVEL How far apart points are: ordinal (the default), nominal or interval. [default: ordinal]",
-        "--bootstrap N Draws for 95 % intervals; 0 for none. [default: 20; 0<=x<=10000000]",
-        "--contrast A,B Also report the difference of two groups: Man,Woman. --",
+        "--bootstrap N Bootstrap draws for 95 % intervals; 0 for none. [default: 20; 0<=x<=10000000]",
+        "--contrast A,B Also report the difference between two groups: Man,Woman. --",
         "--rough Do not smooth. --",
         "--weight W How much a rating weighs. [default: 1; x>=0]",
         "Words. Repeatable. --",
@@ -225,11 +225,11 @@ def test_the_help_has_every_option(toy: Lens) -> None:
         "--combine RULE With --score Q1,Q2:",
         "--fast Without draws.",
         "Decimals to show. [default: 2; 0<=x<=5]",
-        "--threads N How many to use (default: all). [x>=1]",
-        "--table NAME Which table --csv holds: values, pairs. [default: values]",
+        "--threads N How many threads to use (default: one per core). [x>=1]",
+        "--table NAME Which table --csv contains: values, pairs. [default: values]",
         "--json [FILE] Print JSON, or write .json. --csv [FILE] Print CSV, or write .csv, .parquet or .jsonl. "
         "--markdown [FILE] Print Markdown tables, or write .md or .markdown. --latex [FILE] Print LaTeX tables, or "
-        "write .tex. --html [FILE] Print tables to paste into a text processor or a mail, or write .html or .htm.",
+        "write .tex. --html [FILE] Print tables to paste into a word processor or an email, or write .html or .htm.",
         "--by ATTRIBUTES",
     ):
         assert text in told
@@ -320,9 +320,9 @@ def test_several_questions(toy: Lens, write: Write) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (("--contrast", "M"), 2, "--contrast needs two groups with a comma between, not 'M'"),
-        (("--table", "other"), 2, "--table is one of values, pairs, not 'other'"),
-        (("--json", "--csv"), 2, "choose one of --json and --csv to print"),
+        (("--contrast", "M"), 2, "--contrast needs two groups separated by a comma, not 'M'"),
+        (("--table", "other"), 2, "--table must be one of values, pairs, not 'other'"),
+        (("--json", "--csv"), 2, "only one of --json and --csv can be printed"),
         (("--bootstrap", -1), 2, "Invalid value for '--bootstrap'"),
         (("--combine", "highest"), 2, "--combine needs several questions"),
         (("--level", "other"), 1, "error: level is 'other'. Choose one of nominal, ordinal, interval, or a matrix"),

@@ -348,7 +348,7 @@ def test_sigma_against_scipy() -> None:
     assert made.settings.sigma == 1.2
     assert not same_weights(made, models.fit(ratings, items, "mlp-kl", epochs=2))
     said = refused(InputError, ratings, items, model="mlp-ce", sigma=1.0)
-    assert said == "sigma is 1.0, and mlp-ce smooths nothing. Leave sigma out, or choose mlp-kl."
+    assert said == "sigma is 1.0, but mlp-ce does not smooth. Leave sigma out, or choose mlp-kl."
 
 
 def test_items_with_enough_ratings_and_samples_of_them() -> None:
@@ -360,7 +360,7 @@ def test_items_with_enough_ratings_and_samples_of_them() -> None:
     assert (made.training.n_items, made.training.n_ratings) == (len(enough), int(enough.sum()))
     assert f"{few} of 60 rated items have fewer than 4 ratings and are left out" in made.training.notes
     said = refused(InputError, ratings, items, model="mlp-ce", min_ratings=1_000)
-    assert said.startswith("0 of 60 items with a text have 1,000 ratings or more, and training needs at least two.")
+    assert said.startswith("0 of 60 items with a text have 1,000 ratings or more, but training needs at least two.")
     made = models.fit(ratings, items, "mlp-ce", epochs=1, sample_ratings=2, sample_items=30, seed=3)
     shuffled = models.fit(ratings, items.sample(fraction=1.0, shuffle=True, seed=1), "mlp-ce", epochs=1,
                           sample_ratings=2, sample_items=30, seed=3)  # fmt: skip
@@ -490,7 +490,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch)
     assert (done.epochs, done.best_epoch, done.stopped) == (1, 1, "early")
     assert done.notes == (training.NOT_FINITE.format(2),)
     losses = iter([math.inf])
-    with pytest.raises(InputError, match=r"learning_rate is 0\.001, and the loss is not a finite number"):
+    with pytest.raises(InputError, match=r"learning_rate is 0\.001, but the loss is not a finite number"):
         models.fit(ratings, items)
 
 
@@ -586,7 +586,7 @@ def test_what_is_left_out_is_noted() -> None:
 
 def test_a_point_that_nobody_gave_is_said_and_the_loss_is_finite() -> None:
     ratings, items = tiny([1, 2, 4] * 6, [f"w{i % 3}" for i in range(18)])
-    said = "no training rating is 3 or 5: when to expect that cannot be learned, and it is predicted rarely"
+    said = "no training rating is 3 or 5: when to expect it cannot be learned, and it will rarely be predicted"
     for kind in KINDS:
         with pytest.warns(ModelWarning, match=said) as caught:
             model = models.fit(ratings, items, kind, **SMALL)
@@ -600,7 +600,7 @@ def test_a_point_that_nobody_gave_is_said_and_the_loss_is_finite() -> None:
 def test_only_one_point_ever_given_is_said() -> None:
     ratings, items = tiny([3] * 10, [f"w{i % 3}" for i in range(10)])
     for kind in KINDS:
-        with pytest.warns(ModelWarning, match="all training ratings are 3: no text can be told from another"):
+        with pytest.warns(ModelWarning, match="all training ratings are 3: texts cannot be distinguished"):
             model = models.fit(ratings, items, kind, learning_rate=0.01)
         assert model.shares(["w1"]).argmax() == 2
         assert model.training.unseen == ("1", "2", "4", "5")
@@ -652,13 +652,12 @@ def test_missing_columns(options: dict[str, Any], message: str) -> None:
         (
             lambda items: pl.concat([items, items[3:5]]),
             DuplicateError,
-            "items, column 'item', rows 4, 21: item 'i03' is there more than once, as is 1 other. "
-            "Keep one row per item.",
+            "items, column 'item', rows 4, 21: item 'i03' occurs more than once, as is 1 other. Keep one row per item.",
         ),
         (
             lambda items: items.with_columns(item=pl.lit(None, dtype=pl.String)),
             IdError,
-            "items, column 'item', rows 1, 2, 3, 4, 5 and 15 more: the item is missing. Give it.",
+            "items, column 'item', rows 1, 2, 3, 4, 5 and 15 more: the item is missing. Fill it in.",
         ),
         (
             lambda items: items.with_columns(text=pl.lit(" ")),
@@ -674,10 +673,10 @@ def test_missing_columns(options: dict[str, Any], message: str) -> None:
         (
             lambda items: items.head(1),
             InputError,
-            "items: only one item has both a text and a rating, and training needs at least two: one to learn from and "
-            "one to tell when to stop. Give more items.",
+            "items: only one item has both a text and a rating, but training needs at least two: one to learn from and "
+            "one to decide when to stop. Give more items.",
         ),
-        (lambda items: items.clear(), InputError, "items: there is no item. Give one row per item."),
+        (lambda items: items.clear(), InputError, "items: there are no items. Give one row per item."),
         (
             lambda items: items.with_columns(text=pl.concat_list("text")),
             ColumnError,
@@ -745,14 +744,14 @@ def test_what_predictions_cannot_be_made_of(model: models.Predictor) -> None:
     blank = items.with_columns(text=pl.when(pl.col("item") != "i02").then("text"))
     for problem, call in (
         (
-            "items, column 'text', row 3: the text is missing. Give it, or leave out the row.",
+            "items, column 'text', row 3: the text is missing. Fill it in, or leave out the row.",
             lambda: model.predict(blank),
         ),
         ("there is no column 'said'", lambda: model.predict(items, text="said")),
-        ("item 'i00' is there more than once", lambda: model.predict(pl.concat([items, items[:1]]))),
-        ("there is context, and the model was trained without any", lambda: model.predict(items, context="text")),
-        ("there is context, and the model was trained without any", lambda: model.shares(["a"], [["b"]])),
-        ("there are 2 texts and 1 contexts", lambda: model.shares(["a", "b"], [None])),
+        ("item 'i00' occurs more than once", lambda: model.predict(pl.concat([items, items[:1]]))),
+        ("there is context, but the model was trained without any", lambda: model.predict(items, context="text")),
+        ("there is context, but the model was trained without any", lambda: model.shares(["a"], [["b"]])),
+        ("there are 2 texts but 1 contexts", lambda: model.shares(["a", "b"], [None])),
         ("text 2 is blank", lambda: model.shares(["a", " "])),
         ("texts is one text", lambda: model.shares("a")),
     ):
@@ -811,7 +810,7 @@ def test_texts_that_help_nothing_are_noted() -> None:
     seen = set()
     for seed in range(8):  # what is pure chance looks a little better than the baseline at times
         training = models.fit(ratings, items, "mlp-ce", seed=seed, epochs=3).training
-        noted = any("the texts helped nothing" in note for note in training.notes)
+        noted = any("the texts did not help" in note for note in training.notes)
         assert noted == (training.best_validation_loss >= training.baseline_loss)
         seen.add(noted)
     assert seen == {True, False}

@@ -191,7 +191,7 @@ def test_half_a_file_never_takes_the_place_of_a_whole_one(
 def test_a_model_json_of_something_else_is_not_written_over(model: models.Predictor, tmp_path: Path) -> None:
     for content in ('{"name": "mine"}', "[1, 2]", "not JSON"):
         (tmp_path / "model.json").write_text(content, encoding="utf-8")
-        with pytest.raises(FileError, match="it is not a model of plurivox, and would be written over"):
+        with pytest.raises(FileError, match="it is not a plurivox model and would be overwritten"):
             model.save(tmp_path)
         assert [path.read_text() for path in tmp_path.iterdir()] == [content]
 
@@ -265,7 +265,7 @@ def test_a_newer_format(folder: Path) -> None:
 )
 def test_a_path_instead_of_the_name_of_the_numbers(folder: Path, name: object) -> None:
     edit(folder, lambda document: document["weights"].update(file=name))
-    assert refused(folder).startswith(f"model.json: it names {name!r} as the file of its numbers, which is no name")
+    assert refused(folder).startswith(f"model.json: it names {name!r} as the file of its numbers, which is not a name")
 
 
 def test_the_numbers_are_missing_or_others(folder: Path) -> None:
@@ -280,24 +280,24 @@ def test_the_numbers_are_missing_or_others(folder: Path) -> None:
 
 def test_numbers_that_are_no_tensors(folder: Path) -> None:
     with_weights(folder, b"\x80\x04cos\nsystem\n")  # the beginning of a pickle
-    assert "it is no safetensors file (" in refused(folder)
+    assert "it is not a safetensors file (" in refused(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda t: t.pop("last.bias"), "'last.bias' is missing and should be torch.float32 of the shape (3,)"),
+        (lambda t: t.pop("last.bias"), "'last.bias' is missing but should be torch.float32 of the shape (3,)"),
         (
             lambda t: t.update(more=torch.zeros(2)),
-            "'more' is torch.float32 of the shape (2,) and should be absent",
+            "'more' is torch.float32 of the shape (2,) but should be absent",
         ),
         (
             lambda t: t.update({"last.bias": torch.zeros(4)}),
-            "'last.bias' is torch.float32 of the shape (4,) and should be torch.float32 of the shape (3,)",
+            "'last.bias' is torch.float32 of the shape (4,) but should be torch.float32 of the shape (3,)",
         ),
         (
             lambda t: t.update({"last.bias": torch.zeros(3, dtype=torch.int64)}),
-            "'last.bias' is torch.int64 of the shape (3,) and should be torch.float32 of the shape (3,)",
+            "'last.bias' is torch.int64 of the shape (3,) but should be torch.float32 of the shape (3,)",
         ),
     ],
 )
@@ -305,7 +305,7 @@ def test_tensors_of_another_network(folder: Path, change: Callable[[dict[str, An
     tensors = safetensors.torch.load(weights(folder).read_bytes())
     change(tensors)
     with_weights(folder, safetensors.torch.save(tensors))
-    assert refused(folder) == f"model.json: it does not fit its numbers: {problem}. {saving.AGAIN}"
+    assert refused(folder) == f"model.json: it does not match its numbers: {problem}. {saving.AGAIN}"
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_tensors_of_another_network(folder: Path, change: Callable[[dict[str, An
 )
 def test_a_document_that_is_not_as_saved(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     edit(folder, change)
-    assert refused(folder).startswith("model.json: it is not a model as plurivox saves it. ")
+    assert refused(folder).startswith("model.json: it is not a model saved by plurivox. ")
 
 
 def test_numbers_that_are_not_finite_are_refused(folder: Path) -> None:
@@ -374,4 +374,4 @@ def test_words_that_do_not_fit_the_numbers(folder: Path) -> None:
             column.pop()
 
     edit(folder, shorten)
-    assert "it does not fit its numbers: 'first.words.weight' is" in refused(folder)
+    assert "it does not match its numbers: 'first.words.weight' is" in refused(folder)

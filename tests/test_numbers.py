@@ -164,7 +164,7 @@ def test_bins_of_a_slider_are_named_by_their_range(scale: str, bins: int, labels
         (pv.Scale.range(0, 3), "into 5", r"the 4 points .* cannot become 5\. Write a number from 2 to 4"),
         (pv.Scale.range(0, 3), "into 1", "cannot become 1"),
         (pv.Scale([0, 1, 10]), "into 2", r"not evenly spaced.*0-2=no,3-4=yes"),
-        (pv.Scale.range(0, 3), "into", "does not say what becomes of it"),
+        (pv.Scale.range(0, 3), "into", "does not say what it becomes"),
     ],
 )
 def test_bins_that_cannot_be(scale: pv.Scale, rule: str, told: str) -> None:

@@ -142,8 +142,8 @@ def test_the_command_line(both: Both) -> None:
     assert "--in-memory" in refused.err
     assert run_cli("scale", study, "--by", "gender", "--in-memory").code == 0
     for wrong, word in (
-        (("pack", files[0]), "say where to"),
-        (("pack", files[0], "-o", study, "--where", "gender=Man"), "about an analysis"),
+        (("pack", files[0]), "name the folder to write"),
+        (("pack", files[0], "-o", study, "--where", "gender=Man"), "belongs to an analysis"),
         (("pack", "--append", files[0], study, "-o", study), "--append adds to one packed study"),
     ):
         found = run_cli(*wrong)

@@ -311,7 +311,7 @@ def test_totals_have_no_raters_to_weigh() -> None:
     frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [0, 1]})
     items = pl.DataFrame({"item": [1, 2], "verdict": ["safe", "unsafe"]})
     totals = Ratings.from_frame(frame, items=items).gold("verdict", "safe,unsafe")
-    with pytest.raises(NeedsRatersError, match="weights are those of raters"):
+    with pytest.raises(NeedsRatersError, match="weights belong to raters"):
         totals.weighted({"g": {"a": 1.0}})
 
 
@@ -349,7 +349,7 @@ def test_questions_that_are_combined_are_weighted_alike() -> None:
 
 def test_what_does_not_know_weights_says_so(tmp_path: Path) -> None:
     ratings = study(8, g=list("aaabbb")).weighted({"g": {"a": 0.4, "b": 0.6}})
-    with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights: every rater counts alike"):
+    with pytest.warns(UnweightedWarning, match="psychometrics does not use weights: every rater counts equally"):
         pv.psychometrics(ratings)
     with pytest.warns(UnweightedWarning, match="weights are not written"):
         pv.write_ratings(ratings, tmp_path / "ratings.parquet")
@@ -367,7 +367,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-WEIGHTED = "18 raters weighted by gender; design effect 1.12, as sure as 16.0 raters of equal weight"
+WEIGHTED = "18 raters weighted by gender; design effect 1.12, as precise as 16.0 raters of equal weight"
 
 
 def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
@@ -384,10 +384,10 @@ def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        (("describe", "ratings.csv", "--trim", "3"), "--trim is about weights: give the population with --weights"),
+        (("describe", "ratings.csv", "--trim", "3"), "--trim limits weights: also give the population with --weights"),
         (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
         (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
-        (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights is about an analysis"),
+        (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights belongs to an analysis"),
     ],
 )  # fmt: skip
 def test_bad_options(files: Path, command: Sequence[str], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:

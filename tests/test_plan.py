@@ -313,7 +313,7 @@ def test_groups_that_never_meet_are_said_to() -> None:
     assert groups["cohesion"].to_list() == ["no item was rated by both sides"] * 2
     assert groups["responsiveness"].to_list() == ["no item was rated by both sides"] * 2
     assert applies(plan)["cohesion"] == "no"
-    assert "group: a: cohesion cannot be told, since no item was rated by both sides." in plan.findings()
+    assert "group: a: cohesion is not possible, since no item was rated by both sides." in plan.findings()
 
 
 def test_each_group_has_one_row() -> None:
@@ -333,7 +333,7 @@ def test_a_clear_case_is_enough_and_says_so() -> None:
     table = plan.table("power")
     assert (table["power_now"] > 0.9).all()
     assert table["raters_needed"].to_list() == [None, None]
-    assert plan.findings()[-2].startswith("Enough as it is, as far as simulation can tell: side: left (power ")
+    assert plan.findings()[-2].startswith("Enough already, as far as simulation can show: side: left (power ")
     assert plan.findings()[-1] == words.ASSUMED
 
 
@@ -365,21 +365,22 @@ def test_the_least_effort_is_said_first() -> None:
         "rated (350 now)."
     )
     assert said[2] == goal.format("far") + (
-        "recruit about 75 more raters of this group (20 now: power .20 ± .03; 95: .80); more items alone would not do "
-        "(3,500 items: .30)."
+        "recruit about 75 more raters of this group (20 now: power .20 ± .03; 95: .80); more items alone would not be "
+        "enough (3,500 items: .30)."
     )
     assert said[3] == goal.format("items") + (
         "have about 250 more items rated by the same raters (350 now: power .40 ± .03; 600: .80); more raters of this "
-        "group alone would not do (200 raters: .70)."
+        "group alone would not be enough (200 raters: .70)."
     )
     assert said[4] == goal.format("many") + (
         "recruit about 210 more raters of all groups (100 now: power .10 ± .03; 310: .80); neither more raters of this "
-        "group alone (200: .60) nor more items alone (3,500: .20) would do."
+        "group alone (200: .60) nor more items alone (3,500: .20) would be enough."
     )
     assert "more raters of all groups and have about 740 more items rated (100 now" in said[5]
-    assert said[6] == "Enough as it is, as far as simulation can tell: race: there (power .78 ± .03)."
+    assert said[6] == "Enough already, as far as simulation can show: race: there (power .78 ± .03)."
     assert said[7] == (
-        "Not enough with 10 times as many raters of all groups and items: race: blind (power .10 ± .03 now, .60 then)."
+        "Not enough even with 10 times as many items and raters of all groups: race: blind (power .10 ± .03 now, .60 "
+        "then)."
     )
     assert said[8:] == ["race: odd: nothing can be claimed, since nobody rated.", words.ASSUMED]
     assert words.power_findings([], {}) == []
@@ -424,7 +425,7 @@ def test_a_group_with_nobody_to_be_exchanged_with_is_said_to() -> None:
     table = pv.plan(ratings_of(frame.filter(alone)), **QUICK).table("power")
     assert [bool(why) for why in table["why"]] == [False, False, True]
     one = pv.plan(ratings_of(frame_of(["a"] * 8)), "group", **QUICK)
-    assert one.table("power")["why"].to_list() == ["there are no other raters to hold it against"]
+    assert one.table("power")["why"].to_list() == ["there are no other raters to compare it with"]
 
 
 def test_attributes_of_two_to_twenty_values_are_axes() -> None:
@@ -434,7 +435,7 @@ def test_attributes_of_two_to_twenty_values_are_axes() -> None:
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 3), rater_attributes=["group", "age", "planet"])
     plan = pv.plan(ratings, simulations=0)
     assert plan.settings["by"] == [["group"]]
-    assert "age has 60 values, too many for an axis; if they are numbers, sort them into bins." in plan.findings()
+    assert "age has 60 values, too many for an axis; if they are numbers, group them into bins." in plan.findings()
 
 
 # Lenses
@@ -465,7 +466,9 @@ def test_totals_have_a_plan(write: Write) -> None:
     assert applies(plan)["items"] == "partly"
     assert sum(says != "no" for says in applies(plan).values()) == 1
     assert all(plan.table(name).is_empty() for name in ("groups", "power"))
-    assert "the table holds totals, not who rated; give a table with one row per rating" in " ".join(plan.findings())
+    assert "the table holds totals, not who rated what; give a table with one row per rating" in " ".join(
+        plan.findings()
+    )
     assert pv.Plan.from_json(plan.to_json()).to_json() == plan.to_json()
 
 
@@ -474,7 +477,7 @@ def test_raters_without_attributes_have_a_plan() -> None:
     plan = pv.plan(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 3)))
     found = applies(plan)
     assert (found["cohesion"], found["psychometrics"], found["items"]) == ("partly", "yes", "partly")
-    assert "give attributes of raters with --raters" in " ".join(plan.findings())
+    assert "give rater attributes with --raters" in " ".join(plan.findings())
     assert plan.table("power").is_empty()
 
 
@@ -509,7 +512,7 @@ def test_small_groups_are_counted_and_not_named() -> None:
     assert "secret" not in text
     assert "hidden" not in text
     assert plan.table("groups")["withheld"].to_list() == [0, 0, 2]
-    needed = "group: 2 groups are withheld; a group is shown from 5 raters on, if it reveals no smaller one."
+    needed = "group: 2 groups are withheld; a group is shown if it has at least 5 raters and reveals no smaller one."
     assert needed in plan.findings()
     both = pv.plan(ratings_of(frame_of(["a"] * 7 + ["secret"] * 3)), **QUICK)
     assert both.table("groups")["group"].to_list() == [None]
@@ -585,7 +588,7 @@ def test_progress_is_told_to_the_end() -> None:
         ({"threads": 0}, InputError, "threads is 0"),
         ({"min_group_size": 0}, InputError, "min_group_size is 0"),
         ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": "rater"}, InputError, "not of each rater"),
+        ({"by": "rater"}, InputError, "not for individual raters"),
         ({"by": ["group", "group"]}, SelectionError, "listed twice"),
     ],
 )

@@ -384,13 +384,13 @@ def test_an_empty_file(write: Write) -> None:
 @pytest.mark.parametrize("content", [HEAD, HEAD.strip(), HEAD + "\n\n"])
 def test_only_a_header(write: Write, content: str) -> None:
     assert message(InputError, write("p.csv", content)) == (
-        "p.csv: there is no prediction. Give one row per model and item."
+        "p.csv: there are no predictions. Give one row per model and item."
     )
 
 
 def test_an_empty_frame() -> None:
     assert of_frame(pl.DataFrame(ROWS).clear()) == (
-        "predictions: there is no prediction. Give one row per model and item."
+        "predictions: there are no predictions. Give one row per model and item."
     )
 
 

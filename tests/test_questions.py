@@ -132,9 +132,9 @@ def test_other_commands_show_each_question_by_its_name(tasks: Path) -> None:
     shown = run_cli("describe", tasks, *asked).out
     assert shown.index("Question severity") < shown.index("Question safe")
     refused = run_cli("variation", tasks, *asked, "--chart", tasks.parent / "x.svg")
-    assert (refused.code, "--chart draws one question" in refused.words) == (2, True)
+    assert (refused.code, "--chart draws a single question" in refused.words) == (2, True)
     refused = run_cli("describe", tasks, *asked, "--write-config")
-    assert (refused.code, "--write-config writes about one question" in refused.words) == (2, True)
+    assert (refused.code, "--write-config describes one question" in refused.words) == (2, True)
 
 
 def test_a_column_whose_name_holds_a_comma_is_one_question(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_errors_about_a_table_of_raters_name_rows(tmp_path: Path, table: str, to
 
 def test_a_list_of_unknown_raters_names_none(study: Study) -> None:
     with pytest.raises(
-        SelectionError, match="1 of the 2 raters given did not rate here; the first is number 2"
+        SelectionError, match="1 of the 2 given raters did not rate here; the first is number 2"
     ) as told:
         pv.curate(study.read(), by="team", raters=[f"{SECRET}97", f"{SECRET}1"], min_group_size=2)
     assert SECRET not in str(told.value)

@@ -86,7 +86,7 @@ def test_planted_raters_are_listed_for_what_they_do() -> None:
     assert (listed["n_peers"] == 29).all()
     told = " ".join(found.findings())
     assert "4 raters are worth a look for" in told
-    assert "Nobody is dropped for that: a person is to look first." in told
+    assert "Nobody is dropped for that: a person should look first." in told
     assert found.table("candidates").filter(pl.col("rater").is_in(list(PLANTED)))["eligible"].all()
 
 
@@ -219,7 +219,7 @@ def test_what_was_not_looked_for_is_said() -> None:
     few = pl.DataFrame({"item": range(160), "rater": ["t"] * 160, "score": [0, 1] * 80})
     alone = pv.Ratings.from_frame(few, scale="0:1")
     one = pv.select_raters(ratings_of(frame), alone, by="group", order="value", bootstrap=0)
-    assert "too few items of either side that two trained raters or more judge" in " ".join(one.findings())
+    assert "too few items of either side that at least two trained raters judge" in " ".join(one.findings())
 
 
 def test_the_command_reads_columns_of_the_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

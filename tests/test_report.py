@@ -167,7 +167,7 @@ def test_without_demographics(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "there are no groups to compare" in text
     assert "--by" in text
-    assert "More ratings wanted" in text
+    assert "More ratings needed" in text
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_totals(tmp_path: Path) -> None:
     ratings = pv.read_ratings(path, scale="0:2", layout="totals")
     text = pv.write_report(tmp_path / "r.html", ratings, **QUICK).read_text(encoding="utf-8")
     assert "The table holds totals" in text
-    assert "More ratings wanted" in text
+    assert "More ratings needed" in text
 
 
 def test_one_group_only_and_nothing_significant(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_raters_one_by_one_stay_out(tmp_path: Path) -> None:
     path = pv.write_report(tmp_path / "r.html", made.ratings, ["gender", "rater"], reference=made.trained, **QUICK)
     text = path.read_text(encoding="utf-8")
     assert "rater-0" not in text
-    assert "Raters one by one stay out of reports" in text
+    assert "Individual raters are not shown in reports" in text
 
 
 @pytest.mark.slow
@@ -417,7 +417,7 @@ def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch:
     text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()
     assert "It was given these." in text
     assert text.index('<span dir="auto">New is new.</span>') < text.index("The study</h2>") < text.index(">New.</li>")
-    with pytest.raises(InputError, match="a report takes no 'wordz'"):
+    with pytest.raises(InputError, match="a report has no option 'wordz'"):
         pv.write_report(tmp_path / "r.html", study().ratings, "gender", wordz="these", **QUICK)
 
 
@@ -429,6 +429,6 @@ def test_intervals_of_very_many_groups_are_left_out_unless_asked_for(monkeypatch
     monkeypatch.setattr(build, "MOST_WITH_INTERVALS", 3)
     brief = build.brief_of(study, asked)
     assert brief.asked.interval == "none"
-    assert brief.remarks[-1].startswith("Intervals are left out: of ")
+    assert brief.remarks[-1].startswith("Intervals are left out, because they would take very long for ")
     assert build.brief_of(study, asked.replace(interval="jackknife")).asked.interval == "jackknife"
     assert build.brief_of(study, asked.replace(by=())).asked.interval is None

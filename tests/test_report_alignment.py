@@ -198,7 +198,7 @@ def test_items_are_on_the_points_of_the_scale() -> None:
     (section,) = sections_of(ratings, "gender", answers=answers)
     items = blocks_in(section)["alignment-items"]
     assert isinstance(items, DataTable)
-    assert items.note.endswith("Means are on the numbers of the points, from never = 0 to always = 4.")
+    assert items.note.endswith("Means use the numbers of the points, from never = 0 to always = 4.")
     for column in ("most votes", "most answers"):
         assert {one for text in items.frame[column] for one in text.split(" / ")} <= {*labels, ""}
 

@@ -121,7 +121,7 @@ def test_where_nothing_stands_that_proves_nothing() -> None:
     [line] = answer().uncertain
     assert line.text == ALIKE
     [line] = answer(claim("mpa", "a")).uncertain
-    assert line.text == f"Nothing is certain of the other 5 groups. {ALIKE}"
+    assert line.text == f"Nothing is certain about the other 5 groups. {ALIKE}"
     assert answer(*(claim("mpa", name) for name in "abcdef")).uncertain == []
 
 
@@ -212,9 +212,9 @@ def test_an_action_that_rests_on_claims_is_said_where_one_of_them_stands() -> No
 
 def test_where_nothing_stands_it_says_so_and_what_stands_within_one_analysis() -> None:
     assert answer(claim("mpa", "a")).nothing == ""
-    assert answer().nothing == "Nothing that was tested stands after correction over all analyses."
+    assert answer().nothing == "Nothing that was tested remains significant after correction over all analyses."
     alone = answer_of([shown(claim("mpa", "a"))], [], GROUPS)
-    assert alone.nothing.endswith("Some of it stands within one analysis alone, and is said in its section.")
+    assert alone.nothing.endswith("Some of it is significant within one analysis alone, as its section says.")
     assert alone.claims == []
 
 

@@ -52,7 +52,7 @@ def test_a_pdf_without_a_browser_is_refused_before_anything_is_read(
     monkeypatch.setattr(printing, "BROWSERS", ())
     done = run_cli("report", "there-is-no-such-file.csv", *more)
     assert done.code == 1
-    assert "a PDF needs Chromium, and there is none on this machine. Install chromium" in done.err
+    assert "a PDF needs Chromium, which is not installed on this machine. Install chromium" in done.err
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match="needs Chromium"):
         pv.write_report(tmp_path / "r.pdf", pv.simulate(n_items=5, n_raters=5).ratings)

@@ -117,7 +117,7 @@ def test_totals_have_nobody_who_could_rate_higher(tmp_path: Path) -> None:
     path = tmp_path / "totals.csv"
     path.write_text("item,0,1,2\na,3,1,0\nb,0,2,2\nc,1,1,1\n")
     report = shown(pv.read_ratings(path, scale="0:2", layout="totals"))
-    assert report.sections[0].remarks == ["Who rates higher cannot be told: nobody knows who gave the ratings."]
+    assert report.sections[0].remarks == ["Who rates higher is unknown, because the ratings do not say who gave them."]
 
 
 def test_all_groups_withheld_still_make_a_section() -> None:

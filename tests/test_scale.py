@@ -222,7 +222,7 @@ def test_poles_reach_ratings_by_every_way(tmp_path: Path) -> None:
     assert found.code == 1
     assert "Give the lowest first, for example --poles safe,unsafe" in found.err
     (tmp_path / "plurivox.toml").write_text('[scale]\nlow = "calm"\n')
-    assert "one end of the scale has a name and the other has none" in run_cli("describe", path).err
+    assert "only one end of the scale has a name" in run_cli("describe", path).err
 
 
 def test_results_that_know_the_points_know_the_poles() -> None:

@@ -125,7 +125,7 @@ def test_a_group_without_an_eligible_rater_is_said_and_not_dropped() -> None:
     assert set(row.values()) == {None}
     (counts,) = found.table("groups").filter(pl.col("group") == "quiet").to_dicts()
     assert list(counts.values()) == ["group", "quiet", 5, 0, 5, 0, 3, 0, 4.0, why]
-    assert f"Nobody of quiet (group) is chosen: {why}." in found.findings()
+    assert f"Nobody is chosen from quiet (group): {why}." in found.findings()
     assert found.findings()[0].startswith("9 raters from 3 of 4 groups are chosen by HM against the reference")
     assert repr(found) == "<Selection: 9 raters of 4 groups by HM>"
 
@@ -134,16 +134,16 @@ def test_many_groups_without_anybody_are_counted() -> None:
     few = [perfect(f"f{g}{r}", f"quiet {g}", 6) for g in range(7) for r in range(5)]
     frame = pl.concat([study().drop("half"), *few])
     told = pv.select_raters(ratings_of(frame), trained(), "group", bootstrap=50).findings()
-    assert sum(one.startswith("Nobody of quiet") for one in told) == 5
-    assert "Nobody is chosen of 2 more groups either; the table groups says why." in told
+    assert sum(one.startswith("Nobody is chosen from quiet") for one in told) == 5
+    assert "Nobody is chosen from 2 more groups either; the table groups says why." in told
 
 
 def test_the_floor_counts_only_ratings_of_items_with_a_reference() -> None:
     frame = pl.concat([perfect(f"r{n}", "g", n) for n in (18, 19, 20, 21, 40)])
     whole = pv.select_raters(ratings_of(frame, 1), trained(shares=(0.5,)), "group", per_group=9, bootstrap=20)
     assert sorted(cells(whole.to_frame(), "g")) == ["r20", "r21", "r40"]
-    assert "2 raters are not eligible yet, with fewer than 20 ratings" in " ".join(whole.findings())
-    assert "Fewer than 9 are eligible of g (group)." in whole.findings()
+    assert "2 raters are not eligible yet, having fewer than 20 ratings" in " ".join(whole.findings())
+    assert "Fewer than 9 are eligible in g (group)." in whole.findings()
     assert whole.table("groups")["note"][0].startswith("3 eligible, 2 raters have fewer than 20 ratings")
     part = trained().where(items={"item": [f"i{i:03}" for i in range(5, 90)]})  # the first five have no reference
     fewer = pv.select_raters(ratings_of(frame, 1), part, "group", per_group=9, min_ratings=15, bootstrap=20)
@@ -261,7 +261,7 @@ def test_raters_whose_values_are_undefined_are_not_eligible() -> None:
     (counts,) = found.table("groups").filter(pl.col("group") == "g2").to_dicts()
     assert (counts["n_undefined"], counts["n_too_few"], counts["n_chosen"]) == (6, 0, 0)
     assert counts["note"] == "6 raters have no defined lower end of HM"
-    assert "6 raters are not eligible, without a defined lower end of HM." in found.findings()
+    assert "6 raters are not eligible, having no defined lower end of HM." in found.findings()
     with pytest.raises(SelectionError, match="no group has an eligible rater: 6 raters have no defined MPA"):
         pv.select_raters(ratings_of(safe_only), trained(), "group", metric="mpa", order="value", min_ratings=1)
 
@@ -332,8 +332,8 @@ def test_what_is_said_speaks_of_the_reference_and_of_nobodys_fault() -> None:
     found = pv.select_raters(ratings_of(study()), "crowd", "group", bootstrap=50)
     told = found.findings()
     assert told[-1] == (
-        "A lower value means further from the rest of the crowd, which has a view of its own; nobody's rating is wrong "
-        "for that."
+        "A lower value means further from the rest of the crowd, which has its own view; it does not make anybody's "
+        "rating wrong."
     )
     assert not {"bad", "worse", "exclude", "drop", "remove", "unreliable"} & set(" ".join(told).lower().split())
     html = found._repr_html_()
@@ -353,7 +353,7 @@ def test_what_is_said_speaks_of_the_reference_and_of_nobodys_fault() -> None:
         ({"per_group": 0}, InputError, "per_group is 0"),
         ({"min_ratings": -1}, InputError, "min_ratings is -1"),
         ({"min_ratings": 500}, SelectionError, "no group has an eligible rater: 21 raters have fewer than 500 ratings"),
-        ({"bootstrap": 0}, InputError, "bootstrap is 0, and the lower end of an interval needs draws"),
+        ({"bootstrap": 0}, InputError, "bootstrap is 0, but the lower end of an interval needs draws"),
         ({"bootstrap": -3}, InputError, "is -[13]\\."),
         ({"seed": -1}, InputError, "seed is -1"),
         ({"reference": "Woman"}, InputError, "reference is 'Woman'"),
@@ -526,7 +526,7 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
     assert "g 1 rater 10 1.000 [1.00, 1.00] 1.000 1.000 60 yes" in done.words
     assert "quiet – nobody – – – –" in done.words
     assert "• g, rater 10: tied with 4 others, not chosen; the number of ratings decided" in done.words
-    assert "Nobody of quiet (group) is chosen: 5 raters have fewer than 20 ratings" in done.words
+    assert "Nobody is chosen from quiet (group): 5 raters have fewer than 20 ratings" in done.words
 
 
 @pytest.mark.parametrize(
@@ -536,7 +536,7 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
         (
             ["--by", "group,half", "--min-group-size", 50],
             1,
-            "there is nobody to choose, since all 6 groups are withheld",
+            "there is nobody to choose from, since all 6 groups are withheld",
         ),
         (["--by", "colour"], 1, "raters have no attribute 'colour'"),
         (["--by", "group", "--metric", "auroc"], 1, "metric is 'auroc'. Choose one of hm, mpa, wra"),
@@ -546,9 +546,9 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
         (
             ["--by", "group", "--table", "raters"],
             2,
-            "--table is one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
+            "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
         ),
-        (["--by", "group", "--json", "--csv"], 2, "choose one of --json and --csv to print"),
+        (["--by", "group", "--json", "--csv"], 2, "only one of --json and --csv can be printed"),
     ],
 )
 def test_bad_calls_end_with_one_clear_error(files: dict[str, Path], more: list[object], code: int, words: str) -> None:

@@ -70,7 +70,7 @@ def test_five_of_a_minority_keep_its_view_unless_they_are_held_against_the_crowd
     assert np.mean(true_own) >= 0.8
     assert np.mean(crowd) < 0.5
     assert np.mean(crowd) == pytest.approx(np.mean(true_crowd), abs=0.12)
-    assert "Less than 80% of its deviation is surely kept of few (view)" in " ".join(found.findings())
+    assert "Less than 80% of the group's deviation is certainly kept in few (view)" in " ".join(found.findings())
 
 
 def test_own_group_is_the_default_and_each_is_judged_by_the_others_of_it() -> None:
@@ -123,8 +123,8 @@ def test_where_there_is_no_view_of_its_own_nothing_is_said_to_be_kept() -> None:
     found = pv.select_raters(study.ratings, by="gender", order="value", bootstrap=0)
     rows = found.table("fairness")
     assert rows["kept"].is_nan().all()
-    assert set(rows["note"]) == {"its deviation from the others cannot be told from noise"}
-    assert "cannot be told from noise" in " ".join(found.findings())
+    assert set(rows["note"]) == {"its deviation from the others cannot be distinguished from noise"}
+    assert "cannot be distinguished from noise" in " ".join(found.findings())
 
 
 def test_all_chosen_few_items_and_nobody_chosen_have_no_share() -> None:
@@ -188,10 +188,10 @@ def test_keep_makes_one_panel_in_proportion_with_a_voice_for_each_group() -> Non
         ("b", 3, 3),
         ("c", 1, 1),
     ]
-    assert "10 in all, of each group in proportion to its raters" in found.findings()[0]
+    assert "10 in total, from each group in proportion to its raters" in found.findings()[0]
     two = pv.select_raters(ratings, by="group", keep=2, order="value", bootstrap=0)
     assert two.table("groups")["n_chosen"].to_list() == [1, 1, 0]
-    assert "Nobody of c (group) is chosen: 6 eligible, no place is left for it of 2." in two.findings()
+    assert "Nobody is chosen from c (group): 6 eligible, but none of the 2 places is left for it." in two.findings()
     most = pv.select_raters(ratings, by="group", keep=200, order="value", bootstrap=0)
     assert most.table("groups")["n_chosen"].sum() == 96
     assert "Only 96 of the 200 places could be filled; no more raters are eligible." in most.findings()
@@ -201,7 +201,7 @@ def test_keep_makes_one_panel_in_proportion_with_a_voice_for_each_group() -> Non
     ("options", "words"),
     [
         ({"keep": 0}, "keep is 0"),
-        ({"keep": 5, "by": ["view", "half"]}, "keep makes one panel, and by names 2 axes"),
+        ({"keep": 5, "by": ["view", "half"]}, "keep makes one panel, but by names 2 axes"),
         ({"keep": 5, "several": {"view": ";"}}, "raters of several groups would count twice"),
     ],
 )
@@ -222,7 +222,7 @@ def test_where_few_of_a_group_share_items_it_is_said() -> None:
     ratings = pv.Ratings.from_frame(frame, scale="0:4", rater_attributes=["group"])
     found = pv.select_raters(ratings, by="group", order="value", bootstrap=0, min_ratings=5)
     assert (found.table("groups")["others_per_item"] < 3).all()
-    assert "Fewer than 3 others of the group rated an item, on average, in a (group) and b (group)" in " ".join(
+    assert "On average, fewer than 3 others of the group rated an item in a (group) and b (group)" in " ".join(
         found.findings()
     )
     trusted = pv.select_raters(ratings, "crowd", "group", order="value", bootstrap=0, min_ratings=5)

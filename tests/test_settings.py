@@ -173,14 +173,14 @@ def test_a_crossing_is_not_two_axes() -> None:
         ({"few": 0}, "few is 0. Give a whole number of at least 1."),
         ({"word": 3}, "word is 3. Give a text."),
         ({"word": None}, "word is None. Give a text."),
-        ({"by": 3}, "by is 3. Give attributes of raters, and crossings of them"),
-        ({"by": [3]}, "by is [3]. Give attributes"),
-        ({"by": [["age", 3]]}, "by is [['age', 3]]. Give attributes"),
+        ({"by": 3}, "by is 3. Give rater attributes, or crossings of them"),
+        ({"by": [3]}, "by is [3]. Give rater attributes"),
+        ({"by": [["age", 3]]}, "by is [['age', 3]]. Give rater attributes"),
         ({"contrast": ["Man"]}, "contrast is ['Man']. Give the names of two groups of one axis."),
         ({"contrast": "ab"}, "contrast is 'ab'. Give the names of two groups"),
-        ({"within": 3}, "within is 3. Give an attribute of raters, or several."),
-        ({"several": "race"}, "several is 'race'. Give what separates the values of each attribute: {'race': ';'}."),
-        ({"several": {1: ";"}}, "several is {1: ';'}. Give what separates"),
+        ({"within": 3}, "within is 3. Give one or more rater attributes."),
+        ({"several": "race"}, "several is 'race'. Give the separator of each attribute's values: {'race': ';'}."),
+        ({"several": {1: ";"}}, "several is {1: ';'}. Give the separator"),
         ({"threshold": {1, 2}}, "threshold is {1, 2}. Give another value."),
         ({"threshold": object}, "Give another value."),
         ({"pairs": True, "contrast": ("a", "b")}, "pairs and contrast do not go together. Choose one."),
@@ -263,10 +263,14 @@ def test_frozen_mappings() -> None:
 @pytest.mark.parametrize(
     ("read", "text", "told"),
     [
-        (read_two, "Man", "needs two groups with a comma between, not 'Man'"),
+        (read_two, "Man", "needs two groups separated by a comma, not 'Man'"),
         (read_value, "ethnicity", "needs ATTRIBUTE=VALUE, not 'ethnicity'"),
         (read_value, "ethnicity= ", "needs ATTRIBUTE=VALUE, not 'ethnicity= '"),
-        (read_prior, "1,x", "is a number, one for each point with commas between, auto or empirical-bayes, not '1,x'"),
+        (
+            read_prior,
+            "1,x",
+            "must be a number, comma-separated numbers for all points, auto or empirical-bayes, not '1,x'",
+        ),
     ],
 )
 def test_wrong_options_are_told(read: Any, text: str, told: str) -> None:
@@ -366,9 +370,9 @@ def test_the_docstring_has_every_parameter_in_order() -> None:
         "Do what a toy does.\n\nIt says what it got.\n\nParameters\n----------\nratings\n    Who rated"
     )
     assert text.endswith('>>> toy(1, 2, by="age")[0]\n1')
-    assert "answers\n    What they said,\n    on two lines.\nby\n    Rater attributes, and crossings" in text
+    assert "answers\n    What they said,\n    on two lines.\nby\n    Rater attributes, or crossings" in text
     assert "word\n    A word that needs no explanation.\n" in text
-    assert "threads, executor\n    How many threads to use, all by default; or whose threads.\nprogress\n" in text
+    assert "threads, executor\n    How many threads to use, one per core by default; or an executor" in text
     names = [line for line in text.partition("Returns")[0].splitlines()[6:] if line and line[0] not in " -"]
     assert ", ".join(names).split(", ") == list(inspect.signature(toy).parameters)
     assert max(map(len, text.splitlines())) <= 120

@@ -892,7 +892,7 @@ def test_the_command_line_writes_the_predictions_python_makes(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--predictor", "p: noise 3"], "'noise' is none of bias, error, sharpness"),
+        (["--predictor", "p: noise 3"], "'noise' is not one of bias, error, sharpness"),
         (["--predictor", "p: error much"], "'much' is not a number"),
         (["--predictor", "p: error"], "each part needs a name and a value"),
         (["--predictor", ": error 1"], "predictors[0].name is '', but must be a text that is not blank"),

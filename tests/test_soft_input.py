@@ -148,7 +148,7 @@ def test_other_bad_predictions() -> None:
         soft(ratings, frame.with_columns(pl.Series("2", ["0.3", "0.3", "much", "0.3"])))
     with pytest.raises(IdError, match="row 2: the item is missing"):
         soft(ratings, frame.with_columns(item=pl.Series(["i00000", None, "i00002", "i00003"])))
-    with pytest.raises(InputError, match="there is no prediction"):
+    with pytest.raises(InputError, match="there are no predictions"):
         soft(ratings, frame.clear())
     with pytest.raises(InputError, match="name the same point"):
         soft(ratings, frame.with_columns(pl.col("1").alias("1.0")))

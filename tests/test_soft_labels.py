@@ -158,8 +158,8 @@ def test_predictions_as_json_come_back(tmp_path: Path) -> None:
             1,
             "x_soft.tsv: a LeWiDi submission cannot hold groups. Write .json or",
         ),
-        (["-o", "x.csv", "--ids"], 2, "--ids goes with -o FILE.json"),
-        (["-o", "groups.csv"], 1, "this file is read, and would be written over"),
+        (["-o", "x.csv", "--ids"], 2, "--ids requires -o FILE.json"),
+        (["-o", "groups.csv"], 1, "this file is an input and would be overwritten"),
         (["--by", "colour"], 1, "raters have no attribute 'colour'"),
     ],
 )

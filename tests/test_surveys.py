@@ -189,7 +189,7 @@ def test_an_attribute_that_is_asked_for_by_a_part_of_its_name(write: Write) -> N
     )
     plain = write("plain.csv", "item,rater,score\n1,a,1\n1,b,2\n")
     assert run_cli("cohesion", plain, "--by", "gender").err.endswith(
-        "raters have no attribute 'gender', and no other. "
+        "raters have no attribute 'gender', nor any other. "
         "Give a table of raters with --raters, or name a column of the ratings.\n"
     )
 

@@ -131,10 +131,10 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
             1,
             "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl",
         ),
-        (["--as", "csv"], 2, "--as goes with -o FILE"),
-        (["--at-most", "3"], 2, "--at-most goes with -o FILE"),
+        (["--as", "csv"], 2, "--as requires -o FILE"),
+        (["--at-most", "3"], 2, "--at-most requires -o FILE"),
         (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),
-        (["-o", "ratings.csv"], 1, "this file is read, and would be written over"),
+        (["-o", "ratings.csv"], 1, "this file is an input and would be overwritten"),
         (["-o", "t.csv", "--text", "prompt"], 1, "no column 'prompt' describes items"),
     ],
 )

@@ -21,7 +21,7 @@ import pytest
 import typer
 
 import plurivox as pv
-from plurivox.cli.app import program
+from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
 from plurivox.cli.printing import put_csv, say
 from plurivox.cli.progress import telling
@@ -282,6 +282,28 @@ def test_the_demo_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_every_command_was_tried() -> None:
     commands = set(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
     assert commands == {*ANALYSES, *OTHERS, "demo"}
+
+
+# The help lists commands in families ---------------------------------------------------------------------------------
+
+
+def test_every_command_has_a_family() -> None:
+    listed = [name for names in FAMILIES.values() for name in names]
+    assert sorted(listed) == sorted(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
+    assert all(name in FAMILIES[family_of(name)] for name in listed)
+
+
+def test_the_help_lists_families_with_whole_sentences() -> None:
+    shown = run_cli("--help").out
+    found: dict[str, list[str]] = {}
+    for line in shown.partition("Options:")[2].splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            found[line[:-1]] = []
+        elif line.startswith("  ") and line[2] not in " -" and found:
+            found[next(reversed(found))].append(line.split()[0])
+    assert found.pop("Data") == [*FAMILIES["Data"], "Start"]  # with: plurivox demo
+    assert found == {family: list(names) for family, names in FAMILIES.items() if family != "Data"}
+    assert "..." not in shown.partition("Options:")[2]
 
 
 @pytest.mark.parametrize(

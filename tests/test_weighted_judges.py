@@ -312,4 +312,4 @@ def test_commands_weight_raters_and_show_both(tmp_path: Path) -> None:
         done = run_cli(command, *given, "--weights", population, "--min-group-size", 1, "--all")
         assert done.code == 0, done.err
         assert "Weighted values, unweighted ones in brackets" in done.out
-        assert "does not use the weights" not in done.err
+        assert "does not use weights" not in done.err

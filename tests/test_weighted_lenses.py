@@ -359,7 +359,7 @@ def test_tables_show_unweighted_values_beside() -> None:
 
 
 def test_psychometrics_says_that_it_is_unweighted() -> None:
-    with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights"):
+    with pytest.warns(UnweightedWarning, match="psychometrics does not use weights"):
         weighted = pv.psychometrics(raked(), "age")
     assert weighted.to_frame().equals(pv.psychometrics(raked().unweighted(), "age").to_frame())
 
@@ -404,7 +404,7 @@ def test_the_report_begins_with_how_ratings_were_weighted() -> None:
     assert first.frame["population"].to_list() == [0.3, 0.7]
     assert first.frame["weighted"].to_list() == pytest.approx([0.3, 0.7])
     alike = any(lens.section and not lens.load("run").weights for lens in lenses())
-    assert ("All raters count alike in what these lenses say: " in first.note) == alike
+    assert ("All raters count equally in these lenses: " in first.note) == alike
     said = [block for block in methods.section(brief).more if isinstance(block, DataTable)]
     assert "population, at most 5 times the mean" in said[0].frame["value"].to_list()
 

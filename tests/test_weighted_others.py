@@ -302,7 +302,7 @@ def test_single_items_are_not_weighted_where_that_would_reveal_a_group() -> None
 
 
 def test_who_does_not_use_weights_says_so() -> None:
-    with pytest.warns(UnweightedWarning, match="psychometrics does not use the weights"):
+    with pytest.warns(UnweightedWarning, match="psychometrics does not use weights"):
         pv.psychometrics(study(rows(), weights=REAL), "g", min_group_size=1)
 
 
@@ -409,4 +409,4 @@ def test_every_weighted_command_says_what_weights_come_to(command: str, tmp_path
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "Raters are weighted by h" in done.words
-    assert "does not use the weights" not in done.words
+    assert "does not use weights" not in done.words

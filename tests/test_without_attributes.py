@@ -108,7 +108,7 @@ def test_an_interval_that_is_not_defined_is_not_shown(write: Write) -> None:
 def test_advice_on_raters_says_why_there_is_none(plain: Path) -> None:
     done = run_cli("advise", plain)
     assert done.code == 0
-    assert "Nothing could be looked at for" in " ".join(done.out.split())
+    assert "Nothing could be examined for" in " ".join(done.out.split())
     assert "no group is large enough" not in done.out
 
 

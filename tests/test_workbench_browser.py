@@ -100,7 +100,7 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
 
         def begin_a_note() -> None:
             page.get_by_role("link", name="The study").click()
-            page.get_by_text("Write a note beside this").click()
+            page.get_by_text("Add a note").click()
             page.get_by_label("Note on this result").fill("Half of a note")
             page.get_by_label("Note on this result").evaluate("one => { one.style.height = '9rem'; }")  # pulled larger
             page.evaluate("document.getElementById('part-title').style.color = 'inherit'")  # as a browser's tools do
@@ -112,7 +112,7 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         page.locator(".tiles strong").nth(3).wait_for()
         page.get_by_role("link", name="Who sees things alike").click()
         page.locator(".chart svg").first.wait_for()
-        page.get_by_text("Write a note beside this").click()
+        page.get_by_text("Add a note").click()
         page.get_by_label("Note on this result").fill("We asked them.")
         page.get_by_role("button", name="Save the note").click()
         page.locator("#cohesion-forest .on-wide").get_by_role("link", name="18-29").first.click()  # a name in a chart
@@ -254,7 +254,7 @@ def answers_of(page: Any, shuffles: int = 20, meanwhile: Callable[[], object] = 
     page.get_by_role("link", name="This is right: ask questions").click(timeout=LONG)
     page.get_by_label("Shuffles", exact=True).fill(str(shuffles))
     page.get_by_text("All other settings").click()
-    page.get_by_label("Shuffles at most").fill(str(shuffles))
+    page.get_by_label("Maximum shuffles").fill(str(shuffles))
     page.get_by_role("button", name="Run the analyses").click()
     page.get_by_role("link", name="The study").wait_for(timeout=LONG)  # appears before the others are there
     meanwhile()

@@ -102,7 +102,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             results = found.client.post(f"{home}/ask", data=ASKED).url.raw_path.decode()
             fill(disk)
             page = settled(found, results)
-            assert "This could not be worked out" in page
+            assert "This could not be computed" in page
             assert "No space left on device" in page
             assert "In short" not in page
             assert "Try again" in page

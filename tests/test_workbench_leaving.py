@@ -150,7 +150,7 @@ def test_a_disk_that_is_full_for_the_work_is_said(tmp_path: Path) -> None:
         export = f"{home}/export?run={run}"
         until(lambda: 'id="stream"' not in found.client.get(export).text, 120)
         page = found.client.get(export).text
-        assert "This could not be worked out" in page
+        assert "This could not be computed" in page
         assert "File too large" in page
         assert "Try again" in page
         assert found.client.get(f"{home}/export/report.html?run={run}").headers.get("content-disposition") is None

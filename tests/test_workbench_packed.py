@@ -134,7 +134,7 @@ def test_part_by_part_without_reading_it_whole(client: Any, packed: Path) -> Non
     assert 'id="view-title"' in settled(client, f"{home}/lenses/cohesion?go=1&by=gender&permutations=9")
     failed = settled(client, str(send(client, f"{home}/ask", **FEW).headers["location"]))
     assert "This needs all ratings of the packed study in memory." in failed
-    assert "Choose “Read it whole into memory” on the page Data" in failed
+    assert "Choose “Read it whole into memory” on the Data page" in failed
     assert [path.name for path in packed.parent.glob("*.log")] == []  # what is half done lies elsewhere
 
 
@@ -174,16 +174,16 @@ def test_a_folder_that_vanishes_or_changes(client: Any, tmp_path: Path) -> None:
     results = str(done.headers["location"])
     assert "In short" in settled(client, results)
     shutil.move(own, tmp_path / "away.pvx")
-    assert "The packed study is not there any more" in settled(client, home)
+    assert "The packed study is no longer there" in settled(client, home)
     assert "In short" in settled(client, results)  # what was worked out stays
     page = settled(client, f"{home}/lenses/cohesion?go=1&by=gender&permutations=0")
-    assert "The packed study is not there any more" in page
+    assert "The packed study is no longer there" in page
     assert "Put the folder back" in page
     assert "Try again" in page
     shutil.move(tmp_path / "away.pvx", own)
     pack(tmp_path, RATINGS + "".join(f"i{item},r14,1,woman\n" for item in range(12)))
     page = settled(client, home)
-    assert "The packed study was changed" in page
+    assert "The packed study has changed" in page
     assert "168</strong>" in page
     assert "In short" in settled(client, results)
     page = settled(client, f"{home}/lenses/cohesion?go=1&by=gender&permutations=0&seed=1")
@@ -197,7 +197,7 @@ def test_what_is_not_one_is_said(client: Any, tmp_path: Path, packed: Path) -> N
     for path, told in (
         (tmp_path, "It is not a packed study"), (tmp_path / "none", "There is no such folder"),
         ("", "No folder is named"), ("a\0b", "No folder is named"),
-        ("s3://bucket/study.pvx", "opens packed studies of this machine only"),
+        ("s3://bucket/study.pvx", "only opens packed studies on this machine"),
     ):  # fmt: skip
         answer = send(client, "/studies/packed", path=str(path))
         assert answer.status_code == 400, path
@@ -216,7 +216,7 @@ def test_what_is_not_one_is_said(client: Any, tmp_path: Path, packed: Path) -> N
 def test_another_machine_names_no_folders(packed: Path, tmp_path: Path) -> None:
     with workbench(tmp_path / "bench", local=False) as client:
         assert "/studies/packed" not in client.get("/").text
-        assert "not opened from another machine" in send(client, "/studies/packed", path=str(packed)).text
+        assert "cannot be opened from another machine" in send(client, "/studies/packed", path=str(packed)).text
         assert client.post("/api/v1/studies", json={"packed": str(packed)}, headers=OWN).status_code == 400
 
 
@@ -234,7 +234,7 @@ def test_it_is_begun_from_the_command_line(packed: Path, tmp_path: Path) -> None
         assert other.packed.stored == str(packed)
         assert other.reading == {"in_memory": True}
         assert len(store.studies()) == 2
-        with pytest.raises(FileError, match="it is a folder, and the workbench takes files"):
+        with pytest.raises(FileError, match="it is a folder, but the workbench expects files"):
             begin(store, [str(tmp_path)])
     finally:
         store.close()

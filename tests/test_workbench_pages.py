@@ -312,7 +312,7 @@ def test_a_file_that_plurivox_wrote_is_taken_as_it_is(client: Any, tmp_path: Pat
     done = client.post("/studies/files", files=files, headers=OWN, follow_redirects=False)
     home = str(done.headers["location"])
     page = settled(client, home)
-    assert "plurivox stored this itself" in page
+    assert "This was stored by plurivox itself" in page
     assert "6</strong> <span>points, 0 to 5" in page  # also those that nobody used
     assert "man (7), woman (7)" in page
     where = f"{home}/lenses/cohesion?go=1&by=gender&permutations=9&max_permutations=9"

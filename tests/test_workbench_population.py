@@ -66,7 +66,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_panel_is_shown_beside_the_population(client: Any, study: str, here: Path) -> None:
     page = settled(client, study)
     panel = own().weighted("population.csv").panel
-    assert "The panel beside the population" in page
+    assert "Panel and population" in page
     assert f"<strong>{panel.effective_raters:.1f}</strong> <span>effective raters" in page  # 14 · (Σw)²/(n·Σw²) = 11.2
     assert "design effect 1.25" in page  # 0.75²/0.5 + 0.25²/0.5
     assert "shares of gender, to which raters are weighted" in page
@@ -99,7 +99,7 @@ def test_a_lens_that_knows_no_weights_says_so(client: Any, study: str) -> None:
     settled(client, study)
     for _ in range(2):  # also of a result that was kept
         page = settled(client, f"{study}/lenses/psychometrics?go=1")
-        assert "does not use the weights: every rater counts alike" in page
+        assert "does not use weights: every rater counts equally" in page
 
 
 def test_a_report_and_its_config_have_the_weights(client: Any, here: Path) -> None:

@@ -139,7 +139,7 @@ def test_what_no_row_tells_of_is_swept_away(store: Store, opened: Callable[[], S
 
 
 def test_one_server_at_a_time(store: Store) -> None:
-    with pytest.raises(FileError, match="another plurivox serve works in it"):
+    with pytest.raises(FileError, match="another plurivox serve is using it"):
         Store(store.folder)
     store.close()
     Store(store.folder).close()

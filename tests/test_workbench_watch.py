@@ -152,7 +152,7 @@ def test_data_that_are_uploaded_between_looks_are_a_look_too(client: Any, home: 
     settled(client, home)
     assert send(client, f"{home}/ask", **FEW).status_code == 400
     assert client.post(f"/api/v1{home}/runs", json={"by": [["gender"]]}, headers=OWN).status_code == 400
-    assert "nothing to watch any more" in client.get(f"{home}/watch").text
+    assert "nothing left to watch" in client.get(f"{home}/watch").text
 
 
 def test_tests_from_before_the_watch_are_the_first_look(client: Any, home: str) -> None:
@@ -193,7 +193,7 @@ def test_a_file_that_is_replaced_or_cut_off(client: Any, home: str, file: Path) 
     assert "fewer than before: is the file whole?" in page
     file.unlink()
     file.mkdir()
-    until(client, home, "not a file any more")
+    until(client, home, "no longer a file")
 
 
 def test_a_file_that_moves_all_the_time_is_left_alone(client: Any, home: str, file: Path) -> None:

@@ -139,7 +139,7 @@ def test_what_is_said_helps() -> None:
     for call, said in (
         (lambda: pv.cohesion("ratings.csv", "age"), "ratings is 'ratings.csv'. Give Ratings: read_ratings(file) or"),
         (lambda: pv.cohesion(study().ratings_frame, "age"), "ratings is a DataFrame. Give Ratings: "),
-        (lambda: pv.cohesion(ratings, [["age", 1]]), "by is [['age', 1]]. Give attributes of raters"),
+        (lambda: pv.cohesion(ratings, [["age", 1]]), "by is [['age', 1]]. Give rater attributes"),
         (lambda: pv.responsiveness(ratings, 3.5), 'reference is 3.5. Give "crowd", Ratings'),
         (lambda: pv.describe(ratings, executor="thread"), "executor is 'thread'. Give an executor, such as"),
         (lambda: pv.describe(ratings, threads=True), "threads is True. Give a whole number from 1 to 1,000."),

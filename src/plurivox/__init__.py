@@ -5,9 +5,9 @@
 >>> study.ratings
 <Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
 
-Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
-modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.data``, ``plurivox.reproduce``,
-``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``.
+Names are imported when they are first used, so that ``import plurivox`` is quick. In addition to the names below, there
+are the modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.data``,
+``plurivox.reproduce``, ``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _ANSWERED = {
     "lenses.soft": ("soft_scores", "SoftScores"),
     "lenses.variation": ("variation", "Variation"),
 }
-"""Functions, each in the module run of a folder, and the results that they give, in its module result."""
+"""Functions, each in the module run of a folder, and their results, in its module result."""
 _ELSEWHERE = {
     "actions.advise.settings": ("Thresholds",),
     "answers": ("Answers",),
@@ -142,7 +142,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _of_lens(name: str) -> Any:
-    """Return the function or the result class of a lens that only its folder names."""
+    """Return the function or the result class of a lens that only its folder defines."""
     from plurivox.lenses import lenses
 
     for lens in () if name.startswith("_") else lenses():

@@ -23,13 +23,13 @@ from plurivox.scale_files import GivenScale, as_scale
 
 ONE_MODEL, ONE_PROMPT = "model", ""
 ITEM_TEXT = "text of the item"
-"""What a column of prompts is taken for if every item has its own."""
+"""What a column of prompts is treated as if every item has its own."""
 
 Ints = NDArray[np.int64]
 
 
 class Voice(NamedTuple):
-    """Who answers: a model, and the prompt it was asked with; the prompt is empty where a table names none."""
+    """Who answers: a model, and the prompt it was asked with; the prompt is empty if a table names none."""
 
     model: str
     prompt: str
@@ -47,7 +47,7 @@ class Answers:
     Attributes
     ----------
     scale
-        The points that answers are on.
+        The scale of the answers.
     voices
         Each model with each of its prompts, sorted.
     items
@@ -57,27 +57,28 @@ class Answers:
     state
         For each answer its place in :data:`plurivox.reader.STATES`.
     point
-        For each answer the position on the scale, -1 without one.
+        For each answer the position on the scale, -1 if there is none.
     shares
-        For each answer the probability of each point, where log-probabilities gave it; NaN where not; None if nowhere.
+        For each answer the probability of each point, if log-probabilities gave it, otherwise NaN; None if there are
+        none at all.
     shown, order
-        For each answer at which place its option was shown, and the number of the order of options; -1 where that is
-        not known; None if nowhere.
+        For each answer the place at which its option was shown, and the number of the order of options; -1 if unknown;
+        None if there are none at all.
     n_elsewhere
         How many answers are neither points of the scale nor texts that name one; they count as unreadable.
     families
-        The family of each model, as far as a table tells.
+        The family of each model, if a table gives it.
     source
         Where they came from.
     attributes
         What is known about each item, in the order of ``items``; None without a table of items.
     readings
-        For each answer the text, the rule that read it, and the piece of the text in which it saw the answer, as far as
-        they are known; None if nowhere. See :meth:`to_frame`.
+        For each answer the text, the rule that read it, and the piece of the text in which it found the answer, if
+        known; None if there are none at all. See :meth:`to_frame`.
     n_read
-        How many texts were read when the answers were, by the rules of :func:`plurivox.ask.read_answer`.
+        How many texts were read along with the answers, by the rules of :func:`plurivox.ask.read_answer`.
     columns
-        Which column was taken for what.
+        Which column holds what.
     orders
         The orders of options that ``order`` numbers, as positions on the scale.
     """
@@ -126,28 +127,28 @@ class Answers:
             One row per answer. Besides item, model and prompt it may have ``sample`` (the number of the repetition),
             ``state`` (answered, refused, unreadable or failed), ``distribution`` (probabilities of the points, as a
             list; or a column for each point, named like it), ``order`` (positions of the options as shown) and
-            ``family`` (of the model). What :meth:`to_frame` gave is read back.
+            ``family`` (of the model). The output of :meth:`to_frame` is read back.
         scale
             The scale of the answers, in any form that ``Ratings.from_frame`` takes.
         item, model, prompt
-            The columns that hold them; without a column of models all rows are of one, and likewise for prompts, or if
-            every item has a prompt of its own.
+            The columns that hold them; without a column of models all rows belong to one model. The same applies to
+            prompts, also if every item has its own.
         answer
             The column that holds the answers: labels, where what is not a label is read as text; or positions if it is
-            called ``point``; or free text to be read if it is called ``text``, ``response``, ``completion``,
-            ``output`` or alike. By default the first of ``point``, ``answer``, a column of texts, and ``text`` that
-            there is; beside another column of texts, ``text`` is that of the item.
+            called ``point``; or free text to be read if it is called ``text``, ``response``, ``completion``, ``output``
+            or similar. By default the first of ``point``, ``answer``, a column of texts, and ``text`` that exists; next
+            to another column of texts, ``text`` is the item's.
         name
-            What to call a model that no column names.
+            The name of the model if no column gives it.
         source, locate
             How to name the table and its rows in messages.
         items
-            A table with one row per item, by whose attributes answers without ratings can be told apart.
+            A table with one row per item, whose attributes distinguish answers without ratings.
 
         Raises
         ------
         InputError
-            With the rows where something is missing, unknown or double.
+            With the rows where something is missing, unknown or repeated.
 
         Examples
         --------
@@ -183,7 +184,7 @@ class Answers:
         return found if items is None else found.with_items(AttributeTable(to_polars(items), item, "items frame"))
 
     def with_items(self, table: AttributeTable, conflicts: Conflicts = "error") -> Answers:
-        """Return the answers with what a table of items tells about each."""
+        """Return the answers with the attributes in a table of items."""
         return replace(self, attributes=match(table, self.items, "item", "answers", conflicts=conflicts).frame)
 
     @checked
@@ -209,7 +210,7 @@ class Answers:
         )  # fmt: skip
 
     def _without(self, gone: NDArray[np.bool_]) -> pl.DataFrame | None:
-        """Return the readings, of which some are not on the scale any more."""
+        """Return the readings, some of which are no longer on the scale."""
         if self.readings is None and not gone.any():
             return None
         known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
@@ -220,8 +221,8 @@ class Answers:
         """Return one row per answer, by model, prompt, item and sample, with how each was read.
 
         Columns: ``model``, ``prompt`` (empty where none is named), ``item``, ``sample``, ``state``, ``answer`` (the
-        label of the point), ``point`` (its position), ``text`` (what the model wrote, if that is known), ``rule``
-        (which rule read it) and ``read`` (the piece of the text in which the rule saw the answer). Where there are any,
+        label of the point), ``point`` (its position), ``text`` (what the model wrote, if known), ``rule``
+        (which rule read it) and ``read`` (the piece of the text in which the rule found the answer). If available, also
         ``distribution`` (the probability of each point), ``order`` (the options as shown) and ``family``.
         :meth:`from_frame` reads it back.
 
@@ -265,7 +266,7 @@ class Answers:
         return f"<Answers: {len(self):,} of {n} to {len(self.items):,} items on {self.scale}>"
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what became of the questions to each model."""
+        """Show in a notebook how each model answered."""
         counts = np.zeros((len(self.voices), len(STATES)), dtype=np.int64)
         np.add.at(counts, (self.voice, self.state), 1)
         there = [at for at in range(len(STATES)) if counts[:, at].any()]

@@ -1,4 +1,4 @@
-"""What is given to public functions, held against their annotations: a wrong thing is told by the argument's name.
+"""Arguments of public functions, checked against their annotations: an error names the wrong argument.
 
 Annotations are what a reader and a type checker see, so they are also what is checked, here and nowhere else::
 
@@ -7,8 +7,8 @@ Annotations are what a reader and a type checker see, so they are also what is c
 
     combine(3)  # InputError: questions is 3. Give a mapping.
 
-What a class cannot say, such as "any frame", is said by ``Annotated[Any, Kind(…)]``. Only what is given is looked at,
-never what a default is. Numbers may come from numpy, lists may be arrays or series; a text is not a list, and True is
+What a class cannot express, such as "any frame", is written as ``Annotated[Any, Kind(…)]``. Only given values are
+checked, never defaults. Numbers may come from numpy, lists may be arrays or series; a text is not a list, and True is
 not a number.
 """
 
@@ -34,7 +34,7 @@ R = TypeVar("R")
 SHOWN = 80
 """Characters of a wrong value that a message quotes."""
 MOST_DRAWS = 10_000_000
-"""The most permutations and bootstrap draws: they are kept, and so many of a few groups take a gigabyte."""
+"""The most permutations and bootstrap draws: they are kept, and this many for a few groups take a gigabyte."""
 MOST_THREADS = 1_000
 LARGEST = 2**63 - 1
 """The largest whole number that numpy, polars and the JSON of others can hold."""
@@ -48,23 +48,23 @@ _HINTS = {
     "Ratings": "Ratings: read_ratings(file) or Ratings.from_frame(frame) makes them",
     "Executor": "an executor of concurrent.futures",
 }
-"""What to give where the name of a class alone does not help."""
+"""What to give if the name of a class alone does not help."""
 _LISTS = (list, tuple, set, frozenset, range)
 
 
 class Kind(NamedTuple):
-    """What an argument may be where its type does not say it, or not in words that help."""
+    """What an argument may be if its type does not say so in helpful words."""
 
     words: str
     """What to give, as it follows "Give" in a message."""
     test: Callable[[Any], bool] | None = None
-    """What tells, where it is not the type."""
+    """The test to apply, if it is not the type."""
     error: type[InputError] = InputError
     """What is raised."""
 
 
 def is_frame(value: Any) -> bool:
-    """Tell whether narwhals takes a value for a frame."""
+    """Return whether narwhals accepts a value as a frame."""
     import narwhals as nw
 
     try:
@@ -75,7 +75,7 @@ def is_frame(value: Any) -> bool:
 
 
 def is_path(value: Any) -> bool:
-    """Tell whether the system could have a file of this name."""
+    """Return whether the system could have a file with this name."""
     try:
         return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
     except (TypeError, UnicodeEncodeError):
@@ -87,7 +87,7 @@ def _are_paths(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    """Tell whether a value is text: half a surrogate pair is not, but what stands for a byte of a file's name is."""
+    """Return whether a value is text: half a surrogate pair is not, but an escaped byte of a file name is."""
     try:
         return isinstance(value, str) and value.encode(errors="surrogateescape") is not None
     except UnicodeEncodeError:
@@ -106,7 +106,7 @@ Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", is_frame, Co
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check what a public function is given by its annotations, before it runs.
+    """Check the arguments of a public function against its annotations before it runs.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_methods(cls: type) -> None:
-    """Check what the public methods that a class itself defines are given."""
+    """Check the arguments of the public methods that a class itself defines."""
     for name, member in list(vars(cls).items()):
         takes = inspect.isfunction(member) and len(inspect.signature(member).parameters) > 1
         if takes and not name.startswith("_") and not hasattr(member, "__wrapped__"):
@@ -145,7 +145,7 @@ def check_methods(cls: type) -> None:
 
 
 def check_fields(record: Any) -> None:
-    """Check the fields of a dataclass by their annotations."""
+    """Check the fields of a dataclass against their annotations."""
     kinds = typing.get_type_hints(type(record), include_extras=True)
     check_given({one.name: getattr(record, one.name) for one in fields(record)}, kinds)
 
@@ -159,7 +159,7 @@ def check_given(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
 
 @functools.cache
 def kinds_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what each argument may be; what only a type checker knows may be anything."""
+    """Return what each argument may be; types known only to a type checker accept anything."""
     found = {}
     where = getattr(inspect.unwrap(function), "__globals__", {})
     for name, one in inspect.signature(function).parameters.items():
@@ -173,7 +173,7 @@ def kinds_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def wrong(name: str, value: Any, kind: Any) -> InputError:
-    """Return the error that an argument is of another kind."""
+    """Return the error for an argument of the wrong kind."""
     parts = (kind, *typing.get_args(kind))
     named = [one for part in parts for one in getattr(part, "__metadata__", ()) if isinstance(one, Kind)]
     raised = named[0].error if named else InputError
@@ -181,7 +181,7 @@ def wrong(name: str, value: Any, kind: Any) -> InputError:
 
 
 def shown(value: Any) -> str:
-    """Return a short text for a value: itself if that is one short line, else its type."""
+    """Return a short text for a value: itself if it is one short line, otherwise its type."""
     try:
         text = repr(value)
     except Exception:  # such as a whole number of 5,000 digits
@@ -197,7 +197,7 @@ def shown(value: Any) -> str:
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value is what an annotation says."""
+    """Return whether a value matches an annotation."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         tests = [one.test for one in parts[1:] if isinstance(one, Kind) and one.test is not None]
@@ -233,7 +233,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
-    """Tell whether a value is a mapping, a list, a function, or something else with parts of the right kinds."""
+    """Return whether a value is a mapping, a list, a function or something else with parts of the right kinds."""
     if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(
             fits(key, parts[0]) and fits(one, parts[1]) for key, one in value.items()
@@ -248,7 +248,7 @@ def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
             value = getattr(value, name)() if hasattr(value, name) else value
         if isinstance(value, _LISTS):
             return all(fits(one, parts[0]) for one in value)
-        return isinstance(value, origin)  # what can be gone through only once is looked at by who does
+        return isinstance(value, origin)  # what can be iterated only once is checked by whoever iterates
     return callable(value) if origin is Callable else isinstance(value, origin)
 
 

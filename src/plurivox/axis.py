@@ -20,16 +20,16 @@ CROSS = " × "
 MIN_GROUP_SIZE = 5
 OUTSIDE = -1
 WITHHELD = "withheld"
-"""What groups that are withheld are called together, where nobody reads it."""
+"""The internal name for all withheld groups together."""
 
 By = str | Sequence[str]
 
 
 def _without(attribute: str, known: Sequence[str]) -> SelectionError:
-    """Return the error that raters lack an attribute, with the one that was meant if just one has it in its name."""
+    """Return the error that raters lack an attribute, with the one that was probably meant."""
     if not known:
         return SelectionError(
-            f"raters have no attribute '{attribute}', and no other",
+            f"raters have no attribute '{attribute}', nor any other",
             hint="Give a table of raters with --raters, or name a column of the ratings.",
         )
     near = [name for name in known if attribute.casefold() in name.casefold()]
@@ -56,9 +56,9 @@ class Axis:
     sizes
         Raters per group.
     withheld
-        For each group whether it is not shown: it is too small, or the other of two of which one is.
+        For each group whether it is not shown: because it is too small, or because the only other group is.
     untold
-        For each group whether its sums are not told: it is withheld, or a small one could be worked out by it.
+        For each group whether its sums are not shown: because it is withheld, or because it would reveal a small one.
     overlaps
         Whether the groups are those with and without one value of an attribute of which a rater may have several.
     """
@@ -81,10 +81,10 @@ class Axis:
         Parameters
         ----------
         ratings
-            Whose raters to sort.
+            The ratings whose raters to sort.
         by
-            An attribute, several to cross, or ``"rater"``: each rater a group of their own, which is never withheld
-            because it was asked for.
+            An attribute, several to cross, or ``"rater"``: each rater is a group, which is never withheld because it
+            was requested.
         min_group_size
             Below this many raters a group is withheld.
 
@@ -110,7 +110,7 @@ class Axis:
         return withholding([cls(CROSS.join(attributes), attributes, groups, codes, sizes, small, least, small)])[0]
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
-        """Return the axis with sizes, and so what is withheld, by raters who rated something."""
+        """Return the axis with sizes, and so withholding, that count only raters who rated something."""
         inside = self.codes[rated & (self.codes != OUTSIDE)]
         sizes = np.bincount(inside, minlength=len(self.groups))
         small = too_small(sizes, self.min_group_size, alone=self.attributes == ("rater",))
@@ -118,12 +118,12 @@ class Axis:
 
     @property
     def summed(self) -> Axis:
-        """The axis for what is a sum over raters: groups that would reveal others by subtraction are withheld, too."""
+        """The axis for sums over raters: groups that would reveal others by subtraction are also withheld."""
         return replace(self, withheld=self.untold)
 
     @property
     def withheld_as_one(self) -> Axis:
-        """The axis whose withheld groups are one, the last: what is found of the groups shown tells nothing of each."""
+        """The axis with all withheld groups merged into the last, so that results for shown groups reveal none."""
         if not self.withheld.any():
             return self
         shown = np.flatnonzero(~self.withheld)
@@ -158,7 +158,7 @@ class Axis:
         return len(self.groups)
 
     def _repr_html_(self) -> str:
-        """Show the groups that may be shown in a notebook, raters one by one as numbers."""
+        """Show the groups that may be shown in a notebook, and individual raters as numbers."""
         alone = names_raters(self.name)
         rows = [
             [rater_name(at) if alone else name, "–" if self.untold[at] else f"{self.sizes[at]:,}"]
@@ -174,9 +174,9 @@ class Axis:
 
 
 def withholding(axes: Sequence[Axis], rated: NDArray[np.bool_] | None = None) -> list[Axis]:
-    """Return axes that are shown together, with whose sums are not told so that no group reveals a small one.
+    """Return axes that are shown together, marking the sums that must not be shown lest they reveal a small group.
 
-    What is not told of an axis stays so. Raters on their own were asked for, and only those who rated nothing are left
+    What is hidden on an axis stays hidden. Individual raters were requested, so only those who rated nothing are left
     out. With ``rated``, only those raters count.
     """
     order = in_turn(axes)
@@ -186,7 +186,7 @@ def withholding(axes: Sequence[Axis], rated: NDArray[np.bool_] | None = None) ->
 
 
 def in_turn(axes: Sequence[Axis]) -> list[int]:
-    """Return the places of axes in the order in which their groups are withheld; raters on their own never are.
+    """Return the places of axes in the order in which their groups are withheld; individual raters never are.
 
     Attributes come before crossings, and values of which a rater may have several last, so that what is shown of an
     attribute does not depend on what else is, in a section of a report that leaves it out.
@@ -196,7 +196,7 @@ def in_turn(axes: Sequence[Axis]) -> list[int]:
 
 
 def names_raters(axis: str) -> bool:
-    """Tell whether the groups of an axis are raters, whose ids neither charts nor sentences show."""
+    """Return whether the groups of an axis are raters, whose ids appear neither in charts nor in sentences."""
     return "rater" in axis.split(CROSS)
 
 
@@ -221,7 +221,7 @@ def memberships(
 
 
 def rater_name(code: int) -> str:
-    """Return what a rater is called whose id is not to be shown.
+    """Return the name of a rater whose id must not be shown.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def rater_name(code: int) -> str:
 
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Return the names of the combinations that occur, in order, and each rater's code."""
-    # Raters keep the order of their codes, on which what is computed for each of them rests.
+    # Raters keep the order of their codes, on which everything computed for them depends.
     orders = [as_categories(one).to_list() if one.name == "rater" else category_order(one) for one in columns]
     combined = np.zeros(len(columns[0]), dtype=np.int64)
     outside = np.zeros(len(columns[0]), dtype=bool)

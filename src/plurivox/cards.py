@@ -1,7 +1,7 @@
-"""What a notebook shows of one thing: a title, sentences and a small table, as a piece of HTML.
+"""What a notebook shows: a title, sentences and a small table, as a piece of HTML.
 
-Styles stand at their elements and colours are those of the notebook, so that a card neither changes what stands around
-it nor fades in the dark. All text is escaped and harmless, and a card stays small whatever it is given.
+Styles are inline and colours are those of the notebook, so that a card neither changes its surroundings nor fades in
+dark mode. All text is escaped and harmless, and a card stays small, whatever its content.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_SENTENCES, MOST_FOLDED = 4, 12
 """Sentences that a card shows, and those that it folds away."""
 LONGEST_NAME, LONGEST_SENTENCE = 60, 600
 CLAIMED = "◆"
-"""Stands before a sentence that claims a difference."""
+"""The mark before a sentence that claims a difference."""
 _NUMBER = re.compile(r"[<+\-−±]?[\d.,]*\d.*|\[.*\]|[–∞=]|withheld|")
 _SMALL = "font-size:.85em;opacity:.8"
 _LINE = "1px solid rgba(128,128,128,.45)"
@@ -35,7 +35,7 @@ class Sentence(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What stands in a table: a text, a smaller one behind it, and whether it stands out."""
+    """A cell of a table: a text, a smaller one after it, and whether it is emphasised."""
 
     text: str
     small: str = ""
@@ -43,7 +43,7 @@ class Cell(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table: its title, its header, which columns stand at the right, its rows, and what else there is to say.
+    """A table: its title, its header, which columns are right-aligned, its rows, and notes.
 
     A row of fewer cells than the header is a heading over those below it.
     """
@@ -62,7 +62,7 @@ def plain_grid(header: Sequence[str], rows: Sequence[Sequence[object]], *below: 
 
 
 def right_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
-    """Tell which columns hold numbers and stand at the right; the first one names the rows."""
+    """Return which columns hold numbers and are right-aligned; the first one names the rows."""
     return [
         at > 0 and all(map(_NUMBER.fullmatch, map(str.strip, column)))
         for at, column in enumerate(zip(*rows, strict=True))
@@ -70,7 +70,7 @@ def right_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
 
 
 def heading_of(thing: object) -> tuple[str, str]:
-    """Return what a thing is and what it rests on, as its ``repr`` says.
+    """Return what an object is and what it is based on, as in its ``repr``.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def card(
     Parameters
     ----------
     title, rests_on
-        What it is, and what it rests on.
+        What it is, and what it is based on.
     said
-        What stands out; claims come first, and remarks last.
+        The findings; claims come first, and remarks last.
     grids
         Tables, of which together at most :data:`MOST_ROWS` rows are shown.
     more
-        How to get at all rows, said where some are left out.
+        How to get all rows, shown if some are left out.
     """
     known = list(said)
     remarks = [one for one in known if one.remark]
@@ -113,7 +113,7 @@ def card(
 
 
 def _shared(sizes: Sequence[int], most: int = MOST_ROWS) -> list[int]:
-    """Return how many rows each of several tables may show: short ones all of theirs, long ones what is left.
+    """Return how many rows each of several tables may show: short ones all of theirs, long ones share the rest.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _n_rows(grid: Grid) -> int:
 
 
 def _sentences(found: Sequence[Sentence], remarks: Sequence[Sentence]) -> list[str]:
-    """Return claims and what else matters, then the rest and remarks, folded where they are many."""
+    """Return claims and other important sentences, then the rest and remarks, folded if there are many."""
     shown, others = found[:MOST_SENTENCES], found[MOST_SENTENCES:]
     parts = [_list(shown)] if shown else []
     parts += [_folded(f"{len(others):,} more", others)] if others else []
@@ -154,12 +154,12 @@ def _list(said: Iterable[Sentence], style: str = "") -> str:
 
 def _folded(heading: str, said: Sequence[Sentence], style: str = "") -> str:
     cut = said[:MOST_FOLDED]
-    rest = f"<div>{len(said) - len(cut):,} further ones: findings()</div>" if len(said) > len(cut) else ""
+    rest = f"<div>{len(said) - len(cut):,} more: findings()</div>" if len(said) > len(cut) else ""
     return f'<details style="margin:.2em 0;{style}"><summary>{heading}</summary>{_list(cut)}{rest}</details>'
 
 
 def _grid(grid: Grid, most: int, more: str) -> str:
-    """Return a table with as many rows as are left to show; one of which no row is left is named and counted."""
+    """Return a table with as many rows as may still be shown; if none, only its name and count."""
     shown, n_rows = _first(grid, most)
     cut = n_rows - sum(len(row) == len(grid.header) for row in shown)
     below = [*grid.below, *([f"{cut:,} more: {more}" if more else f"{cut:,} more"] if cut else [])]
@@ -180,7 +180,7 @@ def _grid(grid: Grid, most: int, more: str) -> str:
 
 
 def _first(grid: Grid, most: int) -> tuple[list[Sequence[Cell]], int]:
-    """Return the first rows with the headings above them, and how many rows there are in all."""
+    """Return the first rows with the headings above them, and how many rows there are in total."""
     shown: list[Sequence[Cell]] = []
     waiting: list[Sequence[Cell]] = []
     n_rows = 0
@@ -214,6 +214,6 @@ def _cell(cell: Cell) -> str:
 
 
 def _text(text: str, most: int = LONGEST_NAME) -> str:
-    """Return a text on one line that is neither taken for HTML nor turns the direction of what stands around it."""
+    """Return a one-line text that is not interpreted as HTML and does not change the text direction around it."""
     line = " ".join(harmless(text).split())
     return escape(line if len(line) <= most else f"{line[: most - 1]}…")

@@ -1,4 +1,4 @@
-"""``plurivox.toml``: what columns, scale and groups of a study are and how it is analysed, kept beside its data."""
+"""``plurivox.toml``: a study's columns, scale and groups and how it is analysed, kept next to its data."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _KNOWN: dict[str, Kinds] = {
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Where the intervals of a numeric attribute start, and their names if they have any."""
+    """Where the intervals of a numeric attribute start, and their names, if any."""
 
     edges: tuple[float, ...]
     labels: tuple[str, ...] | None = None
@@ -68,9 +68,9 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The content of a ``plurivox.toml``; what it does not say is None or empty.
+    """The content of a ``plurivox.toml``; what it does not set is None or empty.
 
-    ``lenses`` has the settings of each lens by its name, checked.
+    ``lenses`` holds the checked settings of each lens by name.
     """
 
     item: str | None = None
@@ -106,12 +106,12 @@ class Config:
     lenses: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def settings_for(self, lens: Lens, **given: Any) -> Settings:
-        """Return the settings of a lens: as given, else as its section here says, else its defaults."""
+        """Return the settings of a lens: as given, otherwise from its section here, otherwise its defaults."""
         return lens.settings.from_dict({**self.lenses.get(lens.name, {}), **given})
 
 
 def find_config(source: str | os.PathLike[str]) -> Path | None:
-    """Return the ``plurivox.toml`` beside a file, in a folder or beside it, or in the working directory for ``-``."""
+    """Return the ``plurivox.toml`` next to a file, in or next to a folder, or in the working directory for ``-``."""
     file = Path(split_name(source)[0])
     folders = [Path()] if os.fspath(source) == "-" else [file, file.parent] if os.path.isdir(file) else [file.parent]
     return next((path for path in (folder / FILE_NAME for folder in folders) if path.is_file()), None)
@@ -169,7 +169,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """What a config says of groups of raters; ``by`` is None for every attribute."""
+    """What a config says about groups of raters; ``by`` is None for every attribute."""
 
     by: Sequence[tuple[str, ...]] | None = None
     bins: Mapping[str, Bins] = field(default_factory=dict)
@@ -185,25 +185,27 @@ class Groups:
         """Return the section of raters."""
         by = [one[0] if len(one) == 1 else list(one) for one in self.by] if self.by else list(attributes)
         unknown = (
-            f"unknown = {json.dumps(list(self.unknown), ensure_ascii=False)}  # words that tell nothing of a rater"
+            f"unknown = {json.dumps(list(self.unknown), ensure_ascii=False)}  # words that mean an attribute is unknown"
         )
         bins = [f"{_key(name)} = {_bins_text(one)}" for name, one in self.bins.items()]
         several = [f"{_key(name)} = {_quoted(between)}" for name, between in self.several.items()]
         return [
             "[raters]",
             f"file = {_quoted(file)}" if file else '# file = "raters.csv"  # one row per rater, with the id as above',
-            _columns_line(self.columns, "columns of the ratings themselves that describe raters, besides those of by"),
+            _columns_line(
+                self.columns, "columns of the ratings themselves that describe raters, in addition to those in by"
+            ),
             f'by = {json.dumps(by, ensure_ascii=False)}  # what to analyse; a crossing is a list: ["race", "gender"]',
-            f"conflicts = {_quoted(self.conflicts)}  # or first, error: what counts of several values of one rater",
+            f"conflicts = {_quoted(self.conflicts)}  # or first, error: if a rater has conflicting values",
             unknown if tuple(self.unknown) != UNKNOWN else f"# {unknown}",
             *([f"weights = {_quoted(self.weights)}  # shares of the population"] if self.weights else []),
-            *([f"trim = {self.trim:g}  # the largest weight, times the mean"] if self.trim else []),
+            *([f"trim = {self.trim:g}  # the largest weight, as a multiple of the mean"] if self.trim else []),
             "",
             "[raters.bins]",
-            *(bins or ["# age = [18, 30, 50]  # sorts numbers into 18–29, 30–49 and 50+"]),
+            *(bins or ["# age = [18, 30, 50]  # groups numbers into 18–29, 30–49 and 50+"]),
             "",
             "[raters.several]",
-            *(several or ['# race = ";"  # a rater may have several values, with this between them']),
+            *(several or ['# race = ";"  # a rater may have several values, with this separator']),
             "",
         ]
 
@@ -222,8 +224,8 @@ def config_text(
     groups = groups or Groups()
     scale = ratings.scale if recoding is None else recoding.old.with_poles(recoding.old.poles or recoding.new.poles)
     lines = [
-        "# How to read the ratings in this folder; every plurivox command run on a file here follows it.",
-        "# What is given on the command line comes first.",
+        "# How to read the ratings in this folder. Every plurivox command run on a file here follows it;",
+        "# options on the command line override it.",
         "",
         "# Groups with fewer raters are withheld from every result.",
         f"min_group_size = {groups.min_group_size}",
@@ -258,7 +260,7 @@ def _column_lines(intake: Intake, encoding: str | None) -> list[str]:
         *lines,
         *_of_export(intake),
         *([f"encoding = {_quoted(encoding)}"] if encoding else []),
-        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: what counts of repeats",
+        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: which repeated rating counts",
         "",
     ]
 
@@ -267,16 +269,16 @@ def _scale_lines(scale: Scale, recoding: Recoding | None, *, inferred: bool) -> 
     labels = scale.name or list(scale.labels)
     return [
         "[scale]",
-        "# The points from lowest to highest, also those nobody used.",
+        "# The points from lowest to highest, including those nobody used.",
         *(["# These were inferred from the scores: check that no end point is missing."] if inferred else []),
         f"labels = {json.dumps(labels, ensure_ascii=False)}",
-        f"# values = {json.dumps(list(scale.values))}  # numbers for the points, where steps are unequal",
+        f"# values = {json.dumps(list(scale.values))}  # numbers for the points, if steps are unequal",
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
-        "  # answers that mean no rating, besides blank, NA, NaN and null",
+        "  # answers that mean no rating, in addition to blank, NA, NaN and null",
         *_ends(scale),
-        '# recode = "0-2=no,3-4=yes"  # other points made of these'
+        '# recode = "0-2=no,3-4=yes"  # combines these points'
         if recoding is None
-        else f"recode = {_quoted(recoding.rule)}  # other points made of these",
+        else f"recode = {_quoted(recoding.rule)}  # combines these points",
         "",
     ]
 
@@ -289,17 +291,17 @@ def _bins_text(bins: Bins) -> str:
 
 
 def _key(name: str) -> str:
-    """Return a key as TOML takes it, in quotation marks unless it is plain."""
+    """Return a key as TOML expects it, in quotation marks unless it is plain."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 
 def _of_export(intake: Intake) -> list[str]:
-    """Return the lines that say what a file was taken for, and what was said about it."""
+    """Return the lines that say how a file was recognised, and what was given about it."""
     if not intake.platform:
         return []
     said = [f"{name} = {_quoted(value)}" for name, value in intake.said.items()]
     if intake.layout == "survey" and "questions" not in intake.said:
-        said.append('# questions = "Q1:Q20"  # which columns are questions, if not those that were recognised')
+        said.append('# questions = "Q1:Q20"  # which columns are questions, if not those recognised')
     return [f"format = {_quoted(intake.platform)}", *said]
 
 
@@ -311,7 +313,7 @@ def _ends(scale: Scale) -> list[str]:
 
 
 def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
-    """Take the sections of lenses out of the data, and return their settings by the name of the lens."""
+    """Remove the sections of lenses from the data, and return their settings by the name of the lens."""
     found = {}
     for lens in lenses():
         section = data.get(lens.toml)
@@ -367,11 +369,11 @@ def _bins(attribute: str, given: object, name: str) -> Bins:
 
 
 def _rule(given: str | None, name: str) -> str | None:
-    """Return which value counts where there are several."""
+    """Return which value counts if there are several."""
     if given is None or given in CONFLICTS:
         return given
     raise ConfigError(
-        f"'[raters] conflicts' is {shown(given)}", source=name, hint=f"It is one of {', '.join(CONFLICTS)}."
+        f"'[raters] conflicts' is {shown(given)}", source=name, hint=f"Choose one of {', '.join(CONFLICTS)}."
     )
 
 

@@ -5,7 +5,7 @@
     PlurivoxError
     ├── InputError (ValueError)      the data, or what was said about it, is wrong
     │   ├── FileError                a file cannot be opened or is not what it claims to be
-    │   │   └── data.download.DownloadError  a file cannot be fetched, or is not the one that was asked for
+    │   │ └── data.download.DownloadError a file cannot be fetched, or is not the one that was asked for
     │   ├── ColumnError              a column is missing or cannot be told apart
     │   ├── ScaleError               the scale is not usable, or has to be given
     │   ├── ScoreError               a score is not on the scale
@@ -43,7 +43,7 @@ from plurivox.quoting import LONGEST, QUOTED, one_line, sentence, short
 
 
 class PlurivoxError(Exception):
-    """Base of all errors that plurivox raises on purpose; their messages are harmless, and quote little of the data."""
+    """Base of all errors that plurivox raises on purpose; their messages are harmless and quote little of the data."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*map(_fit, parts))
@@ -61,7 +61,7 @@ class InputError(PlurivoxError, ValueError):
     problem
         What was found and what was expected, as one sentence without its full stop.
     source
-        The file, or another name of where the data came from.
+        The file, or another name for the source of the data.
     column
         The column concerned.
     places
@@ -120,7 +120,7 @@ def _listed(places: Sequence[str], total: int) -> str:
 
 
 class FileError(InputError):
-    """A file cannot be opened, is empty, or is not what its name says."""
+    """A file cannot be opened, is empty, or is not what its name suggests."""
 
 
 class ColumnError(InputError):
@@ -149,14 +149,14 @@ MOST_NAMES = 40
 
 
 def open_quote(columns: Sequence[str]) -> str:
-    """Return what to look at if a column name swallowed rows, empty if none did."""
-    return "A name goes over several lines: close its quotation mark." if any("\n" in one for one in columns) else ""
+    """Return a hint if a column name swallowed rows, otherwise an empty text."""
+    return "A name spans several lines: close its quotation mark." if any("\n" in one for one in columns) else ""
 
 
 def no_column(
     name: str, columns: Sequence[str], source: str, hint: str | None = None, *, role: str = "", most: int | None = None
 ) -> ColumnError:
-    """Return the error that a column is missing, with the names of those there are."""
+    """Return the error that a column is missing, with the names of the existing ones."""
     hint = " ".join(part for part in (open_quote(columns), hint) if part)
     there = f"there is no column '{_quoted(name)}'{role}; it has {few(columns, most)}"
     return ColumnError(there, source=source, hint=hint)
@@ -179,11 +179,11 @@ class DuplicateError(InputError):
 
 
 class AttributeConflictError(InputError):
-    """One rater or item carries two different values of one attribute."""
+    """One rater or item has two different values of one attribute."""
 
 
 class SelectionError(InputError):
-    """An attribute or a value that was asked for does not exist."""
+    """A requested attribute or value does not exist."""
 
 
 class ConfigError(InputError):
@@ -191,11 +191,11 @@ class ConfigError(InputError):
 
 
 class NeedsMemoryError(PlurivoxError):
-    """The ratings lie packed on disk, and the question is not a sum over items: it needs all of them in memory."""
+    """The ratings are packed on disk, and the analysis is not a sum over items: it needs all of them in memory."""
 
 
 class NeedsRatersError(PlurivoxError, TypeError):
-    """The table holds only counts per scale point, and the question needs to know who rated."""
+    """The table holds only counts per scale point, but the analysis needs to know who rated."""
 
 
 class MissingExtraError(PlurivoxError, ImportError):
@@ -217,7 +217,7 @@ class UnknownIdsWarning(PlurivoxWarning):
 
 
 class AttributeConflictWarning(PlurivoxWarning):
-    """Raters or items carry several values of an attribute, so that it is unknown for them."""
+    """Raters or items have several values of an attribute, so it is unknown for them."""
 
 
 class SharedRatersWarning(PlurivoxWarning):
@@ -233,7 +233,7 @@ class DamageWarning(PlurivoxWarning):
 
 
 class UnweightedWarning(PlurivoxWarning):
-    """Raters have weights, and what was asked counts all of them alike."""
+    """Raters have weights, but the analysis counts all of them equally."""
 
 
 class SoftScoresWarning(PlurivoxWarning):

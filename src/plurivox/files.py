@@ -1,6 +1,6 @@
-"""The one writer of files: whole or not at all, never over what the same call reads, only where a file belongs.
+"""The one writer of files: whole or not at all, never over what the same call reads, and only to regular files.
 
-A file is written under a temporary name beside its place and takes that place in one step. So a reader sees the old
+A file is written under a temporary name in the same folder and moved into place in one step. So a reader sees the old
 file or the new one, never half of one. What the program reads in one call is noted where it is opened, and the writer
 refuses to write over it; so no command has to remember.
 """
@@ -30,9 +30,9 @@ except ImportError:  # Windows
 Name = str | os.PathLike[str]
 FILE, OTHER = "Name a file to write.", "Name another file to write."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_SYNCED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # of a file system that cannot wait for the disk
+_NOT_SYNCED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # on a file system that cannot wait for the disk
 _LONGEST = 200  # bytes of a name that its temporary name repeats; file systems allow 255
-_YOUNG = 1.0  # seconds; a file this young may not have been locked yet by who makes it
+_YOUNG = 1.0  # seconds; a file this young may not have been locked yet by its maker
 _PARTS: set[Path] = set()  # temporary files that are being written
 
 
@@ -52,7 +52,7 @@ _call: _Call | None = None
 
 @contextlib.contextmanager
 def one_call() -> Iterator[None]:
-    """Note what is read from here on, so that nothing of it is written over; remove at the end what was left over."""
+    """Note what is read from here on, so that none of it is overwritten; finally remove leftovers."""
     global _call
     before, _call = _call, _Call()
     try:
@@ -73,7 +73,7 @@ def note_input(path: Name | int) -> None:
 
 
 def will_write(*paths: Name | None) -> None:
-    """Say early what will be written: raise now, not after minutes of work, if it cannot be."""
+    """Declare early what will be written: raise now, not after minutes of work, if it cannot be."""
     for path in paths:
         if path is not None:
             _Target.of(path)
@@ -82,7 +82,7 @@ def will_write(*paths: Name | None) -> None:
 
 
 def _same(one: Name | int, other: Name) -> bool:
-    """Tell whether two names lead to one file, through links of either kind, too."""
+    """Return whether two names lead to one file, also through links of either kind."""
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):
@@ -90,7 +90,7 @@ def _same(one: Name | int, other: Name) -> bool:
 
 
 def _is_read(path: Name) -> FileError:
-    return FileError("this file is read, and would be written over", source=os.fspath(path), hint=OTHER)
+    return FileError("this file is an input and would be overwritten", source=os.fspath(path), hint=OTHER)
 
 
 # Where a file goes ---------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class _Target(NamedTuple):
             now = os.stat(name)
         except FileNotFoundError:
             now = None
-        except (OSError, ValueError) as error:  # the latter of names that no file can have
+        except (OSError, ValueError) as error:  # the latter for names that no file can have
             reason = getattr(error, "strerror", None) or error
             raise FileError(f"it cannot be written ({reason})", source=name, hint=OTHER) from None
         target = cls(Path(os.path.realpath(name)), now, name)
@@ -140,7 +140,7 @@ class _Target(NamedTuple):
 
 
 def _stands_for_a_stream(name: str) -> bool:
-    """Tell whether a name is one of an open stream, as /dev/stdout is, whatever it leads to."""
+    """Return whether a name is that of an open stream, such as /dev/stdout, wherever it leads."""
     folder = os.path.dirname(os.path.abspath(name))
     return folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
 
@@ -150,17 +150,17 @@ def _stands_for_a_stream(name: str) -> bool:
 
 @contextlib.contextmanager
 def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
-    """Yield a temporary name beside ``path``; on success it takes the place of ``path``, else it is removed.
+    """Yield a temporary name next to ``path``; on success the file replaces ``path``, otherwise it is removed.
 
-    Links are followed, the mode of a file that is there is kept, and a new one has the mode that the umask gives. Make
-    what is to be written before, so that no error in reading is taken for one in writing.
+    Links are followed, the mode of an existing file is kept, and a new one gets the mode that the umask gives. Prepare
+    what is to be written beforehand, so that no error in reading is mistaken for one in writing.
 
     Parameters
     ----------
     path
         Where to write.
     inputs
-        Files that must not be written over, besides what :func:`one_call` has noted.
+        Files that must not be overwritten, in addition to what :func:`one_call` has noted.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
         except _errors_in_writing() as error:
             named = getattr(error, "filename", None)
             if named is not None and str(named) != str(temporary):
-                raise  # something else, which only happened meanwhile
+                raise  # something else that happened in the meantime
             raise _not_written(error, target) from None
     finally:
         try:
@@ -191,7 +191,7 @@ def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def writing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[IO[bytes]]:
-    """Yield an open file that takes the place of ``path`` on success: for who knows no names that are not UTF-8."""
+    """Yield an open file that replaces ``path`` on success, for libraries that only accept UTF-8 names."""
     with replacing(path, inputs) as temporary, temporary.open("r+b") as file:
         yield file
 
@@ -210,10 +210,10 @@ def write_bytes(path: Name, content: bytes, inputs: Iterable[Name] = ()) -> Path
 
 @contextlib.contextmanager
 def resuming(path: Name) -> Iterator[IO[bytes]]:
-    """Yield the part of a file that is there already, open to go on with; it takes the place of ``path`` on success.
+    """Yield the part of a file that already exists, open for appending; it replaces ``path`` on success.
 
-    Unlike :func:`replacing` it stays where something goes wrong, or is interrupted, so that the next call goes on with
-    it: for downloads. What is empty at the end is removed. Only one process at a time has it.
+    Unlike :func:`replacing`, it stays if something goes wrong or is interrupted, so that the next call continues it:
+    for downloads. It is removed if it is empty at the end. Only one process at a time can use it.
 
     Raises
     ------
@@ -250,19 +250,19 @@ def resuming(path: Name) -> Iterator[IO[bytes]]:
 
 
 def resumed(path: Path) -> Path:
-    """Return the name that the part of a file has until the file is whole."""
+    """Return the name of a partial file until the file is whole."""
     return path.with_name(f"{path.name}.partial")
 
 
 def _temporary_name(target: Path) -> Path:
-    """Return a name beside a file that is new, after removing what a killed process left there under such a name."""
+    """Return a new name next to a file, after removing what a killed process left there under such a name."""
     start = "." + os.fsencode(target.name)[:_LONGEST].decode("utf-8", "ignore")
     _sweep(target.parent, re.compile(re.escape(start) + r"\.[0-9a-f]{8}\.part"))
     return target.with_name(f"{start}.{secrets.token_hex(4)}.part")
 
 
 def _sweep(folder: Path, name: re.Pattern[str]) -> None:
-    """Remove temporary files that nobody is writing any more: a process that does holds a lock."""
+    """Remove temporary files that nobody is writing any more; a process that is writing holds a lock."""
     if fcntl is None:
         return
     left: list[os.DirEntry[str]] = []
@@ -291,7 +291,7 @@ def _made(temporary: Path, target: _Target) -> int:
 
 
 def _finish(descriptor: int, temporary: Path, target: _Target) -> None:
-    """Put the complete file into its place, with the mode of the one before."""
+    """Move the complete file into place, with the mode of the previous one."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -299,7 +299,7 @@ def _finish(descriptor: int, temporary: Path, target: _Target) -> None:
             raise
     if target.now is not None and os.name == "posix":
         mode = _mode_for(descriptor, target.now)
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # which is never so where all files have the same
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # never if all files have the same
             os.fchmod(descriptor, mode)
     os.replace(temporary, target.path)
 
@@ -331,7 +331,7 @@ def _not_written(error: Exception, target: _Target) -> FileError:
 
 
 def _remove(temporary: Path) -> None:
-    """Remove a temporary file, if it is still there, whatever interrupts."""
+    """Remove a temporary file if it still exists, despite any interruption."""
     interrupted: KeyboardInterrupt | None = None
     while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
         try:

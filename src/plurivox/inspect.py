@@ -1,7 +1,7 @@
-"""For Inspect: a task that has models rate what people rated, and a scorer that tells how far they are from whom.
+"""For Inspect: a task that has models rate what people rated, and a scorer that measures how far they are from whom.
 
-Needs ``pip install 'plurivox[inspect]'``. What was evaluated is read back by
-:func:`plurivox.intake.logs.read_inspect_log`, for all else that alignment tells.
+Needs ``pip install 'plurivox[inspect]'``. :func:`plurivox.intake.logs.read_inspect_log` reads evaluations back for all
+other analyses of alignment.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["alignment_scorer", "alignment_task"]
 
 MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser}
 REASONS = {"refused": "refusal", "unreadable": "invalid_response_format"}
-"""What Inspect calls the states that are no answers."""
+"""What Inspect calls the states that are not answers."""
 
 
 def alignment_task(
@@ -69,7 +69,7 @@ def alignment_task(
     ratings
         How people rated the items, on the same scale.
     by
-        Attributes of raters to report groups of, or crossings of them.
+        Rater attributes whose groups to report, or crossings of them.
     item, text
         The columns of ids and texts.
     prompt, persona, examples
@@ -77,15 +77,15 @@ def alignment_task(
     min_group_size
         Below this many raters a group is withheld.
     name
-        What logs call the task; by default the prompt's name.
+        The name of the task in logs; by default the prompt's name.
     options
-        Whatever else Inspect's ``Task`` takes, such as ``epochs``. By default the temperature is 0, and a sample that
+        Other arguments of Inspect's ``Task``, such as ``epochs``. By default the temperature is 0, and a sample that
         fails does not end the evaluation.
 
     Raises
     ------
     InputError
-        If the scales differ, no item is rated, or the table of items is not one.
+        If the scales differ, no item is rated, or the table of items is invalid.
     """
     asked = Prompt.of(prompt, question, persona=persona, examples=examples)
     people = _People.of(replace(question, descriptions=question.described(asked.name)), ratings, by, min_group_size)
@@ -120,7 +120,7 @@ def alignment_scorer(
     """Return a scorer for tasks that show the options of a question in the order of its scale.
 
     A sample's id is that of the item. Its score holds the ``state`` of the answer, the ``point`` on the scale, and the
-    ``distance`` to the mode of all raters, which is K, the longest on the scale, where the model refused or cannot be
+    ``distance`` to the mode of all raters, which is K, the longest on the scale, if the model refused or cannot be
     read. Metrics are ``ada_met``, the mean of these distances; ``ada_met_answered``, that of answers alone; how many
     samples were ``answered``, ``refused`` and ``unreadable``, and how many ``scored``, since someone rated their item;
     and of each group that is not withheld ``ada_met[age=18-29]``, ``ada_met_answered[age=18-29]`` and
@@ -173,10 +173,10 @@ class _People:
 
     @classmethod
     def of(cls, question: Question, ratings: Ratings, by: By | Sequence[By], min_group_size: int) -> _People:
-        """Check that question and ratings go together, and sort the raters into groups."""
+        """Check that question and ratings match, and sort the raters into groups."""
         if list(map(text_of, question.scale.labels)) != list(map(text_of, ratings.scale.labels)):
             raise InputError(
-                f"the question is on the scale {question.scale}, the ratings on {ratings.scale}",
+                f"the question is on the scale {question.scale}, but the ratings are on {ratings.scale}",
                 hint="Ask on the scale of the ratings: Question(ratings.scale, …).",
             )
         axes = tuple(axis.summed for axis in axes_of(ratings, each_axis(by), min_group_size))
@@ -189,7 +189,7 @@ class _People:
         return [self.question.letters[point] for point in np.flatnonzero((votes == votes.max()) & (votes > 0))]
 
     def score(self, item: str, output: ModelOutput) -> Score:
-        """Read an output, and tell how far it is from the mode of all raters."""
+        """Read an output, and measure how far it is from the mode of all raters."""
         order = range(len(self.question.scale))
         refusal = "content filter" if output.choices and output.stop_reason == "content_filter" else ""
         found = read_reply(output.completion, refusal, as_shown(self.question, order), order)

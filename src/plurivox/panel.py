@@ -1,4 +1,4 @@
-"""A panel beside its population: which shares are known, how raters are weighted by them, and what that comes to."""
+"""A panel and its population: which shares are known, how raters are weighted by them, and what that costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DASHES = str.maketrans("‐‑‒–—", "-----")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What share of the population has each value of an attribute, or of a crossing of several.
+    """The share of the population with each value of an attribute, or of a crossing of several.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Known shares of a population: one margin or several, where they come from, and what was noticed about them."""
+    """Known shares of a population: one margin or several, their source, and notes on them."""
 
     targets: tuple[Target, ...]
     source: str
@@ -53,13 +53,13 @@ class Population:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Every attribute that is needed of raters, once; a name with a cross or a comma may itself be one."""
+        """Every attribute needed of raters, once; a name with a cross or a comma may itself be one."""
         return tuple(dict.fromkeys(name for one in self.targets for name in (one.name, *one.parts)))
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value of a margin, panel against population; None of the panel where that is withheld."""
+    """One value of a margin, panel and population; the panel's share is None if it is withheld."""
 
     attribute: str
     value: str
@@ -72,10 +72,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class PanelSummary:
-    """What is shown of a weighted panel; ``trim`` is None where weights have no cap.
+    """What is shown of a weighted panel; ``trim`` is None if weights have no cap.
 
-    Where cells are withheld the design effect is rounded, since it depends on their sizes, and ``n_trimmed`` is None if
-    those are few.
+    If cells are withheld, the design effect is rounded, since it depends on their sizes, and ``n_trimmed`` is None if
+    it is small.
     """
 
     population: str
@@ -91,12 +91,12 @@ class PanelSummary:
 
     @property
     def withholds(self) -> bool:
-        """Whether some value is held by too few raters to be told, or would reveal one that is."""
+        """Whether some value has too few raters to be shown, or would reveal one that has."""
         return any(cell.n_raters is None for cell in self.cells)
 
     @property
     def sentence(self) -> str:
-        """What the weights come to."""
+        """What the weights cost."""
         by = " and ".join(filter(None, (", ".join(self.attributes[:-1]), self.attributes[-1])))
         return (
             f"Raters are weighted by {by} to the shares in {self.population}. In precision, these {self.n_raters:,} "
@@ -115,7 +115,7 @@ class Panel:
     margins
         The same, with the value of each rater.
     raked
-        The weights, and who has none of their own.
+        The weights, and who has no weight of their own.
     rated
         Which raters rated anything; only these were weighted, and only these are counted.
     trim
@@ -156,16 +156,16 @@ class Panel:
 
     @property
     def effective_raters(self) -> float:
-        """How many raters of equal weight would be as sure."""
+        """How many raters of equal weight would be as precise."""
         return effective_raters(self.weights)
 
     def to_frame(self, min_group_size: int = 1) -> pl.DataFrame:
-        """Return panel against population, one row for each value of each margin.
+        """Return panel and population, one row for each value of each margin.
 
         Parameters
         ----------
         min_group_size
-            Of values that fewer raters have, and of those that would reveal them, only the population is told.
+            For values that fewer raters have, and for those that would reveal them, only the population is shown.
         """
         whole = self.rated & self.raked.known
         rows: list[dict[str, Any]] = []
@@ -185,7 +185,7 @@ class Panel:
         return pl.DataFrame(rows, schema=schema)
 
     def _shown(self, least: int) -> list[Axis]:
-        """Return the margins as axes of the raters who rated, which know what is not told."""
+        """Return the margins as axes of the raters who rated, which know what is withheld."""
         if least not in self._axes:
             axes = []
             for margin in self.margins:
@@ -197,7 +197,7 @@ class Panel:
         return self._axes[least]
 
     def of(self, raters: NDArray[np.bool_], weights: NDArray[np.float64]) -> Panel:
-        """Return what is left of it with some of the raters, whose weights have come back to a mean of 1."""
+        """Return the panel of some of the raters, with weights rescaled to a mean of 1."""
         raked = Raked(weights, self.raked.known[raters], self.raked.trimmed[raters])
         margins = tuple(replace(margin, codes=margin.codes[raters]) for margin in self.margins)
         return replace(self, margins=margins, raked=raked, rated=self.rated[raters], _axes={})
@@ -216,7 +216,7 @@ class Panel:
         return replace(found, design_effect=effect, effective_raters=float(round(self.n_raters / effect)))
 
     def notes(self, min_group_size: int = 1) -> list[str]:
-        """Return what a reader of weighted numbers should know, as sentences; small numbers of raters are not told."""
+        """Return what a reader of weighted numbers should know, as sentences; small numbers of raters are withheld."""
         found = [*self.population.notes]
         if self.n_without:
             who = "1 rater has" if self.n_without == 1 else f"{self.n_without:,} raters have"
@@ -230,7 +230,7 @@ class Panel:
         return found
 
     def _repr_html_(self) -> str:
-        """Show panel against population in a notebook, small groups withheld."""
+        """Show panel and population in a notebook, with small groups withheld."""
         found = self.summary(MIN_GROUP_SIZE)
         rows = [
             [
@@ -255,7 +255,7 @@ class Panel:
 
 
 def split(name: str) -> tuple[str, ...]:
-    """Return the attributes of a crossing, or the parts of its values, written with × or a comma; else itself.
+    """Return the attributes of a crossing, or the parts of its values, written with × or a comma; otherwise itself.
 
     Examples
     --------
@@ -269,8 +269,8 @@ def weighted(ratings: Ratings, population: Population, trim: float = TRIM) -> Ra
     """Return ratings whose raters are weighted to a population; see :meth:`plurivox.Ratings.weighted`."""
     if not ratings.has_raters:
         raise NeedsRatersError(
-            f"{ratings.intake.source} holds counts per scale point, and weights are those of raters. "
-            "Give a table with one row per rating."
+            f"{ratings.intake.source} holds counts per scale point, but weights belong to raters. Give a table with "
+            "one row per rating."
         )
     rated = ratings.per_rater() > 0
     margins = tuple(_margin(ratings, target, rated, population.source) for target in population.targets)
@@ -281,7 +281,7 @@ def weighted(ratings: Ratings, population: Population, trim: float = TRIM) -> Ra
 
 
 def _raked(margins: Sequence[Margin], rated: NDArray[np.bool_], source: str, trim: float) -> Raked:
-    """Return the weights of raters who rated; the others, who add nothing to anything, have 1."""
+    """Return the weights of raters who rated; the others, who contribute nothing, have 1."""
     present = [replace(margin, codes=margin.codes[rated]) for margin in margins]
     try:
         found = rake(present, trim=trim)
@@ -293,7 +293,7 @@ def _raked(margins: Sequence[Margin], rated: NDArray[np.bool_], source: str, tri
 
 
 def _margin(ratings: Ratings, target: Target, rated: NDArray[np.bool_], source: str) -> Margin:
-    """Return the values of raters beside their shares, or raise with the value that has only one of both."""
+    """Return the values of raters with their shares, or raise if a value has only one of the two."""
     attributes = (target.name,) if target.name in ratings.raters.columns else target.parts
     for one in attributes:
         if one not in ratings.raters.columns[1:]:
@@ -349,27 +349,27 @@ def _matched(target: Target, groups: Sequence[str], source: str, *, n_parts: int
                 f"no rater has {target.name} = '{short(value)}', whose share of the population is {share:.3g}; raters "
                 f"have: {few(list(groups), 10) or 'no known value'}",
                 source=source, column="value",
-                hint="Join it with another value in both tables, or leave this margin out.",
+                hint="Merge it with another value in both tables, or leave this margin out.",
             )  # fmt: skip
     return {group: found[group] for group in groups}
 
 
 def _crossed(value: str, n_parts: int) -> str:
-    """Return a value of a crossing of so many attributes as axes write it."""
+    """Return a value of a crossing of this many attributes as axes write it."""
     parts = split(value)
     return CROSS.join(parts) if n_parts > 1 and len(parts) == n_parts else value
 
 
 def _folded(value: str) -> str:
-    """Return a value without case, and with all dashes alike, as intervals are written in many ways."""
+    """Return a value in lower case and with uniform dashes, since intervals are written in many ways."""
     return " ".join(value.translate(_DASHES).casefold().split())
 
 
 def population_of(shares: Mapping[str, Mapping[str, float]], source: str = "population") -> Population:
     """Return a population from attribute → value → share, percentage or count.
 
-    Shares add up to 1, or to 100 as percentages. Whole numbers that add up to more are counts, which a note tells, and
-    so is told if shares were rounded.
+    Shares add up to 1, or to 100 as percentages. Whole numbers that add up to more are counts; a note says so, and also
+    if shares were rounded.
 
     Raises
     ------
@@ -377,7 +377,7 @@ def population_of(shares: Mapping[str, Mapping[str, float]], source: str = "popu
         If a share is negative or not a number, or a margin adds up to something else.
     """
     if not shares:
-        raise SelectionError("there is no margin", source=source, hint="Give shares of at least one attribute.")
+        raise SelectionError("there are no margins", source=source, hint="Give shares of at least one attribute.")
     targets, notes = [], []
     for name, given in shares.items():
         for value, share in given.items():
@@ -393,7 +393,7 @@ def population_of(shares: Mapping[str, Mapping[str, float]], source: str = "popu
 
 
 def _note(name: str, shares: Sequence[float], total: float, source: str) -> list[str]:
-    """Return what to say of a margin's total, or raise if it is that of no shares."""
+    """Return a note on a margin's total, or raise if it cannot be that of shares."""
     if abs(total - 1) <= 1e-9 or abs(total - 100) <= 1e-7:
         return []
     if abs(total - 1) <= 0.01 or abs(total - 100) <= 1:

@@ -29,20 +29,20 @@ from plurivox.scale_files import GivenScale, as_scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
 SOFT, PERSPECTIVIST = "_soft", "_pe"
-"""How the names of submissions to LeWiDi 2025 end: of distributions, and of single raters."""
+"""The endings of LeWiDi 2025 submissions: for distributions, and for single raters."""
 ONE_MODEL = "model"
-"""The name of a model in a table that names none."""
+"""The name of the model in a table that names none."""
 
 
 SHOWN_POINTS = 10
 """Points of which a notebook shows the mean probability."""
 MAX_CELLS, CELLS_PER_GIVEN = 1 << 26, 20
-"""A table of models × items × points may have so many cells, or so many for each probability given."""
+"""The most cells of a table of models × items × points, in total or for each given probability."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Predictions:
-    """What models predict of the ratings of items, on a scale.
+    """Predicted distributions of items' ratings, on a scale.
 
     Make one with :func:`plurivox.read_predictions` or :meth:`from_frame`.
 
@@ -55,7 +55,7 @@ class Predictions:
     items
         The ids of items that any model predicts, as text, sorted.
     shares
-        Models × items × points: probabilities that sum to 1, NaN where a model predicts nothing of an item.
+        Models × items × points: probabilities that sum to 1, NaN where a model does not predict an item.
     source
         Where they came from.
     by_rater
@@ -93,17 +93,17 @@ class Predictions:
         scale
             The scale, as a :class:`Scale` or in any other form that ``Ratings.from_frame`` takes.
         item, model
-            The columns that hold them; without a column ``model`` all rows are of one model.
+            The columns that hold them; without a column ``model``, all rows belong to one model.
         name
-            What to call a model that no column names.
+            The name of the model if no column gives it.
         source, locate
             How to name the table and its rows in messages.
 
         Raises
         ------
         InputError
-            With the rows where a probability is missing, negative or no number, where those of an item do not sum to 1
-            within 10⁻⁶, or where a model predicts an item twice.
+            With the rows where a probability is missing, negative or not a number, where those of an item do not sum to
+            1 within 10⁻⁶, or where a model predicts an item twice.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Predictions:
                 hint="Name the columns with item= and model=.",
             )
         if not table.height:
-            raise InputError("there is no prediction", source=source, hint="Give one row per model and item.")
+            raise InputError("there are no predictions", source=source, hint="Give one row per model and item.")
         check = _Check(source, locate or COUNTED_FROM_1)
         columns = check.points(table.columns, scale, [name for name in (item, model) if name])
         names = check.ids(pl.repeat(name, table.height, eager=True) if model is None else table[model], "model")
@@ -155,7 +155,7 @@ class Predictions:
                 if name in owner:
                     raise DuplicateError(
                         f"the model {name!r} is in {owner[name]} and in {table.source}",
-                        hint="Give each a name of its own, in a column 'model' or as the name of the file.",
+                        hint="Give each its own name, in a column 'model' or as the name of the file.",
                     )
                 owner[name] = table.source
         items = pl.concat([table.items for table in tables]).unique().sort()
@@ -213,11 +213,11 @@ class Predictions:
         Parameters
         ----------
         frame
-            The model's name, the ids of item and rater, and the point that this rater is thought to give.
+            The model's name, the ids of item and rater, and the point that this rater is predicted to give.
         scale
             The scale, as in :meth:`from_frame`.
         item, rater, point, model
-            The columns that hold them; without a column ``model`` all rows are of one model.
+            The columns that hold them; without a column ``model``, all rows belong to one model.
         name, source, locate
             As in :meth:`from_frame`.
 
@@ -236,7 +236,7 @@ class Predictions:
                 hint="Name the columns with item=, rater=, point= and model=.",
             )
         if not table.height:
-            raise InputError("there is no prediction", source=source, hint="Give one row per item and rater.")
+            raise InputError("there are no predictions", source=source, hint="Give one row per item and rater.")
         check = _Check(source, locate or COUNTED_FROM_1)
         one = model is None or model not in table.columns
         long = pl.DataFrame({
@@ -255,17 +255,17 @@ class Predictions:
 
     @checked
     def write_submission(self, path: FilePath, *, model: str | None = None, items: Sequence[str] | None = None) -> Path:
-        """Write a submission to LeWiDi 2025: points of single raters to ``…_pe.tsv``, else probabilities.
+        """Write a submission to LeWiDi 2025: points of single raters to ``…_pe.tsv``, otherwise probabilities.
 
         Parameters
         ----------
         path
             The file, such as ``CSC_test_soft.tsv`` or ``CSC_test_pe.tsv``; or ``CSC_test.json`` for probabilities as
-            the soft labels of an object of items, which is how the task has them in its data.
+            soft labels in an object of items, the format of the task's data.
         model
             Which of several models.
         items
-            The items in the order wanted; by default sorted.
+            The items in the desired order; sorted by default.
 
         Returns
         -------
@@ -323,13 +323,13 @@ def object_text(items: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
 
 
 def natural(text: str) -> list[tuple[int, str]]:
-    """Return by what names are put in order, so that Ann9 stands before Ann10."""
+    """Return the sort key of names, so that Ann9 comes before Ann10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """Looks at the parts of a table, and raises with its name and rows."""
+    """Checks the parts of a table, and raises with its name and rows."""
 
     source: str
     locate: Locate
@@ -365,7 +365,7 @@ class _Check:
         texts = id_texts(column)
         blank = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
         if blank.any():
-            raise IdError(f"the {role} is missing", column=column.name, **self._where(blank), hint="Give it.")
+            raise IdError(f"the {role} is missing", column=column.name, **self._where(blank), hint="Fill it in.")
         odd = texts.str.contains(r"\p{Cc}").to_numpy()
         if odd.any():
             first = texts[int(np.flatnonzero(odd)[0])]
@@ -373,7 +373,7 @@ class _Check:
                 f"the {role} {first!r} holds a control character",
                 column=column.name,
                 **self._where(odd),
-                hint="Remove it; names may hold any printable text.",
+                hint="Remove it; names may contain any printable text.",
             )
         return texts
 
@@ -464,7 +464,7 @@ class _Check:
             raise InputError(
                 f"{n_models:,} models × {n_items:,} items are far more than the {n_given:,} predictions given",
                 source=self.source,
-                hint="Check the column of models; give models that predict other items in files of their own.",
+                hint="Check the column of models; put models that predict other items in separate files.",
             )
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Several questions about each item, and one answer made of them by a declared rule."""
+"""Several questions about each item, combined into one answer by a declared rule."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from plurivox.scale import Label
 
 RULES = ("highest", "lowest")
 _NO_TIMES: dict[str, Any] = {"kept_repeats": 0, "time_unit": "", "missing_times": 0}
-"""Of first answers one is made, which was given at no single time."""
+"""A combined answer has no single time."""
 
 
 @checked
 def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "highest") -> Ratings:
-    """Make one rating of each rater's answers to several questions about an item.
+    """Combine each rater's answers to several questions about an item into one rating.
 
     Parameters
     ----------
     questions
         Ratings of the same items by the same raters on the same scale, by the name of their question.
     rule
-        ``"highest"`` takes the highest point given: on safe < unsure < unsafe, any unsafe makes unsafe, else any unsure
-        makes unsure, else safe. ``"lowest"`` takes the lowest. A list of points takes the first of them that was given.
+        ``"highest"`` takes the highest point given: on safe < unsure < unsafe, any unsafe makes unsafe, otherwise any
+        unsure makes unsure, otherwise safe. ``"lowest"`` takes the lowest. A list of points takes the first of them
+        that was given.
 
     Returns
     -------
@@ -46,13 +47,13 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
     [1, 2]
     """
     if not questions:
-        raise InputError("there is no question to combine")
+        raise InputError("there are no questions to combine")
     first = next(iter(questions.values()))
     for name, ratings in questions.items():
         if ratings.scale != first.scale:
             raise ScaleError(f"question '{name}' has the scale {ratings.scale}, another has {first.scale}")
         if not ratings.has_raters:
-            raise InputError(f"question '{name}' holds totals, and combining needs to know who answered")
+            raise InputError(f"question '{name}' holds totals, but combining needs to know who answered")
     order = _priorities(first, rule)
     answers = pl.concat(
         pl.DataFrame(
@@ -86,7 +87,7 @@ def _priorities(ratings: Ratings, rule: str | Sequence[Label]) -> np.ndarray[tup
     n_points = len(ratings.scale)
     if isinstance(rule, str):
         if rule not in RULES:
-            raise SelectionError(f"the rule is {rule!r}", hint=f"It is one of {', '.join(RULES)}, or a list of points.")
+            raise SelectionError(f"the rule is {rule!r}", hint=f"Give one of {', '.join(RULES)}, or a list of points.")
         places = np.arange(n_points)
         return places if rule == "highest" else places[::-1].copy()
     positions = [ratings.scale.position(label) for label in rule]
@@ -98,6 +99,6 @@ def _priorities(ratings: Ratings, rule: str | Sequence[Label]) -> np.ndarray[tup
 
 
 def _known(questions: Mapping[str, Ratings], role: str) -> pl.DataFrame:
-    """Return what any question knows of the items or raters."""
+    """Return what any question knows about the items or raters."""
     frames = [ratings.items if role == "item" else ratings.raters for ratings in questions.values()]
     return pl.concat(frames).unique(subset=role, keep="first", maintain_order=True)

@@ -1,4 +1,4 @@
-"""Text of others, fit to be shown: nothing in it steers a terminal, turns the direction of text or fills the screen.
+"""Text from others, made safe to show: it cannot control a terminal, change the text direction or fill the screen.
 
 Names, labels, ids, file names and what servers answer are data. Everything that is printed, raised, warned of or put
 into a page passes through :func:`harmless`; what an error quotes is cut by :func:`short`.
@@ -27,7 +27,7 @@ _IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)+'|(?<!\w)"(?:[^"\\]|\\.)+\"""
 
 
 def harmless(text: str) -> str:
-    r"""Return a text with a mark for each character that could steer a terminal or hide something; lines stay lines.
+    r"""Return a text with a mark for each character that could control a terminal or hide something; lines stay lines.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def one_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return JSON that holds the same data, with an escape for each character that :func:`harmless` would replace.
+    r"""Return JSON with the same data, and an escape for each character that :func:`harmless` would replace.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def short(text: str, most: int = QUOTED) -> str:
-    """Return the beginning of a text that is too long, of several lines the first, and how long it is.
+    """Return the beginning of a text that is too long, the first of several lines, and its length.
 
     Examples
     --------
@@ -77,9 +77,9 @@ def short(text: str, most: int = QUOTED) -> str:
 
 
 def sentence(text: str, most: int = LONGEST) -> str:
-    """Return a message on one line; what stands in quotation marks is cut, and so is the whole if it is too long."""
+    """Return a message on one line; quotations are cut, and so is the whole if it is too long."""
     text = _IN_QUOTES.sub(lambda found: found[0][0] + short(found[0][1:-1]) + found[0][0], one_line(text))
     if len(text) <= most:
         return text
-    end = most // 3  # what to do next stands there
+    end = most // 3  # the hint is at the end
     return f"{text[: most - end - 3]} … {text[-end:]}"

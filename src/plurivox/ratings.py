@@ -78,16 +78,15 @@ class Ratings:
     intake
         What was noticed while reading: missing scores, repeats, unknown raters.
     times
-        When each rating was given, if that was read: numbers, or days since 1970, as ``intake.time_unit`` tells; NaN
-        where it is not known.
+        When each rating was given, if that was read: numbers, or days since 1970, according to ``intake.time_unit``;
+        NaN if unknown.
     again
         Later ratings of pairs of item and rater that were rated more than once, if they were kept; the first one is
         among the ratings themselves.
     weights
-        The weight of each rater, with a mean of 1, if :meth:`weighted` gave them any; None if all count alike.
-    panel
-        How they were weighted, a :class:`plurivox.panel.Panel`: ``to_frame()`` has panel against population,
-        ``design_effect`` and ``effective_raters`` what it costs. None if all count alike.
+        The weight of each rater, with a mean of 1, if :meth:`weighted` gave them any; None if all count equally. panel
+        How they were weighted, a :class:`plurivox.panel.Panel`: ``to_frame()`` compares panel and population;
+        ``design_effect`` and ``effective_raters`` give the cost. None if all count equally.
     """
 
     scale: Scale
@@ -152,36 +151,37 @@ class Ratings:
         frame
             One row per rating.
         item, rater, score
-            The columns that hold them; ``item="a,b"`` makes ids of two columns.
+            The columns that hold them; ``item="a,b"`` makes ids from two columns.
         point_columns
-            Columns in place of ``score``, one for each point, of which one holds 1: ``"severity.*"``, where the star is
+            Columns instead of ``score``, one for each point, one of which holds 1: ``"severity.*"``, where the star is
             the point, or a list in the order of the scale. With ``{rater}`` in the name each rater has their own.
         scale
             A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
-            Whole-number scores may leave it out, and then span the lowest to the highest seen.
+            It may be left out for whole-number scores; it then spans the lowest to the highest seen.
         poles
-            What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
+            What the lowest and the highest end of the scale mean, used in sentences: ``("safe", "unsafe")``.
         missing
-            Answers besides blank, NA, NaN and null that mean "no rating".
+            Answers that mean "no rating", in addition to blank, NA, NaN and null.
         duplicates
-            What to do when a rater rated an item twice: ``"error"``, or keep the ``"first"``, ``"last"`` or
-            most frequent (``"mode"``) score; a tie for the most frequent leaves the pair unrated. ``"keep"`` analyses
-            the first and keeps the others beside it, in ``again``.
+            What to do when a rater rated an item twice: ``"error"``, or keep the ``"first"``, ``"last"`` or most
+            frequent (``"mode"``) score; a tie for the most frequent leaves the pair unrated. ``"keep"`` analyses the
+            first and keeps the others in ``again``.
         time
-            The column with when each rating was given: numbers of occasions or batches, or dates. What is first goes by
-            it; without it, or where it is the same, by the order of rows.
+            The column with the time of each rating: numbers of occasions or batches, or dates. It decides which rating
+            is first; without it, or if times are equal, the order of rows does.
         rater_attributes, item_attributes
             Columns of ``frame`` that describe raters or items.
         raters, items
             Frames with one row per rater or item and the same id column as ``frame``.
         by
-            Attributes that groups will be made of; those that are columns of ``frame``, and not of ``raters``, are
-            taken from there.
+            Attributes that groups will be made of; those that are columns of ``frame`` and not of ``raters`` are read
+            from there.
         conflicts
-            What counts where a rater or an item has more than one value of an attribute: ``"missing"`` (it is unknown,
-            with a warning), the ``"first"``, or it is an ``"error"``.
+            What to do if a rater or an item has more than one value of an attribute: treat it as ``"missing"`` (with a
+            warning), use the ``"first"``, or raise an ``"error"``.
         unknown
-            Words that tell nothing of a rater, such as "Prefer not to say"; an empty list keeps all words as groups.
+            Words that mean an attribute is unknown, such as "Prefer not to say"; an empty list keeps all words as
+            groups.
 
         Examples
         --------
@@ -244,7 +244,7 @@ class Ratings:
         return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}{weighted}>"
 
     def _repr_html_(self) -> str:
-        """Show sizes, design and attributes in a notebook; neither who rated nor what."""
+        """Show sizes, design and attributes in a notebook, but not who rated or what."""
         design = f"sparse: {len(self) / max(1, self.n_items * self.n_raters):.1%} of all item–rater pairs rated"
         if self.crossed:
             design = "fully crossed: every rater rated every item"
@@ -259,7 +259,7 @@ class Ratings:
         return card(type(self).__name__, " · ".join(parts), grids=[grid] if attributes else [], more="raters and items")
 
     def __eq__(self, other: object) -> bool:
-        """Compare the ratings and what is known of items and raters, not how they were read."""
+        """Compare the ratings and what is known about items and raters, not how they were read."""
         if not isinstance(other, Ratings):
             return NotImplemented
         pairs = (
@@ -282,7 +282,7 @@ class Ratings:
 
     @property
     def n_items(self) -> int:
-        """The number of items, those with only missing scores included."""
+        """The number of items, including those with only missing scores."""
         return self.items.height
 
     @property
@@ -296,7 +296,7 @@ class Ratings:
         return self.multiplicity is None
 
     def in_memory(self) -> Ratings:
-        """Return the ratings in memory; those that lie packed on disk are read."""
+        """Return the ratings in memory; those packed on disk are read."""
         return self
 
     @property
@@ -310,7 +310,7 @@ class Ratings:
         """
         if self.rater_codes is None:
             raise NeedsRatersError(
-                f"{self.intake.source} holds counts per scale point, and this question needs to know who rated. "
+                f"{self.intake.source} holds counts per scale point, but this analysis needs to know who rated. "
                 "Give a table with one row per rating."
             )
         return self.rater_codes
@@ -332,7 +332,7 @@ class Ratings:
         return tuple(self._parts)
 
     def of_items(self, first: int, last: int) -> Part:
-        """Return the ratings of items ``first`` to ``last``, which is not among them, as one part."""
+        """Return the ratings of items ``first`` to ``last``, exclusive, as one part."""
         found = [
             one.some(slice(max(first - one.first, 0), min(last - one.first, one.n_items)))
             for one in self._parts_with(first, last)
@@ -405,7 +405,7 @@ class Ratings:
         return found
 
     def once(self, what: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return what is made of all ratings, made the first time that it is asked for; nobody may write to it."""
+        """Return something computed from all ratings on first use; nobody may write to it."""
         if what not in self._found:
             made = make()
             made.flags.writeable = False
@@ -415,7 +415,7 @@ class Ratings:
     def to_frame(self) -> pl.DataFrame:
         """Return the ratings as a long polars frame of ids and labels, sorted by item and rater.
 
-        Of pairs that were rated more than once the first rating is here; :meth:`repeats` has all of them.
+        For pairs that were rated more than once, this is the first rating; :meth:`repeats` returns all of them.
         """
         labels = label_column(self.scale)
         frame = pl.DataFrame({"item": self.items["item"].gather(self.item_codes)})
@@ -446,7 +446,7 @@ class Ratings:
         return pl.DataFrame(columns)
 
     def every_rating(self) -> EveryRating:
-        """Return the ratings together with those given again, in the order of item, rater and occasion."""
+        """Return the ratings together with repeated ones, in the order of item, rater and occasion."""
         return EveryRating.of(self.item_codes, self.codes_of_raters, self.scores, self.times, self.again)
 
     @checked
@@ -484,26 +484,26 @@ class Ratings:
 
     @checked
     def weighted(self, population: GivenPopulation, *, trim: float = 5.0) -> Ratings:
-        """Return the ratings with weights of their raters, by which the panel has the shares of a population.
+        """Return the ratings with rater weights that give the panel the shares of a population.
 
-        The weights are raked: they meet the shares of one attribute or of several together, and their mean is 1. Raters
-        without a known value of a raked attribute have weight 1. Lenses that know weights use them and give unweighted
-        values beside; others say that they do not. :meth:`where` keeps the weights of who is left, brought back to a
-        mean of 1, so that what is said of a part is about that part of the population.
+        The weights are raked: they match the shares of one attribute or of several together, and their mean is 1.
+        Raters without a known value of a raked attribute have weight 1. Lenses that support weights use them and also
+        give unweighted values; others say that they do not. :meth:`where` keeps the weights of those who remain,
+        rescaled to a mean of 1, so that results for a part are about that part of the population.
 
         Parameters
         ----------
         population
             A table with the columns ``attribute``, ``value`` and ``share``: a file, a frame, or a mapping such as
             ``{"gender": {"Woman": 0.51, "Man": 0.49}}``. Shares add up to 1 or 100, or are counts. A crossing is
-            called ``"gender × age"``, with values such as ``"Woman × 18-34"``.
+            written ``"gender × age"``, with values such as ``"Woman × 18-34"``.
         trim
             The largest weight, as a multiple of the mean; ``math.inf`` for none.
 
         Raises
         ------
         SelectionError
-            If a value has a share but no rater, or raters but no share, or no weights meet all shares; the message
+            If a value has a share but no raters, or raters but no share, or if no weights match all shares; the message
             names the value.
 
         Examples
@@ -519,25 +519,25 @@ class Ratings:
         return found
 
     def unweighted(self) -> Ratings:
-        """Return the same ratings with raters that count alike."""
+        """Return the same ratings with raters who count equally."""
         return self if self.weights is None else self.with_known(weights=None, panel=None)
 
     def with_known(self, **known: Any) -> Ratings:
-        """Return the ratings with something else in place of what is known of them; see :func:`with_parts`."""
+        """Return the ratings with some of their parts replaced; see :func:`with_parts`."""
         return replace(self, **known)
 
     @checked
     def gold(self, column: str, scale: GivenScale | None = None) -> Ratings:
-        """Return what a column of the items says of each, as a reference: ratings of which nobody knows who gave them.
+        """Return a column of the items as a reference: ratings without known raters.
 
-        Items without a value have none.
+        Items without a value have no rating.
 
         Parameters
         ----------
         column
             An attribute of the items, such as what experts agreed on.
         scale
-            Its points in order, as of :meth:`from_frame`: ``"safe,unsafe"``. Whole numbers may leave it out.
+            Its points in order, as in :meth:`from_frame`: ``"safe,unsafe"``. It may be left out for whole numbers.
 
         Examples
         --------
@@ -547,7 +547,7 @@ class Ratings:
         <Ratings: 2 ratings of 2 items in totals on safe < unsafe>
         """
         if column == "item" or column not in self.items.columns:
-            known = few(self.items.columns[1:]) or "none: give them with --items"
+            known = few(self.items.columns[1:]) or "none; give them with --items"
             raise SelectionError(f"items have no attribute '{column}'; they have: {known}")
         given = self.items.select("item", rater=pl.lit("gold"), score=column)
         names = {"item": "item", "rater": "rater", "score": column}
@@ -562,25 +562,25 @@ class Ratings:
 
     @checked
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
-        """Return the ratings with names of the two ends of their scale; with None as they are."""
+        """Return the ratings with names for the two ends of their scale; with None, unchanged."""
         return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
 
     @checked
     def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Ratings:
-        """Return the ratings on another scale, whose points are made of points of theirs.
+        """Return the ratings on another scale, whose points combine points of theirs.
 
         Ratings of points that become missing are left out, and counted in ``intake.recoded_missing``; items and raters
-        that have no rating left stay. Of ratings that are kept as repeats, the first one left counts.
+        that have no rating left stay. Among repeats that are kept, the first one left counts.
 
         Parameters
         ----------
         rule
             Text such as ``"0-2=no,3-4=yes"``, or a mapping from points or ranges of them to new points. Every point is
-            named once; the order of the new points is that in which they are written. ``missing`` (or None) leaves a
+            named once; the new points have the order in which they are written. ``missing`` (or None) leaves a
             point out. ``"into 5"`` makes five points of equal width, named by their ranges.
         unsafe_from
-            Instead of a rule: the lowest of the points that count as unsafe. The two points that come of it are called
-            like the ends of the scale, or safe and unsafe.
+            Instead of a rule: the lowest of the points that count as unsafe. The two resulting points are named after
+            the ends of the scale, or safe and unsafe.
 
         Raises
         ------
@@ -623,7 +623,7 @@ class Ratings:
     def with_bins(self, attribute: str, edges: Edges, labels: Names | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
-        Values that belong to no interval become unknown, and are counted in ``intake.unbinned``.
+        Values outside all intervals become unknown, and are counted in ``intake.unbinned``.
 
         Parameters
         ----------
@@ -643,14 +643,14 @@ class Ratings:
 
 
 def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
-    """Return the ratings of some items by the same raters, also those who rated none of them."""
+    """Return the ratings of some items by the same raters, including those who rated none of them."""
     return without_others(ratings_of(ratings, items=chosen), items=chosen)
 
 
 def ratings_of(
     ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
 ) -> Ratings:
-    """Return the ratings of some items by some raters; the others stay, without any."""
+    """Return the ratings of some items by some raters; the others stay, without ratings."""
     return ratings.chosen(items, raters)
 
 
@@ -678,7 +678,7 @@ def _chosen(ratings: Ratings, items: NDArray[np.bool_] | None, raters: NDArray[n
 def without_others(
     ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
 ) -> Ratings:
-    """Return the ratings without items or raters that have none, all but those named; the codes of these are dense."""
+    """Return the ratings without items or raters that have none, except those named; codes are dense."""
     changes: dict[str, Any] = {}
     again = ratings.again
     if items is not None and not items.all():
@@ -697,7 +697,7 @@ def without_others(
 
 
 def _of_mean_1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights of some raters with a mean of 1, to which additions to counts, such as smoothing, refer."""
+    """Return weights of some raters with a mean of 1, which additions to counts, such as smoothing, assume."""
     return weights / weights.mean() if len(weights) else weights
 
 
@@ -721,7 +721,7 @@ def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:
 
 
 def _distinct(cells: NDArray[np.int64], n_cells: int) -> NDArray[np.int64]:
-    """Return the different numbers below ``n_cells``, in order; by marking them, unless most would stay unmarked."""
+    """Return the distinct numbers below ``n_cells``, in order; by marking them, unless most would stay unmarked."""
     if n_cells > 50 * len(cells):
         return np.unique(cells)
     met = np.zeros(n_cells, bool)
@@ -756,7 +756,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
 
 def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) -> None:
-    """Raise a ColumnError that lists the columns there are if a wanted one is not among them."""
+    """Raise a ColumnError that lists the existing columns if a needed one is missing."""
     for name in wanted:
         if name not in found:
             raise ColumnError(
@@ -770,7 +770,7 @@ ROLES = ("item", "rater", "score", "count")
 
 
 def require_apart(attributes: Sequence[str], source: str, *, timed: bool = False) -> None:
-    """Raise a ColumnError if a column is named twice as an attribute, or called like what every table has."""
+    """Raise a ColumnError if a column is named twice as an attribute, or has a reserved name."""
     for place, name in enumerate(attributes):
         if name in attributes[:place]:
             raise ColumnError(f"the attribute '{name}' is named twice", source=source, hint="Name it once.")
@@ -788,7 +788,7 @@ def pick(frame: pl.DataFrame, roles: Mapping[str, str], others: Iterable[str]) -
 
 
 def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:
-    """Tell for each row of a table of items or raters whether it has one of the wanted values of every attribute."""
+    """Return for each row of a table of items or raters whether it has one of the wanted values of every attribute."""
     keep = np.ones(frame.height, dtype=bool)
     for name, values in wanted.items():
         if name not in frame.columns:

@@ -1,4 +1,4 @@
-"""Recoding: points of a scale made into fewer, or others: 0–2 → no, 3–4 → yes."""
+"""Recoding: combining points of a scale into fewer, or other, points: 0–2 → no, 3–4 → yes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plurivox.scale import ALWAYS_MISSING, MISSING, Label, Scale, numbers_of
 _INTO = re.compile(r"into\s+(?P<bins>\d{1,9})", re.IGNORECASE)
 _EXAMPLE = "for example --recode '0-2=no,3-4=yes'"
 UNSAFE = ("safe", "unsafe")
-"""What the two points of ``unsafe_from`` are called if the ends of the scale have no names."""
+"""The names of the two points of ``unsafe_from`` if the ends of the scale have no names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Recoding:
     def of(cls, old: Scale, rule: GivenRecoding | None = None, unsafe_from: Label | None = None) -> Recoding:
         """Read a rule for a scale, or make two points: below ``unsafe_from``, and from there.
 
-        ``"into 5"`` makes five points, each of as many neighbours as the others, up to one.
+        ``"into 5"`` makes five points, whose numbers of neighbours differ by at most one.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class Recoding:
             )
         if isinstance(rule, Recoding):
             if rule.old != old:
-                raise ScaleError(f"the recoding is of the scale {rule.old}, and this one is {old}")
+                raise ScaleError(f"the recoding is for the scale {rule.old}, but this one is {old}")
             return rule
         if rule is None:
             return _split(old, unsafe_from)
@@ -76,7 +76,7 @@ class Recoding:
 
     @property
     def rule(self) -> str:
-        """The rule as it may be given again: new points in their order, then what becomes missing."""
+        """The rule in the form in which it can be given again: new points in order, then what becomes missing."""
         runs = sorted(self._runs(), key=lambda one: (one[0] == MISSING, one[0]))
         return ",".join(f"{self._run(run, '-')}={self._label(target)}" for target, run in runs)
 
@@ -95,7 +95,7 @@ class Recoding:
         return np.array([*self.targets, MISSING], dtype=np.min_scalar_type(-len(self.new) - 1)).take(scores)
 
     def sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Return what the points of the new scale have together, of what each of the old has in the last dimension."""
+        """Return values of the old points, in the last dimension, summed for the points of the new scale."""
         found = np.zeros((*amounts.shape[:-1], len(self.new)), dtype=amounts.dtype)
         for at, target in enumerate(self.targets):
             if target != MISSING:
@@ -121,7 +121,7 @@ GivenRecoding = Annotated[
         ScaleError,
     ),
 ]
-"""What every function and ``--recode`` take for a recoding."""
+"""What every function and ``--recode`` accept as a recoding."""
 
 
 def _pairs(rule: str | Mapping[Label, Label | None]) -> list[tuple[str, str | None]]:
@@ -132,7 +132,7 @@ def _pairs(rule: str | Mapping[Label, Label | None]) -> list[tuple[str, str | No
     for part in rule.split(","):
         old, sign, new = part.rpartition("=")
         if not sign:
-            raise ScaleError(f"{part.strip()!r} does not say what becomes of it", hint=f"Write OLD=NEW, {_EXAMPLE}.")
+            raise ScaleError(f"{part.strip()!r} does not say what it becomes", hint=f"Write OLD=NEW, {_EXAMPLE}.")
         found.append((old.strip(), new.strip()))
     return found
 
@@ -153,14 +153,14 @@ def _ruled(old: Scale, pairs: Sequence[tuple[str, str | None]]) -> Recoding:
     if left:
         raise ScaleError(
             f"the recoding does not say what becomes of {few(left)}",
-            hint="Name every point of the scale; what shall be left out becomes missing: 2=missing.",
+            hint="Name every point of the scale; to leave one out, make it missing: 2=missing.",
         )
     order = tuple(targets[at] for at in range(len(old)))
     return Recoding(old, Scale(numbers_of(list(names)), poles=_ends(old, order)), order)
 
 
 def _binned(old: Scale, n_bins: int) -> Recoding:
-    """Return so many runs of neighbours, named by their range; the lower ones have one point more where need be."""
+    """Return this many runs of neighbours, named by their range; the lower ones have one point more if necessary."""
     if not 2 <= n_bins <= len(old):
         raise ScaleError(
             f"the {len(old):,} points of the scale {old} cannot become {n_bins:,}",
@@ -169,7 +169,7 @@ def _binned(old: Scale, n_bins: int) -> Recoding:
     steps = [high - low for low, high in itertools.pairwise(old.values)]
     if max(steps) - min(steps) > 1e-9 * max(steps):
         raise ScaleError(
-            f"the points of the scale {old} are not evenly spaced and do not make bins of one width",
+            f"the points of the scale {old} are not evenly spaced, so bins cannot have equal width",
             hint=f"Name the ranges, {_EXAMPLE}.",
         )
     runs = np.array_split(np.arange(len(old)), n_bins)
@@ -186,7 +186,7 @@ def _range(scale: Scale, places: Sequence[int]) -> str:
 
 
 def _ends(old: Scale, targets: Sequence[int]) -> tuple[str, str] | None:
-    """Return the names of the ends: as they were where the order is kept, exchanged where it is turned, else none."""
+    """Return the names of the ends: unchanged if the order is kept, exchanged if it is reversed, otherwise none."""
     kept = [target for target in targets if target != MISSING]
     if old.poles is None or kept == sorted(kept):
         return old.poles
@@ -205,7 +205,7 @@ def _places(scale: Scale, points: str) -> range:
     if not found:
         raise ScaleError(
             f"{points!r} is neither a point of the scale {scale} nor a range of them",
-            hint="Give the whole scale with --scale, also points that nobody used.",
+            hint="Give the whole scale with --scale, including points that nobody used.",
         )
     low, high = found[0]
     if low >= high:
@@ -236,7 +236,7 @@ def _split(old: Scale, first: Label | None) -> Recoding:
         )
     if at == 0:
         raise ScaleError(
-            f"{_text(first)!r} is the lowest point, so that every rating would be unsafe", hint="Name a higher one."
+            f"{_text(first)!r} is the lowest point, so every rating would be unsafe", hint="Name a higher one."
         )
     low, high = old.poles or UNSAFE
     return Recoding(old, Scale([low, high], poles=(low, high)), tuple(int(place >= at) for place in range(len(old))))

@@ -40,21 +40,21 @@ class Scale:
     labels
         The points in their order. ``"3"``, ``3`` and ``3.0`` name the same point.
     values
-        A number for each point where the steps are unequal; by default the labels themselves if they are all
-        numbers, else 0, 1, 2, …
+        A number for each point if the steps are unequal; by default the labels themselves if they are all numbers,
+        otherwise 0, 1, 2, …
     missing
         Further answers that mean "no rating", such as ``["Unsure"]``. Blank, NA, N/A, NaN and null always do,
         unless they are labels. "Unsure" is a point only if it is listed as one.
     poles
-        What its lowest and its highest end mean, such as ``("safe", "unsafe")``, by which sentences speak; without
-        them they speak of lower and higher. Scales that differ in nothing else are equal.
+        What its lowest and its highest end mean, such as ``("safe", "unsafe")``, used in sentences, which otherwise
+        speak of lower and higher. Scales that differ only in this are equal.
     descriptions
-        What each point was said to mean where it was an option, such as ``"Few agree."``; or, where prompts told it
-        differently, such lists by the name of the prompt: ``{"table": [...]}``. Texts that models answered are read by
-        them, too. Scales that differ in nothing else are equal.
+        What each option was said to mean, such as ``"Few agree."``; or, if prompts described it differently, such lists
+        by the name of the prompt: ``{"table": [...]}``. They also help to read models' texts. Scales that differ only
+        in this are equal.
     name
         The name of a known scale that has these points, such as ``"likert-agree"``: answers are then compared without
-        case, and other wordings of its points count, too. :meth:`named` gives the whole scale.
+        case, and other wordings of its points also count. :meth:`named` gives the whole scale.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def infer_scale(answers: Iterable[object]) -> Scale:
         )
     if low == high:
         raise ScaleError(
-            f"every score is {low}, and a scale needs at least two points",
+            f"every score is {low}, but a scale needs at least two points",
             hint="Give the scale, for example --scale 0:4.",
         )
     return Scale.range(int(low), int(high))
@@ -374,16 +374,16 @@ def _points_of_range(text: str) -> list[Label]:
 
 
 def few_points(scale: Sized, what: str) -> None:
-    """Raise if there are more points than an analysis takes that makes tables of point × point, or a chart of each."""
+    """Raise if there are too many points for an analysis with tables of point × point, or with a chart of each."""
     if len(scale) > MAX_TABLED_POINTS:
         raise ScaleError(
             f"the scale has {len(scale):,} points, and {what} takes at most {MAX_TABLED_POINTS:,}",
-            hint="Sort the scores into fewer points, such as tens.",
+            hint="Recode the scores into fewer points, such as tens.",
         )
 
 
 def _counted(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Return the points, but raise before there are too many of them to hold."""
+    """Return the points, but raise before there are too many to hold."""
     points = tuple(itertools.islice(labels, MAX_POINTS + 1))
     if len(points) > MAX_POINTS:
         raise ScaleError(_too_many(len(labels) if isinstance(labels, Sized) else None))
@@ -394,7 +394,7 @@ def _positions_of(points: tuple[Label, ...], missing: tuple[str, ...]) -> dict[s
     if len(points) < 2:
         raise ScaleError(
             f"a scale needs at least two points, this one has {len(points)}",
-            hint="List every point that raters could choose, lowest first, also those nobody chose.",
+            hint="List every point that raters could choose, lowest first, including those nobody chose.",
         )
     positions: dict[str, int] = {}
     for position, label in enumerate(points):
@@ -437,17 +437,17 @@ def _one_each(points: Sized, given: Iterable[str], where: str = "") -> tuple[str
     texts = tuple(map(str, given))
     if texts and len(texts) != len(points):
         raise ScaleError(
-            f"there are {len(texts)} descriptions and {len(points)} points{where}",
+            f"there are {len(texts)} descriptions but {len(points)} points{where}",
             hint="Give one description for each point, in their order, or none.",
         )
     return texts
 
 
 def descriptions_in(known: Descriptions, prompt: str) -> tuple[str, ...]:
-    """Return what a prompt tells about each point, none if it tells nothing.
+    """Return what a prompt says about each point, none if it says nothing.
 
-    A prompt may be asked of a persona or with examples, which follow its name behind a comma; what is told is that of
-    the longest name with which it begins.
+    A prompt may be asked of a persona or with examples, which follow its name after a comma; the descriptions are those
+    of the longest name with which it begins.
 
     Examples
     --------
@@ -474,4 +474,4 @@ def _short(values: Sequence[float]) -> str:
 
 def _too_many(n_points: int | None) -> str:
     points = "too many" if n_points is None else f"{n_points:,}"
-    return f"the scale has {points} points, and at most {MAX_POINTS:,} are supported"
+    return f"the scale has {points} points, but at most {MAX_POINTS:,} are supported"

@@ -19,7 +19,7 @@ GivenScale = Annotated[
     Scale | str | os.PathLike[str] | Sequence[Label],
     Kind(_WORDS, lambda given: fits(given, Scale | FilePath | Iterable[Label]), ScaleError),
 ]
-"""What every function and ``--scale`` take for a scale."""
+"""What every function and ``--scale`` accept as a scale."""
 MOST_BYTES = 2**20
 """The largest TOML file that is read."""
 KEYS: Kinds = {
@@ -31,12 +31,12 @@ KEYS: Kinds = {
     "question": str,
     "descriptions": (list, dict),
 }
-"""What ``[scale]`` may hold, and as what."""
+"""What ``[scale]`` may contain, and of which type."""
 LISTS: Mapping[str, Any] = {
     "labels": list[Label], "values": list[float], "missing": list[Label], "descriptions": list[str],
     "columns": list[str], "by": list[str | list[str]], "unknown": list[str],
 }  # fmt: skip
-"""What lists may hold."""
+"""What lists may contain."""
 
 
 @overload
@@ -106,7 +106,7 @@ def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
         return None
     if len(given) == 1:
         raise ConfigError(
-            "one end of the scale has a name and the other has none",
+            "only one end of the scale has a name",
             source=name,
             hint='Name both: low = "safe" and high = "unsafe".',
         )
@@ -122,11 +122,11 @@ def read_toml(name: str) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        If it cannot be read, is not an ordinary file, is larger than any that a person writes, or is not TOML.
+        If it cannot be read, is not an ordinary file, is larger than any file a person would write, or is not TOML.
     """
     note_input(name)
     try:
-        if not stat.S_ISREG(os.stat(name).st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would block
             raise ConfigError("this is not an ordinary file", source=name, hint="Name a TOML file.")
         with open(name, "rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -145,7 +145,7 @@ def read_toml(name: str) -> dict[str, Any]:
 
 
 def check_key(key: str, value: object, known: Kinds, where: str, name: str, hint: str | None = None) -> None:
-    """Raise if a key of a TOML table is not known, or its value of another kind."""
+    """Raise if a key of a TOML table is unknown or its value has the wrong type."""
     if key not in known:
         raise ConfigError(f"'{where}' is not a setting", source=name, hint=hint or f"Known here: {', '.join(known)}.")
     if not isinstance(value, known[key]) or isinstance(value, bool):

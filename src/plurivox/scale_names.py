@@ -1,6 +1,6 @@
 """Scales in words that many studies use, by name: their points in order, and other wordings of each.
 
-They are offered where answers fit one, and used where one is named; no answer is ever taken for one unasked.
+They are suggested if answers fit one, and used if one is named; no scale is ever assumed unasked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class NamedScale(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return a text as wordings are compared: without case, without blanks around it and with one between words.
+    """Return a text as wordings are compared: without case or surrounding blanks, and with one blank between words.
 
     Examples
     --------
@@ -193,9 +193,9 @@ def places(name: str) -> dict[str, int]:
 
 
 def offer(answers: Iterable[str]) -> str:
-    """Return a sentence that offers the scales that all answers fit, those with fewest points first; "" if none does.
+    """Return a sentence that suggests the scales that all answers fit, those with fewest points first; "" if none does.
 
-    Answers fit if each is a wording of another point.
+    Answers fit if each is a wording of a different point.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Studies of the measures themselves, on simulated raters whose habits are known and on more and more ratings."""
+"""Studies of the measures themselves, on simulated raters with known habits and on increasing numbers of ratings."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ METRICS = {
     "mpa": "MPA", "wra": "WRA", "hm": "HM", "kendall_tau_b": "Kendall τ_b", "spearman_rho": "Spearman ρ",
     "average_precision": "average precision", "auroc": "AUROC",
 }  # fmt: skip
-"""The seven metrics that a study compares, and how to call them."""
+"""The seven metrics that a study compares, and their labels."""
 TOPS = (4, 8, 12, 16, 20, 24)
 _NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ResponsivenessStudy:
-    """How each metric answers to each pattern of scoring.
+    """How each metric responds to each pattern of scoring.
 
     Attributes
     ----------
     repeats
         One row per pattern, highest score, repeat and metric: the mean over the raters of one simulated study.
     settings
-        What was asked for, the seed included.
+        The settings, including the seed.
     """
 
     repeats: pl.DataFrame
@@ -115,7 +115,8 @@ def responsiveness(
     patterns
         Names of response styles: ``"normal"``, ``"downward_shift"`` (scores from 2 on often one too low),
         ``"proportional_shift"`` (those of the upper half often a quarter of the scale too low, the same on 0 to 4),
-        ``"conservative"`` (0 but for the most severe items, which get any score above), ``"extreme"``, ``"central"``.
+        ``"conservative"`` (0 except for the most severe items, which get any higher score), ``"extreme"``,
+        ``"central"``.
     repeats
         How many studies to simulate for each pattern and scale.
     n_items, n_raters, trained, rater_sd
@@ -123,7 +124,7 @@ def responsiveness(
     seed
         Same seed, same result; repeat r uses the same items and trained raters for every pattern and scale.
     progress
-        Called with what is being done, how far it is, and how far it goes.
+        Called with the current task, how much of it is done, and its total.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def responsiveness(
         if pattern not in STYLES:
             raise SelectionError(f"pattern {pattern!r} is unknown", hint=f"Known: {', '.join(STYLES)}.")
     if repeats < 1 or trained < 1 or any(top < 1 for top in tops):
-        raise InputError("repeats, trained and every highest score have to be at least 1")
+        raise InputError("repeats, trained and every highest score must be at least 1")
     rows = []
     cells = [(pattern, top, repeat) for top in tops for pattern in patterns for repeat in range(repeats)]
     for done, (pattern, top, repeat) in enumerate(cells, start=1):
@@ -185,12 +186,12 @@ _SOFT = ("cross_entropy", "kl", "js", "emd", "rps")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SoftStudy:
-    """How expected scores of the same shares move with the number of ratings.
+    """How expected scores of the same shares change with the number of ratings.
 
     Attributes
     ----------
     values
-        One row per prediction, number of ratings and expected score, with the ``limit`` that it goes to: the score
+        One row per prediction, number of ratings and expected score, with the ``limit`` that it approaches: the score
         against the shares themselves.
     settings
         What was asked for.
@@ -238,7 +239,7 @@ def soft(
     factors: Sequence[int] = FACTORS,
     prior: float = 1.0,
 ) -> SoftStudy:
-    """Score predictions against the same shares of more and more ratings.
+    """Score predictions against the same shares of increasing numbers of ratings.
 
     By default these are the counts 1, 2, 4, 2, 1 times 1, 2, 4 and 10, and the two predictions of Figure 1 of Magnani
     (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes. Nothing is random: all scores are

@@ -1,4 +1,4 @@
-"""A study: what was rated by whom, what stands beside it, and every question that is asked of it, answered once.
+"""A study: who rated what, further inputs, and every question about it, answered once.
 
 The report and the workbench ask here and show what they get; they compute nothing themselves.
 """
@@ -18,10 +18,10 @@ from plurivox.ratings import Ratings
 
 
 class Kept(Protocol):
-    """Where results outlive a process: by the name of the question, its settings, and the inputs that it was given."""
+    """Where results outlive a process: by the name of the question, its settings and its inputs."""
 
     def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
-        """Return a result, None where there is none."""
+        """Return a result, or None if there is none."""
 
     def save(self, name: str, settings: Any, inputs: Mapping[str, Any], result: Any) -> None:
         """Keep a result."""
@@ -36,11 +36,11 @@ class Study:
     ratings
         Who rated what.
     inputs
-        What else there is, by the name that lenses call it: ``reference``, ``answers``, ``predictions``, …
+        Further inputs, by the name that lenses use: ``reference``, ``answers``, ``predictions``, …
     how
-        How work is run, and who is told how far it is.
+        How work is run, and where progress is reported.
     kept
-        Where results are kept beyond this process, see :class:`Kept`; None for nowhere.
+        Where results are kept beyond this process, see :class:`Kept`; None if nowhere.
 
     Examples
     --------
@@ -61,16 +61,16 @@ class Study:
 
     @checked
     def ask(self, name: str, *, inputs: Mapping[str, Any] | None = None, **settings: Any) -> Any:
-        """Return what a public function of plurivox tells of the study, computed the first time that it is asked.
+        """Return what a public function of plurivox finds in the study, computed on first use.
 
         Parameters
         ----------
         name
             The function, such as ``"cohesion"``.
         inputs
-            Inputs that differ from those of the study; None stands for one that it shall do without.
+            Inputs that differ from those of the study; None leaves one out.
         settings
-            What is asked, by keyword.
+            The settings, by keyword.
         """
         function: Any = getattr(importlib.import_module("plurivox"), name, None)
         if not hasattr(function, "settings"):
@@ -93,9 +93,9 @@ class Study:
         return self.once(key, answer, given)
 
     def once(self, key: tuple[Any, ...], make: Callable[[], Any], kept: Any = None) -> Any:
-        """Return what is made of results, made the first time that it is asked for by this key.
+        """Return something made from results, made on first use of this key.
 
-        What the key names by its ``id`` is ``kept``, so that nothing else can come to have the same one.
+        Objects that the key names by ``id`` are ``kept``, so that nothing else can get the same id.
         """
         if key not in self._found:
             self._found[key] = (make(), kept)

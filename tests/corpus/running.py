@@ -35,7 +35,7 @@ THREADED = ("cohesion", "responsiveness", "score", "align", "judge", "advise", "
 OUT = "{out}"
 
 # Whether kernels are compiled already depends on what ran before.
-_COMPILING = re.compile(r"^compiling once, for this and all later runs …\n", re.MULTILINE)
+_COMPILING = re.compile(r"^compiling, once for this and all later runs …\n", re.MULTILINE)
 _PORT = re.compile(r"http://127\.0\.0\.1:\d+")
 _WHEN = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?")
 

@@ -1,1 +1,1 @@
-"""What to do about it: advice, plans, selection and curation, made of results of lenses."""
+"""What to do about it: advice, plans, selection and curation, made from the results of lenses."""

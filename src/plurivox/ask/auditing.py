@@ -1,4 +1,4 @@
-"""A sample of answers for a person to check: every state, and every rule that read some, gets its share."""
+"""A sample of answers for a person to check, with a share for every state and every rule that read some."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ COLUMNS = {
     "weight": pl.Float64, "correct": pl.String, "should_be": pl.String,
 }  # fmt: skip
 """The table to check; the last two columns are for the person who does."""
-_CERTAIN = 1 - 1e-12  # a chance of 1, but for rounding
+_CERTAIN = 1 - 1e-12  # a chance of 1, except for rounding
 
 Stratum = tuple[str, str]
 """A rule and a model."""
 
 
 class _Place(NamedTuple):
-    """Where an answer stands in its state: by rule, model, and a number that the seed and the key give."""
+    """The place of an answer in its state: by rule, model, and a number derived from seed and key."""
 
     rule: str
     model: str
@@ -49,7 +49,7 @@ def draw_audit(store: str | os.PathLike[str], n: int, seed: int = 0) -> pl.DataF
 
     The states share the sample equally, as far as they have answers. Within a state it is systematic, along the answers
     sorted by rule and model, with chances π ∝ 1/√N where N is how many answers the rule read of the model: the share of
-    a rule and model grows with √N, so that rare ones are seen, too. ``weight`` is 1/π, by which
+    a rule and model grows with √N, so that rare ones are also seen. ``weight`` is 1/π, with which
     :func:`~plurivox.ask.accuracy` undoes this. The same seed draws the same sample.
 
     Parameters
@@ -59,12 +59,12 @@ def draw_audit(store: str | os.PathLike[str], n: int, seed: int = 0) -> pl.DataF
     n
         How many answers to draw; all if there are no more.
     seed
-        What decides the sample.
+        The seed of the sample.
 
     Returns
     -------
     polars.DataFrame
-        One row per answer, in an order that tells nothing, with two empty columns: ``correct``, for yes or no, and
+        One row per answer, in a random order, with two empty columns: ``correct``, for yes or no, and
         ``should_be``.
     """
     if n < 1:
@@ -73,7 +73,7 @@ def draw_audit(store: str | os.PathLike[str], n: int, seed: int = 0) -> pl.DataF
         question = Question.from_about(opened.about, opened.path)
         weights = _drawn(opened, n, seed)
         if not weights:
-            raise InputError("there is no answer to check", source=opened.path, hint="Ask some models first.")
+            raise InputError("there are no answers to check", source=opened.path, hint="Ask some models first.")
         rows = {one.key: _row(one, question, weights[one.key]) for one in opened.each() if one.key in weights}
     return pl.DataFrame(
         [rows[key] for key in sorted(rows, key=lambda key: _number(seed, key))], schema=COLUMNS, orient="row"
@@ -116,7 +116,7 @@ def shares(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 
 
 def chances(sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, float]:
-    """Return the chance of each answer to be drawn, by its stratum: n/(√N Σ√N), and 1 where that would be more.
+    """Return each answer's chance of being drawn, by its stratum: n/(√N Σ√N), at most 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a person found in a sample of answers: how often reading was right, with what the sample allows to say."""
+"""What a person found in a sample of answers: how often they were read correctly, with intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from plurivox.results.text import interval_text
 from plurivox.scale import text_of
 
 NEEDED = ("id", "state", "answer", "rule", "weight", "correct")
-"""The columns of a checked table that are looked at."""
+"""The columns of a checked table that are used."""
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 _AS_DRAWN = "Leave the columns other than correct and should_be as they were drawn."
 
@@ -41,11 +41,11 @@ class Share:
     n, correct
         How many were checked, and how many of them are correct.
     accuracy
-        The share of correct ones: Σwc/Σw with the weights of the sample; of a rule c/n without them.
+        The share of correct ones: Σwc/Σw with the weights of the sample; for a rule, c/n without them.
     ci_low, ci_high
         Wilson's 95 % interval at ``n_effective``; None for a rule.
     n_effective
-        How many equally weighted answers would tell as much: (Σw)²/Σw².
+        How many equally weighted answers would give the same precision: (Σw)²/Σw².
     """
 
     of: str
@@ -69,7 +69,7 @@ class Accuracy:
     n_unchecked
         How many rows of the table say neither yes nor no.
     n_changed
-        How many are read in another way by now; they are judged by what the table holds.
+        How many are read differently by now; they are judged as in the table.
     """
 
     rows: tuple[Share, ...]
@@ -110,7 +110,7 @@ def accuracy(checked: Any) -> Accuracy:
     Raises
     ------
     InputError
-        If a column is missing, a word is neither yes nor no, or a weight is no positive number.
+        If a column is missing, a word is neither yes nor no, or a weight is not a positive number.
     """
     return _accuracy(_cleaned(_Table(to_polars(checked), "table", COUNTED_FROM_1)))
 
@@ -138,7 +138,7 @@ class _Table(NamedTuple):
 
 
 def _cleaned(table: _Table) -> _Table:
-    """Return the columns that are needed, their rows checked; rows that a spreadsheet left blank are no rows."""
+    """Return the needed columns with checked rows; blank rows from a spreadsheet are ignored."""
     names: dict[str, str] = {}
     for column in table.frame.columns:
         if names.setdefault(name := column.strip().casefold(), column) != column and name in NEEDED:
@@ -166,18 +166,18 @@ def _cleaned(table: _Table) -> _Table:
 
 def _valid(table: _Table) -> _Table:
     if not table.frame.height:
-        raise InputError("there is no row", source=table.source, hint="Give the table that --audit wrote.")
+        raise InputError("there are no rows", source=table.source, hint="Give the table that --audit wrote.")
     unknown = pl.col("verdict").is_null() & (pl.col("correct") != "")
     table.refuse(unknown, "correct", "{} is neither yes nor no", InputError, "Write yes or no, or leave it blank.")
     table.refuse(pl.col("id") == "", "id", "the id is missing", IdError)
     table.refuse(pl.col("id").is_duplicated(), "id", "{} has more than one row", DuplicateError)
     states = ", ".join(CHECKED_STATES)
-    table.refuse(~pl.col("state").is_in(CHECKED_STATES), "state", f"{{}} is none of {states}", InputError)
+    table.refuse(~pl.col("state").is_in(CHECKED_STATES), "state", f"{{}} is not one of {states}", InputError)
     positive = (pl.col("size") > 0) & pl.col("size").is_finite()
     table.refuse(~positive.fill_null(False), "weight", "{} is not a positive number", InputError)
     if table.frame["verdict"].is_null().all():
         raise InputError(
-            "no row is checked yet", source=table.source, column="correct", hint="Write yes or no into some rows."
+            "no row is checked yet", source=table.source, column="correct", hint="Enter yes or no in some rows."
         )
     return table
 
@@ -203,12 +203,12 @@ def _share(of: str, name: str, part: pl.DataFrame) -> Share:
     share = float(weights.filter(verdicts).sum()) / total
     effective = total**2 / float((weights**2).sum())
     low, high = wilson(share, effective)
-    bounds = min(low, share), max(high, share)  # but for rounding
+    bounds = min(low, share), max(high, share)  # except for rounding
     return Share(of, name, part.height, int(verdicts.sum()), share, *bounds, effective)
 
 
 def _changed(table: _Table, store: str | os.PathLike[str]) -> int:
-    """Return how many answers are read in another way by now; raise if one is not in the store."""
+    """Return how many answers are read differently by now; raise if one is not in the store."""
     held = {row["id"]: row for row in table.frame.iter_rows(named=True)}
     known: set[str] = set()
     changed = 0
@@ -219,18 +219,18 @@ def _changed(table: _Table, store: str | os.PathLike[str]) -> int:
                 known.add(row["id"])
                 now = (one.reading.state, label_of(one.reading.point, labels) or "", one.reading.rule or "")
                 changed += any(_text(a) != _text(row[name]) for a, name in zip(now, NEEDED[1:4], strict=True))
-        problem = f"{{}} is no answer in {opened.path}"
+        problem = f"{{}} is not an answer in {opened.path}"
     table.refuse(~pl.col("id").is_in(sorted(known)), "id", problem, IdError, "Give the store it was drawn from.")
     return changed
 
 
 def _text(cell: str) -> str:
-    """Return a text by which cells are compared, whatever a spreadsheet did to blanks and numbers."""
+    """Return a text for comparing cells, regardless of what a spreadsheet did to blanks and numbers."""
     return text_of(" ".join(cell.split()))
 
 
 def _encoding(file: str | os.PathLike[str]) -> str:
-    """Tell how a text file is encoded: spreadsheets on Windows know three ways."""
+    """Return how a text file is encoded: spreadsheets on Windows use three ways."""
     path = Path(file)
     if path.suffix.lower() not in (".csv", ".tsv", ".txt") or not path.is_file():
         return "utf-8"

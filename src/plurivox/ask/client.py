@@ -1,4 +1,4 @@
-"""Asking a server that speaks OpenAI's chat completions: politely, patiently, and without letting the key out.
+"""Asking a server that speaks OpenAI's chat completions: politely, patiently, and without leaking the key.
 
 Anything a server can do wrong ends in one of four ways: a :class:`Reply`, a Reply that is a refusal,
 :class:`AskFailed` for this one request, or :class:`ModelGone` for all requests to this model.
@@ -36,11 +36,11 @@ SHOWN = 200
 """How many characters of a server's own message are passed on."""
 
 _SENT = ("host", "content-type", "content-length", "connection", "accept", "user-agent")
-_TELL_HEADERS = ("httpcore.http11", "httpcore2.http11")  # loggers that tell the headers of replies
+_TELL_HEADERS = ("httpcore.http11", "httpcore2.http11")  # loggers that record the headers of replies
 _BUSY = frozenset({408, 409, 425, 429, 503, 529})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-_PAGE = "the server answers with a web page, not with JSON: is the address right? It usually ends in /v1"
+_PAGE = "the server answered with a web page, not JSON: is the address right? It usually ends in /v1"
 _NO_MODEL = re.compile(r"\bmodel\b.*(not found|not exist)|(unknown|invalid|no such|not a valid) model\b", re.IGNORECASE)
 
 _now = time.monotonic
@@ -57,7 +57,7 @@ class ModelGone(PlurivoxError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Why an attempt gave no reply: in words, with what the server says, and how long it asks to be left alone."""
+    """Why an attempt got no reply: in words, with the server's message, and how long it asks to wait."""
 
     text: str
     detail: str = ""
@@ -68,14 +68,14 @@ class _Problem:
 
 
 class Pace:
-    """When the next request may go: evenly spaced if there is a rate per minute, not before a busy server wants it."""
+    """When the next request may be sent: evenly spaced if there is a rate, and not while a busy server asks to wait."""
 
     def __init__(self, rate: float | None = None) -> None:
         self._spacing = 60 / rate if rate else 0.0
         self._slot = self._held = -math.inf
 
     def hold(self, seconds: float) -> None:
-        """Let no request go for so long."""
+        """Hold all requests for this long."""
         self._held = max(self._held, _now() + seconds)
 
     async def turn(self) -> None:
@@ -86,7 +86,7 @@ class Pace:
             self._slot = slot + self._spacing
             if slot > now:
                 await _sleep(slot - now)
-            if self._held <= slot:  # otherwise the server asked for more time meanwhile
+            if self._held <= slot:  # otherwise the server has asked for more time
                 return
 
 
@@ -129,7 +129,9 @@ class Server:
         url = _address(base_url, insecure)
         key = key.strip()
         if not (key.isascii() and key.isprintable()):
-            raise InputError("the key holds characters that no key has", hint="Check how it was copied.")
+            raise InputError(
+                "the key contains characters that cannot be part of a key", hint="Check how it was copied."
+            )
         login = f"{unquote(url.username or '')}:{unquote(url.password or '')}" if "@" in url.netloc else ""
         password = url.password or url.username or ""  # a name alone is a token
         self._scrubber = Scrubber([key, unquote(key), password, unquote(password)])
@@ -147,12 +149,12 @@ class Server:
         return f"<Server: {self.address}>"
 
     def _connect(self, address: str, key: str) -> Any:
-        """Make openai's client, without its retries and without what it takes from the environment."""
+        """Make openai's client, without its retries and without settings from the environment."""
         own_certificates = any(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
         http = bounded_client(
             self._openai,
             own_certificates,
-            follow_redirects=False,  # else the texts could end up anywhere, and unencrypted
+            follow_redirects=False,  # otherwise the texts could end up anywhere, unencrypted
             event_hooks={"request": [self._only_needed_headers]},
         )
         for name in _TELL_HEADERS:
@@ -175,7 +177,7 @@ class Server:
         await self._client.close()
 
     async def ask(self, request: Request, letters: Sequence[str] = ()) -> Reply:
-        """Put one request, as often as needed.
+        """Send one request, as often as needed.
 
         Parameters
         ----------
@@ -189,7 +191,7 @@ class Server:
         AskFailed
             When the attempts are used up, or the server does not accept the request.
         ModelGone
-            When no other request to this model would fare better.
+            When no other request to this model would succeed.
         """
         body = request_body(request, letters)
         problems = [*self._unwritable(body)]
@@ -223,17 +225,17 @@ class Server:
         return max(self._rng.uniform(0, longest), problem.retry_after or 0.0)
 
     async def _attempt(self, body: Mapping[str, Any]) -> Reply | _Problem:
-        """Send it once; whatever goes wrong is a problem of this attempt, and of no other request."""
+        """Send it once; whatever goes wrong affects only this attempt."""
         try:
             return await self._send(body)
         except Exception as error:  # a server can send anything, and three packages read it before we do
             return _Problem(f"the server's answer could not be read ({type(error).__name__})")
 
     async def _send(self, body: Mapping[str, Any]) -> Reply | _Problem:
-        """Send it, and tell what came of it."""
+        """Send it, and return the outcome."""
         start = _now()
         try:
-            async with asyncio.timeout(self.timeout):  # httpx's own timeout starts anew with every byte
+            async with asyncio.timeout(self.timeout):  # httpx's own timeout restarts with every byte
                 text = await self._client.post("/chat/completions", cast_to=str, body=dict(body))
         except self._openai.APIStatusError as error:
             return self._status_problem(error.status_code, error.body, str(body["model"]), error.response.headers)
@@ -252,10 +254,10 @@ class Server:
             return _Problem(str(cause), final=cause.final)
         if "Connect" in type(cause).__name__:
             return _Problem(f"the server at {self.address} could not be reached", self._shorten(cause))
-        return _Problem("the connection broke off")
+        return _Problem("the connection was lost")
 
     def _read(self, text: str, model: str) -> Reply | _Problem:
-        """Read what came with status 200, which need not be what it should."""
+        """Read a reply with status 200, which may still be wrong."""
         try:
             data = json.loads(text)
         except (ValueError, RecursionError):
@@ -268,13 +270,13 @@ class Server:
             return self._status_problem(status, data["error"], model, {})
         reply = reply_of(data)
         if reply is None:
-            return _Problem("the server's answer held no choices")
+            return _Problem("the server's answer contained no choices")
         if max(len(reply.text), len(reply.refusal)) > LONGEST_TEXT:
             return _Problem(f"the answer has more than {LONGEST_TEXT:,} characters", final=True)
         return self._clean(reply)
 
     def _clean(self, reply: Reply) -> Reply:
-        """Take secrets out of all that a server wrote, now that it is decoded; words that tell of it are short."""
+        """Remove secrets from everything that a server wrote, now that it is decoded; messages about it are short."""
         return replace(
             reply,
             text=self._scrub(reply.text),
@@ -301,7 +303,7 @@ class Server:
     def _shorten(self, message: object) -> str:
         """One printable line without secrets; they go first, so that none is cut in half.
 
-        Far less is looked at than comes, so that a secret which was cut where the reply was is out of sight.
+        Only the beginning is used, so that a secret cut off at the end of the reply is out of sight.
         """
         whole = self._scrub(str(message)[:LARGEST_ERROR])[: LARGEST_ERROR // 8]
         text = "".join(char if char.isprintable() else " " for char in whole)
@@ -318,8 +320,8 @@ def _load_openai() -> Any:
 
 
 def _address(base_url: str, insecure: bool) -> SplitResult:
-    """Check an address, and leave away what people copy along."""
-    hint = "Give it like https://example.org/v1."
+    """Check an address, and remove what people copy along with it."""
+    hint = "Give an address such as https://example.org/v1."
     try:
         url = urlsplit(base_url.strip())
         usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
@@ -331,7 +333,7 @@ def _address(base_url: str, insecure: bool) -> SplitResult:
         raise InputError("the server's address must end before any ? or #", source=_without_login(url), hint=hint)
     if url.scheme == "http" and not insecure and not _is_loopback(url.hostname or ""):
         raise InputError(
-            "plain http would send the key and all texts readable to anyone on the way",
+            "plain http would let anyone along the way read the key and all texts",
             source=_without_login(url),
             hint="Use https, or add --insecure if the network is yours.",
         )
@@ -343,7 +345,7 @@ def _without_login(url: SplitResult) -> str:
 
 
 def shown_address(base_url: str) -> str:
-    """Return an address as it may be shown and stored: without a name and password.
+    """Return an address that may be shown and stored: without a name and password.
 
     Examples
     --------
@@ -361,7 +363,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _gone(status: int, codes: frozenset[str], message: str, model: str, page: bool) -> str:
-    """Say why no request to a model can succeed, or nothing if one may."""
+    """Say why no request to a model can succeed; empty if one may."""
     if status in (401, 403):
         return f"the key was refused ({status}): check the key"
     if status == 402 or codes & _SPENT:
@@ -369,7 +371,7 @@ def _gone(status: int, codes: frozenset[str], message: str, model: str, page: bo
     if status in (400, 422) and ("model_not_found" in codes or _NO_MODEL.search(message)):
         return f"the server does not know the model '{model}'"
     if 300 <= status < 400:
-        return f"the server sends us elsewhere ({status}): is the address right? It usually ends in /v1"
+        return f"the server redirects elsewhere ({status}): is the address right? It usually ends in /v1"
     if status == 404 and page:
         return _PAGE
     if status == 404:

@@ -17,7 +17,7 @@ from plurivox.intake.opening import ANSWERS
 VERSION = 1
 """The version of the tables."""
 SMALLEST = 511
-"""A file of no more bytes is no database; SQLite takes it for one that is empty."""
+"""A file this small is not a database, though SQLite accepts it as an empty one."""
 WAIT = 30.0
 """How many seconds to wait for another process that writes."""
 
@@ -46,7 +46,7 @@ class StoreError(PlurivoxError):
 
 
 def target_of(path: str | os.PathLike[str], *, create: bool) -> Path:
-    """Return the real file behind a path, once it is plain that there can be one."""
+    """Return the real file behind a path, after checking that there can be one."""
     target = Path(os.path.realpath(path))
     if os.path.isdir(target):
         raise FileError("this is a folder", source=os.fspath(path), hint="Name a file.")
@@ -68,7 +68,7 @@ def connect(target: Path, mode: str) -> sqlite3.Connection:
 
 
 def make_file(target: Path, path: str, stated: Mapping[str, str]) -> None:
-    """Make an empty store, which appears whole or not at all; leave alone what another process has just made."""
+    """Make an empty store, which appears whole or not at all; keep one that another process has just made."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with plain(path), contextlib.closing(connect(temporary, "mode=rwc")) as connection:
@@ -102,8 +102,8 @@ NAME_ANOTHER = "Name a file that plurivox ask wrote, or a new one to ask into."
 _KEPT = "The answers stored before are intact"
 _NO_FILE = {
     sqlite3.SQLITE_NOTADB: ("it is not a store of answers", NAME_ANOTHER),
-    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "See who may read and write it and its folder."),
-    sqlite3.SQLITE_READONLY: ("it can be read but not written", "See who may write it and its folder."),
+    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "Check who may read and write it and its folder."),
+    sqlite3.SQLITE_READONLY: ("it can be read but not written", "Check who may write it and its folder."),
 }
 _NO_STORE = {
     sqlite3.SQLITE_FULL: f"the disk is full. {_KEPT}; free some space and run the same command again.",
@@ -118,7 +118,7 @@ def damaged(path: str, what: str) -> StoreError:
     saved = os.fspath(Path(path).with_suffix(".saved.db"))
     return StoreError(
         f"{path}: the file is damaged ({what}), so nothing more is stored in it. Save what can be read with: plurivox "
-        f"answers {shlex.quote(path)} --export {shlex.quote(saved)}; then go on with that file."
+        f"answers {shlex.quote(path)} --export {shlex.quote(saved)}; then continue with that file."
     )
 
 
@@ -126,7 +126,7 @@ def explained(error: sqlite3.Error, path: str) -> PlurivoxError:
     """Return the error to raise instead."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
     if str(error).startswith("no such "):  # table or column
-        return FileError("it lacks what a store of answers has, or is damaged", source=path, hint=NAME_ANOTHER)
+        return FileError("it lacks parts of a store of answers, or is damaged", source=path, hint=NAME_ANOTHER)
     if code in _NO_FILE:
         problem, hint = _NO_FILE[code]
         return FileError(problem, source=path, hint=hint)

@@ -37,7 +37,7 @@ class Planned(Protocol):
 
     @property
     def fields(self) -> Mapping[str, Any] | None:
-        """The extra fields of every request, which the answers of a model in a store share; None where they may not."""
+        """The extra fields of every request, which all answers of a model in a store share; None if they need not."""
 
     def about(self) -> dict[str, Any]:
         """Return what a store of the answers holds about them."""
@@ -64,7 +64,7 @@ class Plan:
     fields: Mapping[str, Any] = field(default_factory=dict)  # what else every request has
 
     def about(self) -> dict[str, Any]:
-        """Return the question, and templates of the user's own by the names of their prompts."""
+        """Return the question, and the user's own templates by the names of their prompts."""
         own = {prompt.name: prompt.template for prompt in self.prompts if prompt.own}
         return self.question.about() | ({"templates": own} if own else {})
 
@@ -73,7 +73,7 @@ class Plan:
         return len(self.models) * len(self.prompts) * len(self.items) * self.samples
 
     def requests(self) -> Iterator[Request]:
-        """Yield every request, models taking turns, so that all of them get as far."""
+        """Yield every request, models taking turns, so that all of them progress equally."""
         for item, text in zip(self.items, self.texts, strict=True):
             for sample in range(self.samples):
                 order = self.order(item, sample)
@@ -107,7 +107,7 @@ def items_of(
             hint = f"Name the column of the {role} with --{role} ({role}=)."
             raise no_column(name, table.columns, source, hint, most=20)
     if not table.height:
-        raise InputError("there is no item", source=source, hint="Give one row per item.")
+        raise InputError("there are no items", source=source, hint="Give one row per item.")
     ids, texts = id_texts(table[item]), table[text].cast(pl.String)
     _refuse(ids.is_null() | (ids.str.strip_chars() == ""), IdError, "the item is missing", source, item)
     _refuse(ids.is_duplicated(), DuplicateError, "an item has more than one row", source, item)
@@ -125,12 +125,12 @@ def check_models(models: Sequence[str]) -> tuple[str, ...]:
     """Return the names of models, each once."""
     names = tuple(dict.fromkeys(model.strip() for model in models))
     if not names or not all(names):
-        raise InputError("there is no model to ask", hint="Name at least one with --model (models=).")
+        raise InputError("there are no models to ask", hint="Name at least one with --model (models=).")
     return names
 
 
 def same_fields(plan: Planned, known: Iterable[tuple[str, Mapping[str, Any]]], source: str) -> None:
-    """Raise if a store has answers of a model to requests with other fields, with which those of the plan would mix.
+    """Raise if a store has a model's answers to requests with other fields, which must not be mixed with the plan's.
 
     Parameters
     ----------

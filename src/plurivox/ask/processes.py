@@ -1,4 +1,4 @@
-"""Which runs are alive: processes of this machine, and those of others that give a sign of life."""
+"""Which runs are alive: processes on this machine, and those on others that send a heartbeat."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 LEASE = 60.0
-"""How many seconds a run keeps what it has claimed without a sign of life. Its process may be stopped, or its machine
-asleep; a process of this machine that has ended keeps nothing."""
+"""How many seconds a run keeps what it has claimed without a heartbeat. Its process may be stopped, or its machine
+asleep; a process on this machine that has ended keeps nothing."""
 
 
 def host_name() -> str:
@@ -21,7 +21,7 @@ def host_name() -> str:
 
 
 def process(pid: int) -> tuple[str, int | None]:
-    """Return the state of a process and when it started, as Linux tells; empty and None elsewhere."""
+    """Return the state of a process and when it started, as Linux reports them; empty and None elsewhere."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return fields[0].decode(), int(fields[19])
@@ -30,7 +30,7 @@ def process(pid: int) -> tuple[str, int | None]:
 
 
 def alive(host: str, pid: int, started: int | None, heartbeat: float) -> bool:
-    """Tell whether a run is still going."""
+    """Return whether a run is still going."""
     if time.time() - heartbeat > LEASE:
         return False
     if host != host_name() or os.name == "nt":  # on Windows os.kill would end the process rather than look at it

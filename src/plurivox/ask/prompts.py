@@ -1,9 +1,9 @@
 """Prompts: from a question and an item to the messages that a model gets.
 
-Built-in prompts differ in how much they tell about the options; each can be asked of a persona and with examples. An
-item's text stands between two lines that carry a mark which does not occur in it, so that it can neither pose as an
-instruction nor end the passage. Prompts of one's own are Jinja templates, which run in a sandbox. A raw one is all that
-is sent, as earlier studies asked: no system message, and the text as it is, which can then pose as anything.
+Built-in prompts differ in how much they say about the options; each can be asked of a persona and with examples. An
+item's text is placed between two lines with a mark that does not occur in it, so that it can neither pose as an
+instruction nor end the passage. Your own prompts are Jinja templates, which run in a sandbox. A raw one is all that is
+sent, as in earlier studies: no system message, and the text as it is, which can then pose as anything.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ HOW_TO_ASK = (
     f'"{EXAMPLE}" into the TOML file of the scale; in Python: Question(scale, "{EXAMPLE}").'
 )
 RAW = ", raw"
-"""How the name of a raw prompt ends."""
+"""The ending of a raw prompt's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +91,17 @@ class Prompt:
     Parameters
     ----------
     name
-        How answers to it are called in the store.
+        The name of the prompt in the store.
     question
         What is asked.
     template
-        A Jinja template; see :data:`PROMPTS` for those built in, and for the names that it can use.
+        A Jinja template; see :data:`PROMPTS` for the built-in ones, and for the names that it can use.
     persona
         A description of whom to answer as.
     examples
         Texts with the right answer.
     mode
-        How the answer is wanted; it decides what the prompt says about it.
+        The form of the answer; it decides what the prompt says about it.
     raw
         Whether the template is the whole message: no system message, and texts as they are, without lines around them.
     """
@@ -116,7 +116,7 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if not self.question.wording and "question" in (names_in(self.template) or ()):
-            raise InputError(f"no question is given, and the prompt {self.name!r} asks one", hint=HOW_TO_ASK)
+            raise InputError(f"no question is given, but the prompt {self.name!r} asks one", hint=HOW_TO_ASK)
 
     @classmethod
     def of(
@@ -125,7 +125,7 @@ class Prompt:
     ) -> Prompt:  # fmt: skip
         """Return a built-in prompt by its name, or one from a template file.
 
-        Persona and examples show in its name, and that it is raw, which files alone are.
+        Its name shows persona and examples, and whether it is raw, which only files can be.
         """
         template = None if raw else PROMPTS.get(name)
         if template is None:
@@ -134,7 +134,7 @@ class Prompt:
             name = f"{Path(name).stem}{RAW if raw else ''}"
         elif name in _NEED_DESCRIPTIONS and not question.described(name):
             raise InputError(
-                f"the prompt {name!r} tells what each option means, and there are no descriptions",
+                f"the prompt {name!r} explains what each option means, but there are no descriptions",
                 hint='Write them into the scale\'s TOML file: descriptions = ["…", "…"], one for each point, or, for '
                 f'this prompt alone, {name} = ["…", "…"] under [descriptions].',
             )
@@ -166,7 +166,7 @@ class Prompt:
             "answer_with": _ANSWER[self.mode],
         }
         user = _rendered(self.template, values, self.name)
-        if self.raw:  # with every blank, but for the end of the file's last line
+        if self.raw:  # with every blank, except the end of the file's last line
             return ({"role": "user", "content": user.removesuffix("\n")},)
         return ({"role": "system", "content": SYSTEM}, {"role": "user", "content": user.strip()})
 
@@ -189,7 +189,7 @@ def fenced(text: str) -> str:
 
 
 def _own(path: str, needed: Sequence[str]) -> str:
-    """Return the template in a file, which uses what it needs."""
+    """Return the template in a file, after checking that it uses what it must."""
     note_input(path)
     try:
         template = Path(path).read_text(encoding="utf-8")
@@ -197,7 +197,7 @@ def _own(path: str, needed: Sequence[str]) -> str:
         known = ", ".join(PROMPTS)
         raise FileError(
             f"it cannot be read ({error.strerror})", source=path,
-            hint=f"A prompt is one of {known}, or a file with a Jinja template.",
+            hint=f"Give one of {known}, or a file with a Jinja template.",
         ) from None  # fmt: skip
     except UnicodeDecodeError:
         raise FileError("it is not UTF-8 text", source=path, hint="Save the template as UTF-8.") from None
@@ -215,7 +215,7 @@ def _rendered(template: str, values: Mapping[str, Any], name: str) -> str:
         return rendered(template, values)
     except MissingExtraError:
         raise
-    except Exception as error:  # whatever a template of somebody else can do
+    except Exception as error:  # whatever somebody else's template can raise
         raise InputError(
             f"the template of the prompt {name!r} cannot be used ({str(error) or type(error).__name__})",
             hint="It knows question, options (letter, label, description), text, persona, examples and answer_with.",

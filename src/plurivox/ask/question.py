@@ -13,7 +13,7 @@ from plurivox.scale import Descriptions, Scale, descriptions_in, descriptions_of
 
 MAX_OPTIONS = 1001
 READS = "reads_answers"
-"""What a store holds about itself if its replies are those of a second reader."""
+"""The mark of a store whose replies are those of a second reader."""
 
 
 class Option(NamedTuple):
@@ -25,7 +25,7 @@ class Option(NamedTuple):
 
 
 class Asking(Protocol):
-    """What a run has to know of a question: the letters to answer with, the options as shown, and what it is."""
+    """What a run needs to know about a question: the letters to answer with, the options as shown, and what it is."""
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class Asking(Protocol):
         """Return the options as a prompt shows them."""
 
     def about(self) -> dict[str, Any]:
-        """Return what tells this question from another."""
+        """Return what distinguishes this question from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class Question:
     scale
         The points, which become options with the letters A, B, C, …, or with numbers if there are more than 26.
     wording
-        The question itself; only prompts that do not put it can do without.
+        The question itself; optional only for prompts that do not use it.
     descriptions
-        What each point means, for prompts that tell it: one text for each point, or such lists by the name of the
+        What each point means, for prompts that explain it: one text for each point, or such lists by the name of the
         prompt. By default those of the scale.
     """
 
@@ -72,8 +72,8 @@ class Question:
     def letters(self) -> tuple[str, ...]:
         """What to answer with, in the order shown.
 
-        Beyond 26 points, or where labels are letters themselves, as grades are, these are numbers: the points
-        themselves if they are whole numbers, else 1, 2, 3, …
+        With more than 26 points, or if labels are letters themselves, such as grades, these are numbers: the points
+        themselves if they are whole numbers, otherwise 1, 2, 3, …
         """
         n = len(self.scale)
         labels = [str(label) for label in self.scale.labels]
@@ -95,17 +95,17 @@ class Question:
         ]
 
     def described(self, prompt: str) -> tuple[str, ...]:
-        """Return what a prompt may tell about each point, none if that is nothing."""
+        """Return what a prompt may say about each point, none if nothing."""
         return descriptions_in(self.descriptions, prompt)
 
     def about(self) -> dict[str, Any]:
-        """Return what tells this question from another."""
+        """Return what distinguishes this question from others."""
         told = {"question": self.wording, "labels": [str(label) for label in self.scale.labels]}
         return told | ({"descriptions": plain_descriptions(self.descriptions)} if self.descriptions else {})
 
     @classmethod
     def from_about(cls, about: Mapping[str, Any], source: str | None = None) -> Question:
-        """Return the question of which a store holds the answers.
+        """Return the question that a store's answers belong to.
 
         Parameters
         ----------
@@ -121,12 +121,12 @@ class Question:
         """
         if READS in about:
             raise InputError(
-                "it holds what a second reader replied", source=source, hint="Name the store whose answers it read."
+                "it holds the replies of a second reader", source=source, hint="Name the store whose answers it read."
             )
         labels = about.get("labels")
         if not labels:
             raise InputError(
-                "it does not tell which options were shown", source=source, hint="Name a store that plurivox ask wrote."
+                "it does not say which options were shown", source=source, hint="Name a store that plurivox ask wrote."
             )
         # Only the order of points matters here, and labels that are numbers need not increase where values were given.
         scale = Scale(map(str, labels), values=range(len(labels)))
@@ -134,7 +134,7 @@ class Question:
 
 
 def shuffled(n_options: int, seed: int, item: str, sample: int) -> tuple[int, ...]:
-    """Return an order of the options that depends on the seed, the item and the repetition alone."""
+    """Return an order of the options that depends only on the seed, the item and the repetition."""
 
     def place(option: int) -> bytes:
         return hashlib.sha256(f"{seed}\0{item}\0{sample}\0{option}".encode()).digest()

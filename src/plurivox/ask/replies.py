@@ -1,4 +1,4 @@
-"""What a reply says: the option that its text names, and the distribution that log-probabilities tell."""
+"""What a reply says: the option that its text names, and the distribution from log-probabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plurivox.errors import InputError
 from plurivox.reader import Options, Reading, read_answer
 
 SECOND_READER = "second reader: "
-"""How the rule starts where a model read the answer; its name follows."""
+"""The beginning of the rule if a model read the answer; its name follows."""
 
 
 def as_shown(question: Asking, order: Sequence[int], prompt: str = "") -> Options:

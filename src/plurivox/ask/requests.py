@@ -27,7 +27,7 @@ _ANYWHERE = re.compile(r"(x|openai)?(api|secret|access|auth)(key|token)|authoriz
 
 
 def extra_fields(given: Any) -> dict[str, Any]:
-    """Return further fields of every request, in an order of their own; raise if one is ours, or looks like a key.
+    """Return further fields of every request, sorted; raise if one is ours, or looks like a key.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def extra_fields(given: Any) -> dict[str, Any]:
     {'seed': 1, 'top_p': 0.9}
     """
     if not isinstance(given, Mapping):
-        raise InputError("the extra fields of a request are not an object", hint='Give {"name": value, …}.')
+        raise InputError("the extra fields of a request are not a JSON object", hint='Give {"name": value, …}.')
     try:
         text = json.dumps(given, allow_nan=False, sort_keys=True, ensure_ascii=False)
         known: dict[str, Any] = json.loads(text.encode())  # halves of characters cannot be sent
@@ -47,11 +47,11 @@ def extra_fields(given: Any) -> dict[str, Any]:
         if name in OWN_FIELDS:
             raise InputError(f"the field {name!r} of a request has its own option", hint=f"Use {OWN_FIELDS[name]}.")
         if name in _WHOLE:
-            raise InputError(f"the field {name!r} of a request is not free", hint="Answers are taken as a whole.")
+            raise InputError(f"the field {name!r} of a request cannot be set", hint="Answers must arrive whole.")
     secret = next(_secrets(known, _SECRET), None)
     if secret is not None:
         raise InputError(
-            f"the field {secret!r} of a request looks like a key, and fields are stored",
+            f"the field {secret!r} of a request looks like a key, but fields are stored",
             hint="Put the key into the environment variable that --key-variable (key_variable=) names.",
         )
     return known

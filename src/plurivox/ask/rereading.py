@@ -1,4 +1,4 @@
-"""Reading stored answers again, with the present rules and without asking anybody."""
+"""Reading stored answers again, with the current rules and without asking any model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOLD = 1_000  # answers between two calls of what shows progress
 
 
 class Kind(NamedTuple):
-    """What changes alike: whose answers, from what to what, and the rules that read them."""
+    """One kind of change: whose answers, from what to what, and the rules that read them."""
 
     model: str
     prompt: str
@@ -50,9 +50,9 @@ class Rereading:
     n_changed
         How many of them have another state or point now.
     n_renamed
-        How many have the same, by a rule of another name or at another place in the text.
+        How many have the same ones, by a renamed rule or from another place in the text.
     n_stored
-        How many of these two were put into the store; 0 if that was not asked for.
+        How many of these two were stored; 0 if that was not requested.
     kinds
         How often each kind of change occurs, the most frequent first.
     examples
@@ -84,14 +84,14 @@ class Rereading:
         )
 
     def _repr_html_(self) -> str:
-        """Show in a notebook how many answers are read otherwise, and how."""
+        """Show in a notebook how many answers are read differently, and how."""
         told = f"{self.n_read:,} answers, of which {self.n_changed:,} have another state or point"
         rows = [[n, *("–" if value is None else str(value) for value in kind)] for kind, n in self.kinds.items()]
         grid = plain_grid(["answers", *Kind._fields], rows)
         return card("Rereading", told, grids=[grid] if rows else [], more="to_frame()")
 
     def apply(self) -> Rereading:
-        """Put the new readings into the store, all or none; an answer that was changed meanwhile stays as it is."""
+        """Store the new readings, all or none; an answer that changed in the meantime stays as it is."""
         with Store.open(self.store, create=False) as opened:
             return replace(self, n_stored=opened.change(self._changes))
 
@@ -99,23 +99,23 @@ class Rereading:
 def reread(
     store: str | os.PathLike[str], apply: bool = False, *, progress: Callable[[int, int], object] | None = None
 ) -> Rereading:
-    """Read every stored answer again with the present rules, and tell what changes.
+    """Read every stored answer again with the current rules, and report what changes.
 
-    Answers that failed, that the server refused, or that a second reader read and the rules still cannot, stay.
+    Answers stay as they are if they failed, if the server refused, or if a second reader read what the rules cannot.
 
     Parameters
     ----------
     store
         The file of answers.
     apply
-        Whether to store the new readings; else nothing is changed.
+        Whether to store the new readings; otherwise nothing is changed.
     progress
-        Called with how many answers were looked at, and how many there are.
+        Called with how many answers were examined, and how many there are.
 
     Raises
     ------
     InputError
-        If the file is no store, or does not tell which options were shown.
+        If the file is not a store, or does not say which options were shown.
     """
     with Store.read(store) as opened:
         found = _Found(Question.from_about(opened.about, opened.path))

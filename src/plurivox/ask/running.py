@@ -28,13 +28,13 @@ from plurivox.errors import InputError, PlurivoxError
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 HOPELESS = 20
-"""After so many failures without a single answer, a model is not asked any further."""
+"""After this many failures without a single answer, a model is no longer asked."""
 _BATCH = 64  # requests claimed at once
 _LONG = 50_000  # characters of an answer that is read aside
 _BEAT = 3.0  # seconds between signs of life in the store, which also settle what was stored
 
 Told = Callable[[Counter[str], int], object]
-"""Progress: how many of each state are done, and how many there are in all."""
+"""Progress: how many of each state are done, and how many there are in total."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Asked:
     problems
         Why a model could not be asked, by its name.
     without
-        How many answers came without the log-probabilities that were asked for.
+        How many answers came without the requested log-probabilities.
     reasons
         Why requests failed, and how many, by model.
     store
@@ -67,12 +67,12 @@ class Asked:
 
     @property
     def asked(self) -> int:
-        """How many requests were put to a server now."""
+        """How many requests were sent to a server now."""
         return sum(n for state, n in self.states.items() if state != "stored")
 
     @property
     def left(self) -> int:
-        """How many were not looked at, since the run was limited or a model could not be asked."""
+        """How many were skipped, since the run was limited or a model could not be asked."""
         return self.total - self.states.total()
 
 
@@ -106,9 +106,9 @@ def run(
     insecure: bool = False,
     progress: Told | None = None,
 ) -> Asked:
-    """Put a question about every item to language models, and keep every answer.
+    """Ask language models a question about every item, and store every answer.
 
-    The same call goes on where an earlier one ended: what is stored is not asked again, only what failed.
+    The same call continues where an earlier one ended: only what failed is asked again.
 
     Parameters
     ----------
@@ -126,32 +126,32 @@ def run(
         Built-in prompts (``"plain"``, ``"described"``, ``"table"``) or files with templates.
     raw_prompts
         Files with templates that are the whole message: no system message of ours, and the text of an item as it is,
-        which can then pose as an instruction. Asked beside ``prompts``, of which there may be none.
+        which can then pose as an instruction. Asked in addition to ``prompts``, which may be empty.
     personas
-        Whom to answer as, each in turn.
+        Whom the model should answer as, each in turn.
     examples
-        Texts with their right answers, shown first.
+        Texts with their correct answers, shown first.
     samples
         How many times to ask about each item; more than one needs a temperature above 0 to differ.
     shuffle, seed
-        Whether the order of options differs from item to item, and what decides it.
+        Whether the order of options differs from item to item, and its seed.
     mode
         ``"text"``, ``"json"`` for a structured answer, or ``"logprobs"`` for a distribution over the options.
     temperature, max_tokens
         Sampling; None leaves them to the server.
     request
-        Further fields of every request, such as ``{"safety_settings": […]}``. They are stored with each answer, so keys
-        have no place in them.
+        Further fields of every request, such as ``{"safety_settings": […]}``. They are stored with each answer, so they
+        must not contain keys.
     base_url, key_variable
         The server, and the environment variable that holds its key.
     concurrency, rate
-        How many requests are on their way at once, and at most how many start per minute.
+        How many requests are sent at once, and at most how many start per minute.
     timeout, attempts
         How many seconds to wait for an answer, and how many times to try.
     max_requests
-        Stop after so many.
+        Stop after this many requests.
     durable
-        Whether answers survive a loss of power, not only of the process; slower.
+        Whether answers survive a power failure, not only the end of the process; slower.
     insecure
         Whether an unencrypted connection to another machine is allowed.
     progress
@@ -243,12 +243,12 @@ def make_plan(
         raise InputError(f"samples is {samples}", hint="Ask at least once.")
     if mode == "logprobs" and len(question.scale) > TOP:
         raise InputError(
-            f"servers give the probabilities of {TOP} answers at most, and there are {len(question.scale)} options",
+            f"servers give the probabilities of at most {TOP} answers, but there are {len(question.scale)} options",
             hint="Ask in the mode text, with several samples and a temperature above 0.",
         )
     models, prompts, raw, personas = (_listed(given) for given in (models, prompts, raw_prompts, personas))
     if not prompts and not raw:
-        raise InputError("there is no prompt to ask with", hint="Name one with --prompt (prompts=).")
+        raise InputError("there are no prompts to ask with", hint="Name one with --prompt (prompts=).")
     fields = extra_fields(request or {})
     told = question.descriptions if isinstance(question.descriptions, tuple) else chain(*question.descriptions.values())
     for given in (question.wording, *models, *personas, *told):
@@ -275,12 +275,12 @@ def make_plan(
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:
-    """Return several names; one alone is a list of one."""
+    """Return a list of names; a single one becomes a list."""
     return [given] if isinstance(given, str) else list(given)
 
 
 def check_text(text: str) -> None:
-    """Raise if a text holds halves of characters, as a command line can bring them."""
+    """Raise if a text contains halves of characters, as a command line can."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -349,24 +349,24 @@ class _Run:
             if request.model in self.asked.problems:
                 self.store.release([request])
                 continue
-            if not self.store.holds(request):  # this run was stopped for so long that another took it over
+            if not self.store.holds(request):  # this run was paused for so long that another took over
                 self._count("stored", 1)
                 continue
             self.started += 1
             return request
 
     async def _claim(self) -> bool:
-        """Claim some more requests; tell whether there were any to look at."""
+        """Claim some more requests; return whether there were any to consider."""
         batch = list(islice(self.planned, _BATCH))
         if not batch:
             return False
         self.waiting = self.store.claim(batch)[::-1]
         self._count("stored", len(batch) - len(self.waiting))
-        await asyncio.sleep(0)  # a long way through what is stored must not keep replies waiting
+        await asyncio.sleep(0)  # going through many stored answers must not keep replies waiting
         return True
 
     async def _one(self, request: Request) -> None:
-        """Ask, and store what comes of it; whatever goes wrong with this request is no reason to stop the others."""
+        """Ask, and store the outcome; whatever goes wrong with this request does not stop the others."""
         try:
             reply = await self.server.ask(request, self.plan.question.letters)
             state = await self._keep(request, reply)
@@ -394,7 +394,7 @@ class _Run:
         self._give_up(request.model, why)
 
     def _give_up(self, model: str, why: str) -> None:
-        """Stop asking a model of which nothing but failures has come."""
+        """Stop asking a model that has only failed."""
         self.failures[model] += 1
         if self.failures[model] >= HOPELESS and model not in self.able:
             self.asked.problems.setdefault(model, f"its first {HOPELESS} requests all failed; the last: {why}")
@@ -405,7 +405,7 @@ class _Run:
         given = (reply.text, reply.refusal, options, request.order)
         if len(reply.text) <= _LONG:
             reading = read_reply(*given)
-        else:  # takes a while, in which other replies come, and one at a time takes memory enough
+        else:  # takes a while, during which other replies arrive; one at a time limits memory
             async with self.reading:
                 reading = await asyncio.to_thread(read_reply, *given)
         shares, held = None, None
@@ -429,7 +429,7 @@ class _Run:
 
 
 def _outside_loops(work: Callable[[], None]) -> None:
-    """Call a function that runs an event loop, in a thread of its own where one is running, as in notebooks."""
+    """Call a function that runs an event loop, in its own thread if one is already running, as in notebooks."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

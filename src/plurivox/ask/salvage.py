@@ -1,7 +1,7 @@
-"""Stores that are damaged: telling that one is, and reading past the damage.
+"""Damaged stores: detecting the damage, and reading past it.
 
-A page of the file that cannot be read takes the answers on it along, and no others: they are read one after the other,
-by their numbers, into a store of their own.
+A page of the file that cannot be read costs only the answers on it: the others are read one by one, by their numbers,
+into a separate store.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import NamedTuple
 from plurivox.ask.database import SCHEMA
 
 _FEW = 200
-# A time that is as long as we write it, and is none. The length stands elsewhere than the text.
+# A text as long as our times that is not a time. The length is stored apart from the text.
 _DATE = "-".join("[0-9]" * n for n in (4, 2, 2))
 _UNSOUND = f"length(CAST(asked_at AS BLOB)) = 25 AND NOT asked_at GLOB '{_DATE}*'"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB})
 
 
 class Salvaged(NamedTuple):
-    """What could be read, as a store that goes with its connection, and what could not."""
+    """What could be read, as a store that lives as long as its connection, and what could not."""
 
     connection: sqlite3.Connection
     n_read: int
     n_lost: int
-    sure: bool  # whether just as many are lost, not at most as many
+    sure: bool  # whether exactly this many are lost, not at most
     knows_question: bool
 
 
 def damage_in(connection: sqlite3.Connection) -> str:
     """Return what is wrong with a file, mostly in SQLite's words; empty if nothing.
 
-    SQLite keeps no sums by which it would see that a text is not what was stored. The last page of a long answer that
-    holds something else shows by the time at its end.
+    SQLite keeps no checksums that would show a changed text. If the last page of a long answer holds something else,
+    the time at its end shows it.
     """
     try:
         found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
@@ -65,7 +65,7 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
         copy.executemany(f"INSERT OR IGNORE INTO answers VALUES ({places})", rows)  # noqa: S608
         n_lost += lost
     copy.execute(f"DELETE FROM answers WHERE {_UNSOUND}")  # noqa: S608
-    # Runs to come have higher numbers than those whose failures are stored; else these would not be asked again.
+    # Future runs need higher numbers than those whose failures are stored, or these would not be asked again.
     copy.execute("INSERT INTO sqlite_sequence SELECT 'runs', max(run) FROM answers")
     copy.execute("COMMIT")
     ((n_read,),) = copy.execute("SELECT count(*) FROM answers")
@@ -74,7 +74,7 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
 
 def _is_damage(error: sqlite3.Error) -> bool:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in _DAMAGED or "decode" in str(error)  # the latter is Python's, for text that is none
+    return code in _DAMAGED or "decode" in str(error)  # the latter is Python's, for bytes that are not text
 
 
 @contextlib.contextmanager
@@ -89,8 +89,8 @@ def _past_damage() -> Iterator[None]:
 def _numbers(damaged: sqlite3.Connection) -> tuple[Sequence[int], bool]:
     """Return the numbers of all rows, and whether each is known to be one.
 
-    They stand in the table and in the index of keys. Where both are damaged there is a row for every number at most, up
-    to the highest that can be found from either end.
+    They are in the table and in the index of keys. If both are damaged, there is at most a row for every number up to
+    the highest that can be found from either end.
     """
     known: set[int] = set()
     sure = False

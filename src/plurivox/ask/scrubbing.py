@@ -1,4 +1,4 @@
-"""Taking secrets out of text, also where they are written in another way: escaped, encoded, or with blanks between.
+"""Removing secrets from text, even if they are escaped, encoded, or spaced out with blanks.
 
 A server that is asked with a key may send it back, in an error message for example, and on the way escape it as JSON,
 for an address, for HTML or as base64. All of these can be undone by whoever reads the text, so all of them go.
@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from html.entities import html5
 
 SHORTEST_SECRET = 6
-"""A key of fewer characters is no secret, and could be a part of any text."""
+"""A shorter key is not a secret, and could be part of any text."""
 LONG = 12
-"""From so many characters on, a secret is also found with blanks between its characters; words that follow each other
-are rarely that long a secret by chance."""
+"""A secret of at least this many characters is also found with blanks between its characters; successive words
+rarely spell out a secret this long by chance."""
 HIDDEN = "***"
 
 # All repetitions are bounded: a text of nothing but backslashes must not take forever.
@@ -30,7 +30,7 @@ for _name, _char in html5.items():
 
 
 class Scrubber:
-    """Replaces secrets by ``***``.
+    """Replaces secrets with ``***``.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Scrubber:
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
-        """All ways in which the secrets are written; long in the making, so made when it is needed."""
+        """All ways in which the secrets can be written; slow to make, so made when needed."""
         ways = [_pattern(form, len(secret) >= LONG) for secret in self._secrets for form in _written(secret)]
         return re.compile("|".join([*ways, *map(_bytes, self._secrets)]))
 
@@ -66,7 +66,7 @@ class Scrubber:
 
 
 class ScrubbingFilter(logging.Filter):
-    """Takes secrets out of what other packages log, such as the headers of a reply."""
+    """Removes secrets from what other packages log, such as the headers of a reply."""
 
     def __init__(self, scrubber: Scrubber) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ def _written(secret: str) -> list[str]:
     forms = [secret, data.hex(), data.hex().upper()]
     for before in range(3):
         whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
-        # The first and the last digit also hold bits of what stands beside the secret.
+        # The first and the last digit also hold bits of what surrounds the secret.
         inner = whole[(0, 2, 3)[before] : len(whole) - ((len(data) + before) % 3 > 0)]
         forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
     return [form for form in dict.fromkeys(forms) if len(form) >= SHORTEST_SECRET]
@@ -103,7 +103,7 @@ def _bytes(secret: str) -> str:
 
 
 def _ways(char: str) -> str:
-    """Return a pattern of all ways in which a character is escaped; each begins with another literal character."""
+    """Return a pattern of all ways in which a character is escaped; each begins with a different literal character."""
     code, plain = ord(char), re.escape(char)
     digits = f"(?i:{code:02x})"
     names = "".join(f"|{name}" for name in _NAMES.get(char, []))

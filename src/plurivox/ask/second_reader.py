@@ -1,4 +1,4 @@
-"""A second reader: a model that is asked what an answer says which the rules cannot read."""
+"""A second reader: a model that is asked what an answer says if the rules cannot read it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ WORDING = "Which option does the answer choose?"
 class Choice:
     """What the second reader is asked: which of the options an answer chooses, if any.
 
-    The options keep the letters under which they were shown, and two follow: that the answer declines to choose, and
-    that no option can be told.
+    The options keep the letters with which they were shown, and two follow: that the answer declines to choose, and
+    that it is unclear.
     """
 
     question: Question
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """What to reply with: the letters of the options, then two that none of them has and that mean nothing else."""
+        """What to reply with: the letters of the options, then two unused letters without another meaning."""
         known = self.question.letters
         return (*known, *(("XX", "ZZ") if {"X", "Z"} & set(known) else ("X", "Z")))
 
@@ -51,12 +51,12 @@ class Choice:
         return [*self.question.options(order[:-2], prompt), *(Option(letter, text, "") for letter, text in further)]
 
     def about(self) -> dict[str, Any]:
-        """Return what tells these replies from others, and from answers."""
+        """Return what distinguishes these replies from others, and from answers."""
         told = self.question.about()
         return told | {"question": WORDING, "labels": [*told["labels"], DECLINED, UNTOLD], READS: True}
 
     def messages(self, text: str, order: Sequence[int], prompt: str = "") -> tuple[Mapping[str, str], ...]:
-        """Return the messages about an answer: its options and its text, and nothing else of what was asked."""
+        """Return the messages about an answer: its options and its text, but nothing else from the question."""
         shown = [
             (letter, *(" ".join(part.split()) for part in parts)) for letter, *parts in as_shown(self, order, prompt)
         ]
@@ -79,10 +79,10 @@ class SecondReading:
     store, replies
         The answers, and the store of the reader's replies.
     n
-        How many answers were put to it, now or before.
+        How many answers it was asked about, now or before.
     states
         How many of them it read as ``"answered"`` or ``"refused"``, how many stay ``"unreadable"``, for how many the
-        request ``"failed"``, how many were ``"left"``, and how many had ``"changed"`` meanwhile.
+        request ``"failed"``, how many were ``"left"``, and how many had ``"changed"`` in the meantime.
     asked
         What the run did; None if there was nothing to ask.
     """
@@ -108,10 +108,10 @@ def read_by_model(
     insecure: bool = False,
     progress: Told | None = None,
 ) -> SecondReading:
-    """Put the answers that the rules cannot read to a model, and store what it makes of them.
+    """Have a model read the answers that the rules cannot, and store its readings.
 
-    It sees the options and the answer, neither the item nor the rest of the prompt. Its replies are kept in a store of
-    their own beside the first, ``answers.reader.db`` for ``answers.db``, so that nothing is asked twice.
+    It sees the options and the answer, but neither the item nor the rest of the prompt. Its replies are kept in a
+    separate store next to the first, ``answers.reader.db`` for ``answers.db``, so that nothing is asked twice.
 
     Parameters
     ----------
@@ -139,14 +139,14 @@ def read_by_model(
             timeout=timeout, attempts=attempts, max_requests=None, durable=False, insecure=insecure, progress=progress,
         )  # fmt: skip
         changes = _changes(plan, found)
-    found.states["changed"] = max(found.n - found.states.total(), 0)  # not unreadable any more
+    found.states["changed"] = max(found.n - found.states.total(), 0)  # no longer unreadable
     with Store.open(store, create=False) as opened:
         found.states["changed"] += len(changes) - opened.change(changes)
     return found
 
 
 class _Plan:
-    """One request for each answer that has a text which the rules cannot read."""
+    """One request for each answer with a text that the rules cannot read."""
 
     def __init__(self, store: Store, choice: Choice, model: str, base_url: str, params: Mapping[str, Any]) -> None:
         self.store, self.question, self.model, self.params = store, choice, model, params
@@ -178,7 +178,7 @@ class _Plan:
 
 
 def _changes(plan: _Plan, found: SecondReading) -> list[Change]:
-    """Return the readings that the replies allow, and count what became of each answer."""
+    """Return the readings from the replies, and count the outcomes."""
     n = len(plan.question.question.scale)
     with Store.read(found.replies) as replies:
         read = {one.key: one.reading for one in replies.each()}

@@ -51,7 +51,7 @@ WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = :key AND"""
 _KEEPING_THE_ERROR = _REPLACE.replace(":error", "(SELECT error FROM answers WHERE key = :key)")
 _CLAIM = f"""{_KEEPING_THE_ERROR} NOT (state = 'failed' AND run < :run)
     AND NOT (state = 'asking' AND run NOT IN (SELECT id FROM runs)))"""  # noqa: S608 - nothing but text of ours
-# A claim that is given back is as before: failed if it had, else never asked.
+# A released claim is as before: failed if it had failed, otherwise never asked.
 _FAILED_AGAIN = "UPDATE answers SET state = 'failed' WHERE state = 'asking' AND error <> ''"
 _FORGOTTEN = "DELETE FROM answers WHERE state = 'asking'"
 # A run that was silent for too long may come back with its reply. By then another may have stored an answer, which
@@ -73,15 +73,15 @@ _OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "
 class Store:
     """A file of answers, which several processes may fill at the same time.
 
-    Every answer is a transaction of its own: a process that is killed loses none that it had stored. Make one with
-    :meth:`open`, or :meth:`read` to only look at it; use it in a ``with`` statement.
+    Every answer is its own transaction: a process that is killed loses none that it had stored. Make one with
+    :meth:`open`, or with :meth:`read` to only read it; use it in a ``with`` statement.
 
     Attributes
     ----------
     path
-        The file, as it was named.
+        The file, as given.
     run
-        The number of this run in the file; None if it was opened to be read.
+        The number of this run in the file; None if it was opened for reading.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Store:
         path
             The file.
         about
-            What the answers are answers to: ``{"labels": […], "question": "…"}``. A file holds one question.
+            What the answers are about: ``{"labels": […], "question": "…"}``. A file holds one question.
         durable
             Wait for the disk after each answer, so that a power cut loses none either.
         create
@@ -152,15 +152,15 @@ class Store:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a store to read it, also while others write; of one that is damaged, what can be read.
+        """Open a store for reading, even while others write; if it is damaged, read what can be read.
 
-        Gives a :class:`~plurivox.errors.DamageWarning` that says how much could not be.
+        Gives a :class:`~plurivox.errors.DamageWarning` that says how much could not be read.
         """
         target = target_of(path, create=False)
         try:
             store = cls._checked(target, os.fspath(path), "mode=ro")
         except FileError:
-            # SQLite keeps a file beside the database, also to read. In a folder that takes none it has to be told that
+            # SQLite keeps a file next to the database, even for reading. In a read-only folder it has to be told that
             # nobody writes, which is wrong only while there is a log.
             if os.path.exists(f"{target}-wal"):
                 raise
@@ -173,14 +173,16 @@ class Store:
         return store
 
     def _salvage(self) -> None:
-        """Go on with what can be read if the file is damaged."""
+        """Continue with what can be read if the file is damaged."""
         with plain(self.path):
             if not damage_in(self._connection):
                 self._connection.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
                 return
             found = salvage(self._connection)
         if not found.n_read and not found.knows_question:
-            raise StoreError(f"{self.path}: the file is damaged, and nothing in it can be read. Take a copy you have.")
+            raise StoreError(
+                f"{self.path}: the file is damaged, and nothing in it can be read. Use a backup if you have one."
+            )
         self._connection.close()
         self._connection = found.connection
         lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} cannot"
@@ -190,11 +192,11 @@ class Store:
 
     @classmethod
     def _checked(cls, target: Path, path: str, mode: str) -> Self:
-        """Connect, and see that it is a store of a version we know."""
+        """Connect, and check that it is a store of a known version."""
         with plain(path):
             store = cls(connect(target, mode), path)
         try:
-            if mode.startswith("mode=ro"):  # else SQLite reads nothing of a file that is shorter than it was
+            if mode.startswith("mode=ro"):  # otherwise SQLite reads nothing from a truncated file
                 store._execute("PRAGMA writable_schema = ON")
             ((application,),) = store._execute("PRAGMA application_id")
             ((version,),) = store._execute("PRAGMA user_version")
@@ -215,7 +217,7 @@ class Store:
         return store
 
     def _agree(self, stated: Mapping[str, str]) -> None:
-        """Take over what the answers are about, or raise if the file is about something else."""
+        """Adopt what the answers are about, or raise if the file is about something else."""
         with self._transaction() as connection:
             held = dict(connection.execute("SELECT key, value FROM meta"))
             lacking = {key for key in _MAY_LACK if key not in held or key not in stated}
@@ -251,24 +253,24 @@ class Store:
             self._connection.close()
 
     def beat(self) -> None:
-        """Say that this run is alive, and settle what was stored; call it every few seconds."""
+        """Record that this run is alive, and settle what was stored; call it every few seconds."""
         row = (self.run, host_name(), os.getpid(), process(os.getpid())[1], time.time())
         with self._transaction() as connection:
             self.run = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", row).lastrowid
         self._settle()
 
     def _settle(self) -> None:
-        """Move what was stored from the log beside the file into the file, as far as nobody is reading."""
+        """Move what was stored from the log next to the file into the file, unless somebody is reading."""
         if self._loose:
             self._execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._loose, self._settled_at = 0, time.monotonic()
 
     def claim(self, requests: Sequence[Request]) -> list[Request]:
-        """Return the requests that this run shall send now, and keep other runs from sending them.
+        """Return the requests that this run should send now, and keep other runs from sending them.
 
         These were never sent, or failed in an earlier run, or were claimed by a run that has died.
         """
-        self.beat()  # also if another took this run for dead
+        self.beat()  # even if another run considered this one dead
         asked_at = _instant()
         with self._transaction() as connection:
             runs = connection.execute("SELECT id, host, pid, started_ticks, heartbeat FROM runs").fetchall()
@@ -293,7 +295,7 @@ class Store:
         held: float | None = None,
         error: str = "",
     ) -> bool:
-        """Store what came of a request; tell whether it was, for another run may have stored an answer meanwhile.
+        """Store the outcome of a request; return whether it was stored, since another run may have been first.
 
         Parameters
         ----------
@@ -322,7 +324,7 @@ class Store:
         return stored
 
     def holds(self, request: Request) -> bool:
-        """Tell whether a request that this run has claimed is still its own; another takes it after a long silence."""
+        """Return whether this run still holds a claimed request; another run takes it over after a long silence."""
         return bool(self._execute(_HOLDS, (request.key, self.run)))
 
     def _row(self, request: Request, reply: Reply | None, **rest: Any) -> dict[str, Any]:
@@ -334,7 +336,7 @@ class Store:
         return row | dict.fromkeys(_OF_READING) | rest
 
     def release(self, requests: Sequence[Request]) -> None:
-        """Give back claims of this run, for requests that will not be sent."""
+        """Release claims of this run on requests that will not be sent."""
         with self._transaction() as connection:
             rows = [(request.key, self.run) for request in requests]
             for statement in (_FAILED_AGAIN, _FORGOTTEN):
@@ -342,7 +344,7 @@ class Store:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the answers are answers to."""
+        """What the answers are about."""
         try:
             return {key: json.loads(value) for key, value in self._execute("SELECT key, value FROM meta")}
         except (TypeError, ValueError):
@@ -362,7 +364,7 @@ class Store:
         return list(self._sound(rows, lambda row: (row[0], dict(json.loads(row[1])))))
 
     def tokens(self) -> dict[str, tuple[int, int]]:
-        """Return the tokens of the prompts and of the answers, as far as servers counted them, per model."""
+        """Return the tokens of prompts and answers per model, if servers counted them."""
         rows = self._execute(
             "SELECT model, coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) "
             "FROM answers WHERE state <> 'asking' GROUP BY 1 ORDER BY 1"
@@ -390,12 +392,12 @@ class Store:
     def refused(self) -> pl.DataFrame:
         """Return refusals, one per row: whose, to which prompt and item, the rule that found it, and the text.
 
-        Where the server refused, without an answer of the model, the text is the server's.
+        If the server refused without an answer of the model, the text is the server's.
         """
         return pl.DataFrame(self._execute(REFUSED), schema=REFUSED_COLUMNS, orient="row")
 
     def _sound(self, rows: Sequence[tuple[Any, ...]], made: Callable[[tuple[Any, ...]], T]) -> Iterator[T]:
-        """Yield what is made of each row, past those of which nothing can be, as their bytes are not what they were."""
+        """Yield what is made from each row, skipping damaged rows."""
         lost = 0
         for row in rows:
             try:
@@ -408,7 +410,7 @@ class Store:
             )
 
     def copy_to(self, path: str | os.PathLike[str]) -> None:
-        """Write all that can be read into a new store, which goes on where this one is."""
+        """Write everything readable into a new store, which continues from this one."""
         with self._lock, plain(self.path):
             self._connection.execute("VACUUM INTO ?", (os.fspath(path),))
             with contextlib.closing(connect(Path(path).absolute(), "mode=rw")) as made:
@@ -423,7 +425,7 @@ class Store:
             last = rows[-1][0]
 
     def change(self, changes: Iterable[Change]) -> int:
-        """Store other readings, all of them or none, except of answers that are not as they were any more.
+        """Store other readings, all of them or none, except for answers that have changed.
 
         Returns
         -------
@@ -440,7 +442,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write everything inside, or nothing of it."""
+        """Write everything inside, or nothing."""
         with self._lock, plain(self.path):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -453,17 +455,17 @@ class Store:
 
 
 def _json(value: Any) -> str:
-    """Write a value as JSON, the same value always the same way."""
+    """Write a value as JSON, always in the same way."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _storable(value: Any) -> Any:
-    """Replace halves of characters, which JSON can bring and no file can hold; the length stays."""
+    """Replace halves of characters, which JSON can contain but files cannot; the length stays the same."""
     return re.sub("[\ud800-\udfff]", "\ufffd", value) if isinstance(value, str) else value
 
 
 def _instant(ago: float = 0.0) -> str:
-    """Return the time so many seconds ago, as text."""
+    """Return the time this many seconds ago, as text."""
     return datetime.fromtimestamp(time.time() - ago, UTC).isoformat(timespec="seconds")
 
 
@@ -478,7 +480,7 @@ def _joined(there: str | None, here: str | None) -> str | None:
 
 
 def _told_apart(*stored: str | None) -> list[str]:
-    """Return texts to show of two values: their beginnings, or what stands where they differ."""
+    """Return texts that show two values: their beginnings, or where they differ."""
     values = [None if one is None else json.loads(one) for one in stored]
     full = [", ".join(map(str, one)) if isinstance(one, list) else str(one or "none") for one in values]
     short = [textwrap.shorten(text, 100, placeholder=" …") for text in full]

@@ -1,4 +1,4 @@
-"""An answer as the store gives it back, alone or as a row of a frame, and another reading of it."""
+"""An answer from the store, alone or as a row of a frame, and a new reading of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLUMNS: dict[str, Any] = {
     "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
     "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
 }  # fmt: skip
-"""The columns of a frame of answers; the last only if asked for."""
+"""The columns of a frame of answers; the last only if requested."""
 _ANSWER, _POINT, _TEXT, _READ, _SHARES, _ORDER = (
     list(COLUMNS).index(name) for name in ("answer", "point", "text", "read", "distribution", "order")
 )
@@ -83,7 +83,7 @@ class Change(NamedTuple):
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """What :data:`CHANGE` wants."""
+        """The values for :data:`CHANGE`."""
         return (*_columns(self.after), self.key, *_columns(self.before), *self.came)
 
 

@@ -1,8 +1,8 @@
-"""Jinja templates of anybody, rendered in a sandbox that bounds what they take as well as what they touch.
+"""Jinja templates from anyone, rendered in a sandbox that limits what they use as well as what they touch.
 
-Jinja's sandbox keeps a template from files and from the inside of Python, and says nothing about ``'a' * 10**10`` or
-loops within loops. Here every loop, call, filter and operator pays for the characters it makes, before it makes them,
-out of a budget.
+Jinja's sandbox keeps a template from files and from the internals of Python, but does not limit ``'a' * 10**10`` or
+loops within loops. Here every loop, call, filter and operator pays for the characters it makes out of a budget, before
+it makes them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 from plurivox.errors import MissingExtraError
 
 BUDGET = 20_000_000
-"""How many characters one prompt may make on its way."""
+"""How many characters one prompt may make in total."""
 STEP, CALL = 10, 100
-"""What a round of a loop, and a call or filter, cost beside what they make: characters that take about as long."""
+"""What a round of a loop, and a call or filter, cost besides what they make: characters that take about as long."""
 
 _left: ContextVar[int] = ContextVar("left", default=BUDGET)
 _MULTIPLY = frozenset({"replace", "join", "indent", "expandtabs", "translate", "wordwrap"})
-"""Methods and filters whose result can be as long as what they take, multiplied."""
+"""Methods and filters whose result can be as long as the product of their arguments."""
 
 
 class TooMuch(Exception):  # noqa: N818
-    """A template takes more than it may."""
+    """A template uses more than it may."""
 
 
 def names_in(template: str) -> set[str] | None:
@@ -39,7 +39,7 @@ def names_in(template: str) -> set[str] | None:
 
 
 def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template with values in place; raise whatever it raises."""
+    """Render a template with values; raise whatever it raises."""
     token = _left.set(BUDGET)
     try:
         parts = []
@@ -83,7 +83,7 @@ def _environment() -> Any:
         intercepted_binops = frozenset({"*", "**", "%", "+"})
 
         def _parse(self, *given: Any) -> Any:
-            """Let loops and ``~`` go through filters of ours."""
+            """Route loops and ``~`` through our own filters."""
             tree = super()._parse(*given)
             for node in [*tree.find_all(nodes.For)]:
                 node.iter = nodes.Filter(node.iter, "_steps", [], [], None, None, lineno=node.lineno)
@@ -147,7 +147,7 @@ def _paying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _length(value: Any) -> int:
-    """Return how long something is; a whole number may be a width, and is as long as it says."""
+    """Return how long something is; a whole number may be a width, and counts as that long."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, int):
@@ -162,7 +162,7 @@ def _length(value: Any) -> int:
 
 
 def _size_of_call(name: str, values: list[Any]) -> int:
-    """Return at most how much a function or a filter makes of these."""
+    """Return the most that a function or a filter makes from these."""
     lengths = [_length(value) for value in values]
     size = CALL + sum(lengths)
     if name in _MULTIPLY:
@@ -174,7 +174,7 @@ def _size_of_call(name: str, values: list[Any]) -> int:
 
 
 def _size_of_operation(operator: str, left: Any, right: Any) -> int:
-    """Return at most how much an operator makes."""
+    """Return the most that an operator makes."""
     numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
     if operator == "**":
         return left.bit_length() * abs(right) if isinstance(left, int) and isinstance(right, int) else 0

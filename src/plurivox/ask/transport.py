@@ -1,4 +1,4 @@
-"""What comes over the wire, bounded: bodies up to a stated size, unpacked and decoded here, and few headers.
+"""What comes over the wire, within limits: bodies up to a given size, unpacked and decoded here, and few headers.
 
 A server decides what it sends: terabytes, a kilobyte that unpacks to gigabytes, text in an encoding that does not
 exist. Whatever it is, what leaves this module is UTF-8 text of at most :data:`LARGEST` bytes, or an exception.
@@ -14,17 +14,17 @@ from typing import Any
 LARGEST = 8 * 2**20
 """How many bytes a reply may have, before and after it is unpacked."""
 LARGEST_ERROR = 64 * 2**10
-"""How many bytes of a reply are looked at that says what is wrong; the rest is left."""
+"""How many bytes of an error reply are read; the rest is ignored."""
 ENCODINGS = "gzip"
-"""How a reply may be packed: only in a way that can be unpacked a piece at a time."""
+"""How a reply may be compressed: only in a way that can be unpacked piece by piece."""
 _PASSED_ON = ("retry-after", "retry-after-ms")
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 class Unwanted(Exception):  # noqa: N818
-    """A reply that is not read; the message says why, and nothing that the server sent.
+    """A reply that is not read; the message says why, and repeats nothing that the server sent.
 
-    ``final`` tells that another attempt would be for nothing.
+    ``final`` says that another attempt would be pointless.
     """
 
     def __init__(self, problem: str, *, final: bool = False) -> None:
@@ -47,7 +47,7 @@ def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
         async def handle_async_request(self, request: Any) -> Any:
             received = await inner.handle_async_request(request)
             try:
-                # Of headers, nothing else is needed; cookies, reasons and whatever a server thinks of stay outside.
+                # No other headers are needed; cookies, reasons and anything else a server sends stay outside.
                 headers = {name: received.headers[name] for name in _PASSED_ON if name in received.headers}
                 content = await _body(received)
             except Unwanted:
@@ -66,7 +66,7 @@ def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
 
 
 async def _body(received: Any) -> bytes:
-    """Return what was sent as UTF-8, at most so much of it; what is no UTF-8 is replaced."""
+    """Return what was sent as UTF-8, up to a limit; invalid bytes are replaced."""
     limit = LARGEST if received.is_success else LARGEST_ERROR
     unpack = _unpacking(received.headers.get("content-encoding", ""))
     content, sent = bytearray(), 0
@@ -87,7 +87,7 @@ def _utf8(content: bytes) -> bytes:
 
 
 class _AsItIs:
-    """What is not packed."""
+    """An uncompressed body."""
 
     done = True
 
@@ -96,7 +96,7 @@ class _AsItIs:
 
 
 class _Gzip:
-    """What is packed with gzip, unpacked up to a size."""
+    """A body compressed with gzip, unpacked up to a limit."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(_GZIP)
@@ -107,7 +107,7 @@ class _Gzip:
         return self._inner.eof
 
     def __call__(self, piece: bytes, most: int) -> bytes:
-        """Unpack the next piece; what is beyond the size, or follows the end, is left."""
+        """Unpack the next piece; what exceeds the limit, or follows the end, is ignored."""
         if self._inner.eof:
             return b""
         try:
@@ -122,4 +122,4 @@ def _unpacking(encoding: str) -> _AsItIs | _Gzip:
         return _AsItIs()
     if name in ("gzip", "x-gzip"):
         return _Gzip()
-    raise Unwanted("the server packed its answer in a way that was not asked for", final=True)
+    raise Unwanted("the server compressed its answer in a way that was not requested", final=True)

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions as JSON: writing requests, reading answers and errors as leniently as servers differ."""
+"""OpenAI's chat completions as JSON: writing requests, and reading answers and errors leniently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOP = 20
 
 
 def request_body(request: Request, letters: Sequence[str] = ()) -> dict[str, Any]:
-    """Write a request as chat completions wants it; its parameters pass as they are."""
+    """Write a request for chat completions; its parameters are passed unchanged."""
     body: dict[str, Any] = {}
     if request.mode == "json":
         if not letters:
@@ -38,7 +38,7 @@ def request_body(request: Request, letters: Sequence[str] = ()) -> dict[str, Any
 
 
 def reply_of(data: Any) -> Reply | None:
-    """Read a chat completion, as leniently as servers differ; None if nothing was chosen."""
+    """Read a chat completion leniently, since servers differ; None if nothing was chosen."""
     choice = _first(get(data, "choices"))
     message = get(choice, "message")
     finish = get(choice, "finish_reason")
@@ -73,7 +73,7 @@ def error_parts(body: Any) -> tuple[str, frozenset[str]]:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds a server asks to be left alone, at most 300, or None if it does not say."""
+    """How many seconds a server asks to wait, at most 300, or None if it does not say."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers[name]) / unit
@@ -89,7 +89,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def get(value: Any, name: str) -> Any:
-    """Return a field of what should be an object, None if it is none."""
+    """Return a field of what should be an object, None if it is not one."""
     return value.get(name) if isinstance(value, dict) else None
 
 

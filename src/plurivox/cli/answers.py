@@ -35,38 +35,36 @@ def answers(
         list[str],
         typer.Argument(
             metavar="STORE | read TABLE",
-            help="A file that plurivox ask wrote; or the word read, and a table of texts that models wrote.",
+            help="A store written by plurivox ask; or the word read, followed by a table of texts that models wrote.",
             show_default=False,
         ),
     ],
-    scale: Annotated[Text, option("read: the points, as 0:4, or No,Unsure,Yes, or a TOML file.", "POINTS")] = None,
+    scale: Annotated[Text, option("read: the points, such as 0:4 or No,Unsure,Yes, or a TOML file.", "POINTS")] = None,
     item: Annotated[Text, option("read: column with the item.", "COLUMN")] = None,
     model: Annotated[Text, option("read: column with the model's name.", "COLUMN")] = None,
     answer: Annotated[Text, option("read: column with the text.", "COLUMN")] = None,
     export: Annotated[
         Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")
     ] = None,
-    prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
-    refused: Annotated[
-        bool, typer.Option("--refused", help="Show the texts that refuse: model, prompt, item, text.")
-    ] = False,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Also export the full prompts.")] = False,
+    refused: Annotated[bool, typer.Option("--refused", help="Show the refusals: model, prompt, item, text.")] = False,
     reread: Annotated[
-        bool, typer.Option("--reread", help="Read all answers again with the present rules, and show what changes.")
+        bool, typer.Option("--reread", help="Read all answers again with the current rules, and show what changes.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Change what --reread shows, without asking first.")] = False,
-    audit: Annotated[int | None, option("Draw so many answers for a person to check.", "N", min=1)] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the changes that --reread shows without asking.")] = False,
+    audit: Annotated[int | None, option("Draw this many answers for a person to check.", "N", min=1)] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where --audit writes its table, a new .csv file; and read its readings: .csv, .parquet or .jsonl.",
+            help="Where to write: for --audit, a new .csv file; for read, a .csv, .parquet or .jsonl file.",
         ),
     ] = None,
     seed: Seed = 0,
-    audited: Annotated[Path | None, option("Tell how a checked table of --audit turned out.", "FILE")] = None,
-    reader_model: Annotated[str | None, option("Put unreadable answers to this model.", "NAME")] = None,
+    audited: Annotated[Path | None, option("Show the results of a checked --audit table.", "FILE")] = None,
+    reader_model: Annotated[str | None, option("Have this model read the unreadable answers.", "NAME")] = None,
     no_temperature: NoTemperature = False,
     json: Json = None,
     csv: Csv = None,
@@ -74,13 +72,13 @@ def answers(
     latex: Latex = None,
     html: Html = None,
 ) -> None:
-    """Show how many questions were answered, refused, unreadable or failed.
+    """Show how many requests were answered, refused, unreadable or failed.
 
-    Or one of these: export every answer; show the texts that refuse; read all of them again; draw some for a person to
-    check, and tell what came of it; have a model read what the rules cannot.
+    Or do one of these: export every answer; show the refusals; read all answers again; draw some for a person to check,
+    and show the result; have a model read what the rules cannot.
 
-    plurivox answers read TABLE reads texts that models wrote, one in each row, tells how, and writes the readings,
-    which plurivox align takes.
+    plurivox answers read TABLE reads texts that models wrote, one per row, shows how it read them, and writes the
+    readings for plurivox align.
     """
     chosen, file = _one_action(context, store)
     outputs = Outputs.of({"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html})
@@ -114,12 +112,12 @@ _ACTIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What can be done with a store, and the options that belong to it."""
 MOST_REFUSED = 100
-"""How many refusals a terminal shows; other forms hold all."""
+"""How many refusals a terminal shows; the other forms contain all of them."""
 _WITHOUT_TABLE = ("export", "audit", "reader_model")
 
 
 def _one_action(context: typer.Context, words: list[str]) -> tuple[str | None, str]:
-    """Return what is asked for, None if only to show a store, and of which file; raise if options do not go together.
+    """Return the action, None to show a store, and the file; raise if options cannot be combined.
 
     A store whose name is the word itself can be given as ./read.
     """
@@ -130,17 +128,17 @@ def _one_action(context: typer.Context, words: list[str]) -> tuple[str | None, s
         raise typer.BadParameter(f"give {wanted}, not {several(len(words) - reads, 'file')}")
     chosen = [READ] * reads + [name for name in _ACTIONS if name != READ and given(name)]
     if len(chosen) > 1 and reads:
-        raise typer.BadParameter(f"{_flag(chosen[1])} is about a store, not about plurivox answers read TABLE")
+        raise typer.BadParameter(f"{_flag(chosen[1])} applies to a store, not to plurivox answers read TABLE")
     if len(chosen) > 1:
         raise typer.BadParameter("choose one of --export, --refused, --reread, --audit, --audited and --reader-model")
     for action, options in _ACTIONS.items():
         for name in options if action not in chosen else ():
             if given(name) and not any(name in _ACTIONS[one] for one in chosen):
                 with_what = "plurivox answers read TABLE" if action == READ else _flag(action)
-                raise typer.BadParameter(f"{_flag(name)} goes with {with_what}")
+                raise typer.BadParameter(f"{_flag(name)} requires {with_what}")
     for name in FORMS:
         if chosen and chosen[0] in _WITHOUT_TABLE and given(name):
-            raise typer.BadParameter(f"{_flag(name)} does not go with {_flag(chosen[0])}")
+            raise typer.BadParameter(f"{_flag(name)} cannot be combined with {_flag(chosen[0])}")
     return (chosen[0] if chosen else None), words[-1]
 
 
@@ -161,7 +159,7 @@ def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
     with Store.read(store) as opened:
         counts, shown = opened.counts(), _table(opened)
         if not counts and not {"json", "csv"} & {outputs.printed, *outputs.files}:
-            say("there is no answer in it yet")
+            say("it contains no answers yet")
             return
         listed = [{"model": model, "prompt": prompt, **states} for (model, prompt), states in counts.items()]
         outputs.deliver(
@@ -185,7 +183,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
     with Store.read(store) as opened:
         found = opened.refused()
     if found.is_empty() and not {"json", "csv"} & {outputs.printed, *outputs.files}:
-        say("no answer in it is a refusal")
+        say("it contains no refusals")
         return
     columns = ["model", "prompt", "item", "text"]
     rows = [[one_line(cell) for cell in row] for row in found.select(columns).iter_rows()]
@@ -209,7 +207,7 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
         table.add_row(*map(Text, (*names, short(told))))
     console().print(table)
     if len(rows) > MOST_REFUSED:
-        say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown hold all of them, in full")
+        say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown list all of them in full")
 
 
 def _table(opened: "Store") -> "Shown":
@@ -235,9 +233,11 @@ def _export(store: Path, path: Path, prompts: bool) -> None:
 
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".jsonl", ".db"):
-        raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv, .jsonl or .db.")
+        raise InputError(
+            f"{path.name} has an unknown file extension", hint="End it with .parquet, .csv, .jsonl or .db."
+        )
     if kind == ".db" and os.path.lexists(path):
-        raise FileError("it exists, and may be a store of answers", source=str(path), hint="Name a new file.")
+        raise FileError("it exists and may be a store of answers", source=str(path), hint="Name a new file.")
     will_write(path)
     with Store.read(store) as opened:
         if kind == ".db":

@@ -1,4 +1,4 @@
-"""``plurivox answers``, the parts about reading: again, by a person who checks some, or by a model."""
+"""``plurivox answers``, the parts about reading: reading again, checking by a person, reading by a model."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 MOST_KINDS = 40
 """How many kinds of changes a terminal shows."""
 WITH_EXAMPLES = 5
-"""Of how many of them it shows texts."""
+"""For how many of them it shows texts."""
 _SAID = {"answered": "answered", "refused": "refused", "unreadable": "still unreadable", "failed": "failed"}
 _LIKE_A_NUMBER = r"^[0-9]+(e[0-9]+)?$"  # ids that spreadsheets would rewrite
 
 
 def read_again(store: Path, outputs: Outputs, *, yes: bool) -> None:
-    """Show what reading all answers again changes, and change it if that is wanted."""
+    """Show what changes when all answers are read again, and apply the changes if the user agrees."""
     with telling() as tell:
         found = reread(store, progress=tell and (lambda done, total: tell("reading", done, total)))
     shown = Shown("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], _lines(found))
     wanted = yes
     if not outputs:
         _print_changes(found, shown, console())
-        wanted = yes or (_changes_anything(found) and _in_terminal() and typer.confirm("Change them?"))
+        wanted = yes or (_changes_anything(found) and _in_terminal() and typer.confirm("Apply these changes?"))
     applied = found.apply() if wanted else found
     outputs.deliver(
         show=lambda: None,
@@ -107,7 +107,7 @@ def _sentences(found: Rereading) -> list[str]:
     ]
     if found.n_renamed:
         said.append(
-            f"of those that stay, {found.n_renamed:,} have a rule of another name, or another place in the text"
+            f"{found.n_renamed:,} of those that stay were read by a renamed rule, or from another place in the text"
         )
     return said
 
@@ -120,7 +120,7 @@ def _print_changes(found: Rereading, shown: Shown, out: Console) -> None:
             table.add_row(*map(Text, line))
         out.print(Padding(table, (0, 0, 1, 2)))
     if len(shown.rows) > MOST_KINDS:
-        out.print(Text(f"• and {len(shown.rows) - MOST_KINDS:,} more kinds of changes; see --csv"))
+        out.print(Text(f"• and {len(shown.rows) - MOST_KINDS:,} more kinds of change; see --csv"))
     for kind in list(found.kinds)[:WITH_EXAMPLES]:
         before, after = map(one_line, _from_to(kind))
         out.print(Text(f"• {before} → {after}, by {one_line(kind.new_rule)}:"))
@@ -131,7 +131,7 @@ def _print_changes(found: Rereading, shown: Shown, out: Console) -> None:
 
 
 def _conclude(found: Rereading, wanted: bool) -> None:
-    """Say on standard error whether the store was changed, and how to."""
+    """Say on standard error whether the store was changed, and how to change it."""
     n = found.n_changed + found.n_renamed
     if not n:
         say("nothing to change")
@@ -140,7 +140,7 @@ def _conclude(found: Rereading, wanted: bool) -> None:
     else:
         say(f"{several(found.n_stored, 'answer')} changed in {found.store}")
         if found.n_stored < n:
-            say(f"{n - found.n_stored:,} had been changed meanwhile and stay as they are")
+            say(f"{n - found.n_stored:,} changed in the meantime; left as found")
 
 
 def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
@@ -148,7 +148,7 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     if output is None:
         raise typer.BadParameter("--audit needs a file to write: -o check.csv")
     if output.suffix.lower() != ".csv":
-        raise InputError(f"{output.name} does not end in .csv", hint="Name it like check.csv.")
+        raise InputError(f"{output.name} must end in .csv", hint="Use a name such as check.csv.")
     _refuse_existing(output)
     will_write(output)
     frame = draw_audit(store, n, seed)
@@ -166,16 +166,16 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
         _refuse_existing(output)  # somebody else's, made meanwhile
     counts = dict(frame["state"].value_counts().iter_rows())
     drawn = ", ".join(f"{counts[state]:,} {state}" for state in CHECKED_STATES if state in counts)
-    only = "" if frame.height == n else "; there are no more"
+    only = "" if frame.height == n else "; these are all there are"
     say(f"{several(frame.height, 'answer')} drawn: {drawn}{only}")
-    say("write yes or no into the column correct, then use --audited")
+    say("enter yes or no in the column correct, then run --audited")
     put(output)
 
 
 def _refuse_existing(output: Path) -> None:
     if os.path.lexists(output):
         raise FileError(
-            "it exists, and may hold somebody's work", source=str(output), hint="Name another file, or move it away."
+            "it exists and may hold somebody's work", source=str(output), hint="Name another file, or move it away."
         )
 
 
@@ -233,18 +233,18 @@ def _remarks(found: Accuracy) -> list[str]:
         said.append(f"{several(found.n_unchecked, 'row')} not checked yet")
     if found.n_changed:
         said.append(
-            f"{several(found.n_changed, 'answer')} read in another way since the table was drawn; judged by the table"
+            f"{several(found.n_changed, 'answer')} read differently since the table was drawn; judged as in the table"
         )
     return said
 
 
 def have_read(store: Path, model: str, **options: Any) -> None:
-    """Put unreadable answers to a model, and say what came of it."""
+    """Have a model read the unreadable answers, and report what it made of them."""
     key_for(options["base_url"], options["key_variable"], [model])
     with progress_bar(0) as told, interruptible():
         found = read_by_model(store, model, progress=told, **options)
     if found.asked is None:
-        say("there is no unreadable answer; nothing was asked")
+        say("there are no unreadable answers; nothing was asked")
     else:
         _conclude_reading(found, found.asked, model)
     put(found.store)
@@ -263,5 +263,5 @@ def _conclude_reading(found: SecondReading, asked: Asked, model: str) -> None:
     say(f"{several(found.n - found.states['left'], 'unreadable answer')} put to {model}{before}: {counts}")
     say_what_is_left(found.states["left"], "answer", found.states["failed"])
     if found.states["changed"]:
-        say(f"{several(found.states['changed'], 'answer')} had been changed meanwhile and stay as they are")
-    say(f"its replies are in {found.replies}")
+        say(f"{several(found.states['changed'], 'answer')} changed in the meantime; left as found")
+    say(f"its replies are stored in {found.replies}")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from plurivox.scale import Scale
 
 READ = "read"
-"""The word that stands before a table."""
+"""The word that comes before a table."""
 ENDINGS = (".csv", ".parquet", ".jsonl")
 _MOST_TEXTS = 10  # unreadable ones that are shown
 
 
 def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None, outputs: Outputs) -> None:
-    """Read the texts in a table, tell what came of them, and write the readings if a file is named."""
+    """Read the texts in a table, show how they were read, and write the readings if a file is named."""
     from plurivox.files import will_write
     from plurivox.intake.read_answers import read_answers
     from plurivox.results.exports import Document
@@ -50,7 +50,7 @@ def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None
     )
     lost = frame["state"].eq("unreadable").sum()
     if lost > _MOST_TEXTS and not {"json", "csv"} & {outputs.printed, *outputs.files}:
-        say(f"{lost - _MOST_TEXTS:,} more are unreadable; -o FILE and --csv hold all of them, in full")
+        say(f"{lost - _MOST_TEXTS:,} more are unreadable; -o FILE and --csv list all of them in full")
     if output is not None:
         say(f"readings: {output}") if outputs else put(output)
 
@@ -59,18 +59,19 @@ def _check_ending(output: Path) -> None:
     from plurivox.errors import InputError
 
     if output.suffix.lower() not in ENDINGS:
-        raise InputError(f"{output.name} has no known ending", hint=f"End it with {', '.join(ENDINGS)}.")
+        raise InputError(f"{output.name} has an unknown file extension", hint=f"End it with {', '.join(ENDINGS)}.")
 
 
 def _scale(text: str | None, file: str) -> "Scale":
-    """Return the scale of the command line, or that of the config beside the table."""
+    """Return the scale given on the command line, or the one in the config next to the table."""
     from plurivox.config import find_config, load_config
 
     path = None if text else find_config(file)
     scale = read_scale(text) or (load_config(path).scale if path else None)
     if scale is None:
         raise typer.BadParameter(
-            "texts are read by the points of a scale; give them with --scale: 0:4, or No,Unsure,Yes, or a TOML file"
+            "the points of the scale are needed to read texts; give them with --scale: 0:4, No,Unsure,Yes or a TOML "
+            "file"
         )
     return scale
 
@@ -85,7 +86,7 @@ def _show(tables: "Iterable[Shown]") -> None:
 
 
 def _tables(frame: "pl.DataFrame") -> "list[Shown]":
-    """Return what became of the texts, by which rules, and the first that could not be read."""
+    """Return how the texts were read, by which rules, and the first that could not be read."""
     import polars as pl
 
     from plurivox.reader import STATES
@@ -104,7 +105,7 @@ def _tables(frame: "pl.DataFrame") -> "list[Shown]":
     voice = ["model", "prompt"] if (frame["prompt"] != "").any() else ["model"]
     tables = [
         Shown("How answers were read", [*voice, *STATES], _cells(counts.select(*voice, *STATES).rows())),
-        Shown("By which rule", ["rule", "state", "answers"], _cells(rules.select("rule", "state", "len").rows())),
+        Shown("By rule", ["rule", "state", "answers"], _cells(rules.select("rule", "state", "len").rows())),
         Shown("Unreadable", ["item", "model", "text"], _cells(lost.select("item", "model", "text").rows())),
     ]
     return [tables[0], *(one for one in tables[1:] if one.rows)]

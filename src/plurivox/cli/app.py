@@ -48,7 +48,7 @@ def _version(wanted: bool) -> None:
 
 def _program(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
@@ -58,17 +58,28 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class _Program(TyperGroup):
-    """Commands whose usage errors, which quote what was given, are harmless and short."""
+    """Commands in families; usage errors, which quote what was given, are harmless and short."""
 
     def make_context(self, *given: Any, **more: Any) -> Any:
-        """Read what stands before the command."""
+        """Read what comes before the command."""
         with _quoted():
             return super().make_context(*given, **more)
 
     def invoke(self, ctx: Any) -> Any:
-        """Read what stands after the command, and run it."""
+        """Read what comes after the command, and run it."""
         with _quoted():
             return super().invoke(ctx)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each family of commands under its heading, with the first sentence of each command's help."""
+        width = max(map(len, self.commands))
+        for family in FAMILIES:
+            own = {name: one for name, one in self.commands.items() if family_of(name) == family}
+            if own:
+                with formatter.section(family):
+                    formatter.write_dl(
+                        [(name.ljust(width), one.get_short_help_str(_SENTENCE)) for name, one in own.items()]
+                    )
 
 
 @contextlib.contextmanager
@@ -81,7 +92,7 @@ def _quoted() -> Iterator[None]:
 
 
 def program(only: str = "") -> typer.Typer:
-    """Return the program with the commands of all lenses that there are, or, which is quicker, with one of them."""
+    """Return the program with all commands or, to save time, with only one of them."""
     made = typer.Typer(
         name="plurivox",
         cls=_Program,
@@ -100,25 +111,43 @@ def program(only: str = "") -> typer.Typer:
 
 
 def _commands(only: str) -> dict[str, Callable[..., Any]]:
-    """Return the commands by their names, in the order of the help, or only the one that is asked for."""
-    first, others = ({get_command_name(one.__name__): one for one in some} for some in (FIRST, OTHERS))
+    """Return the commands by name, in the order of the help, or only the one that is asked for."""
+    others = {get_command_name(one.__name__): one for one in COMMANDS}
     known = {lens.command: lens for lens in lenses()}
     if only in known:
         return {only: lens_command(known[only])}
-    if only in first | others:
-        return {only: (first | others)[only]}
-    return first | {name: lens_command(lens) for name, lens in known.items()} | others
+    if only in others:
+        return {only: others[only]}
+    made = {name: lens_command(lens) for name, lens in known.items()} | others
+    listed = [name for family in FAMILIES.values() for name in family]
+    return {name: made[name] for name in (*listed, *made) if name in made}
 
 
-FIRST: tuple[Callable[..., Any], ...] = (demo, describe, simulate)
-OTHERS: tuple[Callable[..., Any], ...] = (
-    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, serve, data,
-    pack, work, reproduce,
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    demo, describe, simulate, lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit,
+    predict, report, serve, data, pack, work, reproduce,
 )  # fmt: skip
+"""Every command that is not a lens."""
+_LENSES = "Lenses (analyses)"
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "Look first": ("demo", "describe", "simulate"),
+    _LENSES: ("variation", "cohesion", "responsiveness", "scale", "score", "align"),
+    "Act on results": ("advise", "select", "curate", "soft-labels", "item", "items"),
+    "Models": ("ask", "answers", "judge", "estimate", "fit", "predict", "aggregate"),
+    "Show results": ("report", "serve"),
+    "Data": ("data", "pack", "work", "reproduce"),
+}
+"""What ``plurivox --help`` lists together, under which heading, and in which order."""
+_SENTENCE = 1_000  # characters: longer than any first sentence, so that none is cut
+
+
+def family_of(command: str) -> str:
+    """Return the heading under which a command is listed; a lens without a family is listed with the lenses."""
+    return next((family for family, names in FAMILIES.items() if command in names), _LENSES)
 
 
 def main() -> None:
-    """Run the program; errors that plurivox raises on purpose end in one line on standard error."""
+    """Run the program; errors that plurivox raises on purpose are printed as one line on standard error."""
     with warnings.catch_warnings(), stoppable() as stopped, standard_streams():
         warnings.simplefilter("always", PlurivoxWarning)
         warnings.showwarning = _show_warning
@@ -127,7 +156,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    """Run the program and return the code it ends with."""
+    """Run the program and return its exit code."""
     try:
         with one_call():
             try:
@@ -136,7 +165,7 @@ def _run() -> int:
                 sys.stdout.flush()
     except SystemExit as end:
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
-            return _interrupted()  # and the command did not say so itself
+            return _interrupted()  # the command has not reported it itself
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return _interrupted()

@@ -39,43 +39,53 @@ def ask(
     ],
     model: Annotated[list[str], option("A model's name. Repeatable.", "NAME", show_default=False)],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where answers are kept; the same file goes on.", metavar="FILE")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where answers are stored; naming the same file again continues the run.",
+            metavar="FILE",
+        ),
     ] = Path("answers.db"),
     item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
     text: Annotated[str, option("Column with the text to rate.", "COLUMN")] = "text",
     question: Annotated[
-        Text, option("What to ask, unless the TOML file says so: 'How harmful is this text?'", "TEXT")
+        Text, option("What to ask, unless the TOML file contains it: 'How harmful is this text?'", "TEXT")
     ] = None,
     prompt: Annotated[
         Texts, option("plain (default), described, table, or a file with a Jinja template. Repeatable.", "NAME|FILE")
     ] = None,
     raw_prompt: Annotated[
         Texts,
-        option("A file with a Jinja template that is the whole message, without fences. Repeatable.", "FILE"),
+        option("A file with a Jinja template for the whole message; nothing is added around it. Repeatable.", "FILE"),
     ] = None,
-    persona: Annotated[Texts, option("Whom to answer as: 'a nurse of 40'. Repeatable.", "TEXT")] = None,
-    examples: Annotated[Text, option("Table of texts and their right answers: text, label.", "FILE")] = None,
-    samples: Annotated[int, option("How often to ask about each item.", min=1)] = 1,
+    persona: Annotated[
+        Texts, option("Whom the model should answer as: 'a 40-year-old nurse'. Repeatable.", "TEXT")
+    ] = None,
+    examples: Annotated[Text, option("Table of example texts with their correct answers: text, label.", "FILE")] = None,
+    samples: Annotated[int, option("How many times to ask about each item.", min=1)] = 1,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Show options in an order that differs from item to item.")
+        bool, typer.Option("--shuffle", help="Show the options in a different order for each item.")
     ] = False,
     mode: Annotated[str, option("text, json (structured answer) or logprobs (a distribution).", "MODE")] = "text",
-    temperature: Annotated[float, option("0 for the likeliest answer.", min=0)] = 0.0,
+    temperature: Annotated[float, option("Sampling temperature; 0 for the likeliest answer.", min=0)] = 0.0,
     no_temperature: NoTemperature = False,
-    max_tokens: Annotated[int | None, option("Longest answer (default: the server's).", "N", min=1)] = None,
+    max_tokens: Annotated[int | None, option("Longest answer, in tokens (default: the server's).", "N", min=1)] = None,
     request: Annotated[
-        Text, option("Further fields of every request, as JSON: '{\"safety_settings\": […]}'.", "JSON")
+        Text, option("Additional fields for every request, as JSON: '{\"safety_settings\": […]}'.", "JSON")
     ] = None,
-    max_requests: Annotated[int | None, option("Stop after so many.", "N", min=1)] = None,
-    durable: Annotated[bool, typer.Option("--durable", help="Keep answers also through a loss of power.")] = False,
+    max_requests: Annotated[int | None, option("Stop after this many requests.", "N", min=1)] = None,
+    durable: Annotated[
+        bool, typer.Option("--durable", help="Make every stored answer survive a power failure.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show one prompt and the number of requests, and ask nothing.")
+        bool, typer.Option("--dry-run", help="Show one prompt and the number of requests without asking anything.")
     ] = False,
     seed: Seed = 0,
 ) -> None:
-    """Put a rating question about every item to language models, and keep every answer.
+    """Ask language models to rate every item, and store every answer.
 
-    Answers, refusals and failures are stored as they arrive; the same command goes on where it was interrupted and asks
+    Answers, refusals and failures are stored as they arrive. After an interruption, the same command continues and asks
     nothing twice. The key is read from the environment and never written anywhere.
     """
     from plurivox.ask.running import carry_out, key_for, make_plan
@@ -123,12 +133,12 @@ def _examples(file: str | None) -> "list[Example]":
 
 
 def _fields(text: str | None) -> dict[str, Any] | None:
-    """Return the extra fields of a request; what is given may hold a secret, so no error repeats it."""
+    """Return the extra fields of a request; they may hold a secret, so no error repeats them."""
     import json
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({name for name, _ in pairs}) < len(pairs):
-            raise ValueError("a field is there twice")
+            raise ValueError("a field occurs twice")
         return dict(pairs)
 
     if text is None:
@@ -139,12 +149,12 @@ def _fields(text: str | None) -> dict[str, Any] | None:
         why = "nested too deeply" if isinstance(error, RecursionError) else error
         raise typer.BadParameter(f"--request is not JSON ({why})") from None
     if not isinstance(found, dict):
-        raise typer.BadParameter('--request is not an object; give {"name": value, …}')
+        raise typer.BadParameter('--request is not a JSON object; give {"name": value, …}')
     return found
 
 
 def _announce(plan: "Plan", most: int | None) -> None:
-    """Say on standard error what will be asked."""
+    """Print on standard error what will be asked."""
     parts = [
         several(len(ones), what)
         for ones, what in ((plan.models, "model"), (plan.prompts, "prompt"), (plan.items, "item"))
@@ -160,8 +170,8 @@ def _announce(plan: "Plan", most: int | None) -> None:
     raw = [one_line(prompt.name) for prompt in plan.prompts if prompt.raw]
     if raw:
         say(
-            f"warning: {', '.join(raw)}: sent as it is, without a system message or marks around the text of an item, "
-            "which can pose as an instruction to the model"
+            f"warning: {', '.join(raw)}: sent without a system message or marks around an item's text, so the text "
+            "can pose as an instruction to the model"
         )
 
 
@@ -177,16 +187,16 @@ def _show_prompt(plan: "Plan") -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Say upon Ctrl-C that nothing is lost."""
+    """Say on Ctrl-C that nothing is lost."""
     try:
         yield
     except KeyboardInterrupt:
-        say("interrupted; every answer that came is stored, and the same command goes on")
+        say("interrupted; every answer received is stored, and the same command continues")
         raise typer.Exit(INTERRUPTED) from None
 
 
 def progress_bar(total: int) -> "AbstractContextManager[Callable[..., object] | None]":
-    """Return what yields what moves a bar with the number of each state, None if nobody would see it."""
+    """Return a context that yields a function moving a bar with the counts by state, or None if nobody would see it."""
     return one_bar("asking", total, lambda states, of: (states.total(), of, _counted(states) or "asking"))
 
 
@@ -197,7 +207,7 @@ def _counted(states: Counter[str]) -> str:
 
 
 def _conclude(found: "Asked") -> None:
-    """Say what happened; fail if something could not be asked."""
+    """Report what happened; fail if something could not be asked."""
     for model, problem in found.problems.items():
         say(f"{model}: {problem}")
     now, stored = _counted(found.states), found.states["stored"]
@@ -209,7 +219,7 @@ def _conclude(found: "Asked") -> None:
             say(f"{model}: {several(n, 'request')} failed: {reason}")
             told.add(model)
     if found.without:
-        say(f"{several(found.without, 'answer')} came without log-probabilities: not all servers give them")
+        say(f"{several(found.without, 'answer')} came without log-probabilities; not all servers return them")
     say_what_is_left(found.left, "request", found.states["failed"])
     put(found.store)
     if found.problems or found.states["failed"]:
@@ -217,8 +227,8 @@ def _conclude(found: "Asked") -> None:
 
 
 def say_what_is_left(left: int, what: str, failed: int) -> None:
-    """Say what the same command would do if it were given again."""
+    """Say what running the same command again would do."""
     if left:
-        say(f"{several(left, what)} left; the same command goes on")
+        say(f"{several(left, what)} left; the same command continues")
     if failed:
-        say("the same command asks again what failed")
+        say("the same command asks again for what failed")

@@ -1,4 +1,4 @@
-"""The console that draws tables and bars: it interprets no text as markup, and prints none that steers a terminal."""
+"""The console that draws tables and bars: it interprets no text as markup and prints no control characters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rich.segment import Segment
 from plurivox.quoting import harmless
 
 PIPE = 120
-"""Columns where there is no terminal to ask."""
+"""Columns to use when there is no terminal."""
 
 
 class _Harmless(Console):
-    """A console whose colours and movements are its own; text has none."""
+    """A console that alone sets colours and moves the cursor; text cannot."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the pieces of what is printed."""

@@ -1,4 +1,4 @@
-"""``plurivox curate``: training data from ratings, with the view of every group."""
+"""``plurivox curate``: training data that keep the view of every group."""
 
 import re
 import shlex
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from plurivox.actions.curate.result import Curation
 
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="JSON lines to write, as pairs.jsonl.", metavar="FILE")
+    Path | None, typer.Option("--output", "-o", help="JSON Lines file to write, such as pairs.jsonl.", metavar="FILE")
 ]
 Selected = Annotated[
     Path | None,
     option(
-        "Table whose column rater names the raters to take, as plurivox select --csv prints it, instead of the "
-        "most responsive ones.",
+        "Table whose column rater lists the raters to use instead of the most responsive ones, as printed by plurivox "
+        "select --csv.",
         "FILE",
     ),
 ]
@@ -45,7 +45,7 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     output, decisions, selected = (given[name] for name in ("output", "decisions", "selected"))
     outputs = Outputs.of(given)
     if (output is None) != bool(outputs):
-        raise typer.BadParameter("name a file to write with -o, or print everything with --json; one of the two")
+        raise typer.BadParameter("either name a file to write with -o or print everything with --json")
     if output is not None:
         will_write(*check_output(output))
     asked = asked_of(CURATE, reading, given)
@@ -59,7 +59,7 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
         written = write_curation(found, output, decisions=decisions, command=_command(), version=__version__)
         _show(found, written.paths())
         if written.decisions is not None and found.n_undecided:
-            say("write include or exclude into the column decision, then use --decisions")
+            say("enter include or exclude in the column decision, then run --decisions")
 
     outputs.deliver(show=write, json=found.to_json)
 
@@ -67,12 +67,12 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
 def _check_axis(loaded: Loaded) -> None:
     axes = loaded.by or []
     if len(axes) != 1:
-        raise typer.BadParameter("name the groups to curate for with one --by, as --by ethnicity")
+        raise typer.BadParameter("name the groups to curate for with one --by, such as --by ethnicity")
     overlap = [attribute for attribute in axes[0] if attribute in loaded.several]
     if overlap:
         raise typer.BadParameter(
             f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be curated for; "
-            "without --several each combination is a group of its own"
+            "without --several each combination is its own group"
         )
 
 

@@ -27,31 +27,31 @@ def data(
         Action,
         typer.Argument(
             metavar="list|info|get|check",
-            help="List all data sets, tell of one, fetch it, or check a file.",
+            help="List all data sets, describe one, fetch it, or check a file.",
             show_default=False,
         ),
     ],
     what: Annotated[
         str | None,
-        typer.Argument(metavar="NAME|FILE", help="A data set; a file or folder to check.", show_default=False),
+        typer.Argument(metavar="NAME|FILE", help="A data set, or a file or folder to check.", show_default=False),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Take this copy at hand instead of fetching.", metavar="FILE")
+        Path | None, typer.Option("--from", help="Use this local copy instead of fetching.", metavar="FILE")
     ] = None,
     accept_licence: Annotated[
         bool, typer.Option("--accept-licence", help="Accept the licence without being asked.")
     ] = False,
-    name: Annotated[Text, typer.Option("--as", help="The data set that FILE is to be.", metavar="NAME")] = None,
+    name: Annotated[Text, typer.Option("--as", help="The data set that FILE should contain.", metavar="NAME")] = None,
     json: Json = None,
     csv: Csv = None,
     markdown: Markdown = None,
     latex: Latex = None,
     html: Html = None,
 ) -> None:
-    """Public data sets of ratings by several people: where they are from, fetching them, checking a file.
+    """List, fetch and check public data sets with ratings by several people.
 
-    Files go into the user's cache directory, after their licence was shown and accepted; what was cut goes on where it
-    stopped. From Python, pv.data.load(NAME) reads them.
+    Files are saved in the user's cache directory once their licence has been shown and accepted; an interrupted
+    download continues where it stopped. In Python, pv.data.load(NAME) reads them.
     """
     forms = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html}
     _refuse_what_is_ignored(action, what, source=source, accept_licence=accept_licence, name=name, **forms)
@@ -80,7 +80,7 @@ _CALLED = {"source": "--from", "accept_licence": "--accept-licence", "name": "--
 
 def _refuse_what_is_ignored(action: str, what: str | None, **given: Any) -> None:
     if action == "list" and what is not None:
-        raise typer.BadParameter(f"list takes no name; plurivox data info {what} tells of one")
+        raise typer.BadParameter(f"list takes no name; plurivox data info {what} describes one")
     if action != "list" and what is None:
         raise typer.BadParameter(f"{action} needs {'a file' if action == 'check' else 'the name of a data set'}")
     for option_name, value in given.items():
@@ -104,7 +104,7 @@ def _list(outputs: Outputs) -> None:
 
     def show() -> None:
         print_table(shown, console())
-        put("plurivox data info NAME tells more; plurivox data get NAME fetches it.")
+        put("plurivox data info NAME shows more; plurivox data get NAME fetches it.")
 
     def frame() -> pl.DataFrame:
         cells = [(one.name, *_sizes(one), one.scale, is_held(one)) for one in known]
@@ -130,7 +130,7 @@ def _points(scale: str) -> str:
 
 
 def _record(one: "Dataset") -> dict[str, Any]:
-    """Return a data set as JSON has it."""
+    """Return a data set as it appears in JSON."""
     from plurivox.data.store import folder_of, held
 
     found = {key: value for key, value in _fields(one).items() if key != "load"}
@@ -173,7 +173,7 @@ def _tell(one: "Dataset") -> None:
         put(f"  fetch      {file.address}{known}")
     if not one.downloads:
         then = "" if one.load is None else f", then plurivox data get {one.name} --from FILE"
-        put(f"  fetch      not by a program; get it at its home{then}")
+        put(f"  fetch      cannot be fetched automatically; download it from its home page{then}")
 
 
 def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) -> None:
@@ -182,12 +182,14 @@ def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) 
 
     say(f"{one.title}. Licence: {one.licence}", f"Cite: {one.citation}")
     if not accepted and not (_in_terminal() and _agreed()):
-        raise InputError("the licence was not accepted, and nothing was fetched", hint="Give --accept-licence, or yes.")
+        raise InputError(
+            "the licence was not accepted, so nothing was fetched", hint="Use --accept-licence, or answer yes."
+        )
     try:
         with telling() as progress:
             paths = get(one, source, progress)
     except KeyboardInterrupt:
-        say("interrupted; what has come is kept, and the same command goes on with it")
+        say("interrupted; what has arrived is kept, and the same command continues")
         raise typer.Exit(INTERRUPTED) from None
     outputs.deliver(show=lambda: put(*paths), json=lambda: to_json.dumps([str(path) for path in paths]))
 
@@ -197,7 +199,7 @@ def _in_terminal() -> bool:
 
 
 def _agreed() -> bool:
-    if hasattr(signal, "siginterrupt"):  # polars has Ctrl-C begin a read anew, so that it would not end the question
+    if hasattr(signal, "siginterrupt"):  # with polars, Ctrl-C restarts a read and would not end the question
         signal.siginterrupt(signal.SIGINT, True)
     return typer.confirm("Do you accept the licence?", err=True)
 

@@ -1,4 +1,4 @@
-"""``plurivox demo``: a simulated study and what can be said of it."""
+"""``plurivox demo``: a simulated study and what its analyses find."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ ASKED = {
     "judge": "Can a model judge?",
     "aggregate": "What would one label per item hide?",
 }
-"""Lenses whose tables are shown where no report can be made."""
+"""Lenses whose tables are shown if no report can be made."""
 
 HINTS = (
     "variation {folder}/ratings.csv --by age --by ethnicity --adjust",
@@ -48,7 +48,7 @@ def demo(
 ) -> None:
     """Simulate a rating study and run every analysis on it.
 
-    The data, the truth behind them and what was found stay in a folder to play with.
+    The data, the truth behind them and the results are kept in a folder to play with.
     """
     from plurivox.cli.show import console, show_description
     from plurivox.errors import MissingExtraError
@@ -75,7 +75,7 @@ def demo(
     out = console(record=True)
     out.print("A simulated study: 120 people of different gender, age and ethnicity rated 300 items from 0 to 4.")
     out.print("30 trained raters said which items are safe and which unsafe; three models predict the ratings, and")
-    out.print("three others were asked the same questions as people.\n")
+    out.print("three others answered the same question as the people.\n")
     show_description(describe(ratings), out)
     given = {"reference": trained, "trained": trained, "predictions": predictions, "answers": answers}
     try:
@@ -118,7 +118,7 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
 
 
 def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:
-    """Print the tables of every analysis, and keep them as text."""
+    """Print the tables of every analysis, and save them as text."""
     from plurivox.cli.progress import telling
     from plurivox.cli.show_results import show_result
     from plurivox.files import write_text

@@ -1,4 +1,4 @@
-"""``plurivox describe``: what a table of ratings holds."""
+"""``plurivox describe``: what a table of ratings contains."""
 
 import os
 from pathlib import Path
@@ -15,15 +15,15 @@ from plurivox.cli.printing import say
 @reads_ratings
 def describe(
     reading: InputOptions,
-    ids: Annotated[bool, typer.Option("--ids", help="Call raters by their ids; else they are numbered.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Show raters' ids instead of numbers.")] = False,
     json: Json = None,
     write_config: Annotated[
-        bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
+        bool, typer.Option("--write-config", help="Also write a plurivox.toml next to FILE with what was recognised.")
     ] = False,
 ) -> None:
-    """Show what a table of ratings holds.
+    """Show what a table of ratings contains.
 
-    Sizes, design, use of the scale, groups of raters, missing values, and what else was noticed while reading.
+    Sizes, design, use of the scale, groups of raters, missing values, and anything else noticed while reading.
     """
     from plurivox.cli.show import console, show_description
     from plurivox.lenses.overview.description import describe as describe_ratings
@@ -31,7 +31,7 @@ def describe(
     outputs = Outputs.of({"json": json})
     questions = load_questions(reading)
     if write_config and len(questions) > 1:
-        raise typer.BadParameter("--write-config writes about one question; choose it with --score")
+        raise typer.BadParameter("--write-config describes one question; choose it with --score")
     found = {
         question: describe_ratings(one.ratings, one.by, several=one.several, min_group_size=one.min_group_size)
         for question, one in questions.items()
@@ -57,7 +57,7 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME
     if path.exists():
-        raise ConfigError("it is there already", source=str(path), hint="Move it away first, or edit it.")
+        raise ConfigError("it already exists", source=str(path), hint="Move it away first, or edit it.")
 
     def beside(file: str | None) -> str | None:
         return None if file is None else os.path.relpath(file, folder)

@@ -1,4 +1,4 @@
-"""How the program ends when it is told to stop, or when what it prints cannot be written."""
+"""How the program ends when it is stopped, or when its output cannot be written."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 INTERRUPTED = 130
-"""How a program ends after Ctrl-C: 128, and the number of the signal."""
+"""Exit code after Ctrl-C: 128 plus the number of the signal."""
 NOBODY_READS = 141
-"""How a program ends whose output nobody reads any more: 128, and the number of that signal."""
+"""Exit code when nobody reads the output any more: 128 plus the number of that signal."""
 STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that end the program as Ctrl-C does."""
 
@@ -28,9 +28,9 @@ class OutputFailed(Exception):  # noqa: N818 - a reason to end, not an error of 
 
 
 class _Stream:
-    """A standard stream that hands its errors to a function, so that they are not taken for those of a file.
+    """A standard stream that hands its errors to a function, so that they are not mistaken for a file's errors.
 
-    What failed once has failed: some libraries try a stream and look away.
+    A stream that failed once stays failed, since some libraries ignore the error.
     """
 
     def __init__(self, stream: IO[str] | None, failed: Callable[[OSError], None]) -> None:
@@ -43,8 +43,8 @@ class _Stream:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is still held back."""
-        if self._stream is not None:  # nothing was
+        """Write what is still buffered."""
+        if self._stream is not None:  # None if it was closed from the start
             self._try(lambda stream: stream.flush())
 
     def _try(self, call: Callable[[IO[str]], object]) -> None:
@@ -57,7 +57,7 @@ class _Stream:
             self._failed(self._error)
 
     def isatty(self) -> bool:
-        """Tell whether somebody looks on."""
+        """Return whether this is a terminal."""
         return self._stream is not None and self._stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
@@ -68,7 +68,7 @@ class _Stream:
 
 @contextlib.contextmanager
 def standard_streams() -> Iterator[None]:
-    """Raise :class:`OutputFailed` where standard output cannot be written; go on without messages nobody can read."""
+    """Raise :class:`OutputFailed` if standard output cannot be written; drop messages that nobody can read."""
 
     def failed(error: OSError) -> None:
         _drop(before[1])
@@ -86,33 +86,33 @@ def standard_streams() -> Iterator[None]:
 
 
 def _occupy() -> None:
-    """Open nothing in the place of standard streams that are closed, or the next file opened would get their number."""
+    """Open the null device in place of closed standard streams, or the next file opened would get their number."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
 
 
 def _drop(stream: IO[str] | None) -> None:
-    """Let go what a stream still holds; at the end of the process it would fail again."""
+    """Discard what a stream still holds; it would fail again when the process ends."""
     if stream is None:
         return
-    with contextlib.suppress(AttributeError, OSError, ValueError):  # what stands for it elsewhere has no number
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # a replacement may have no number
         number, nothing = stream.fileno(), os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, number)
         os.close(nothing)
 
 
 def end_at_once() -> None:
-    """Let a further Ctrl-C end the program on the spot: work that goes on elsewhere is waited for at its end."""
+    """Let another Ctrl-C end the program at once, since it waits for work elsewhere before it ends."""
     if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
 def stoppable(numbers: tuple[int, ...] = STOPPING) -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt upon signals that would end the program at once; yield the numbers of those that came.
+    """Raise KeyboardInterrupt on signals that would end the program at once; yield the numbers of those received.
 
     A signal that is ignored stays ignored, as under ``nohup``.
     """

@@ -36,29 +36,30 @@ def fit(
     context: Annotated[
         Text, option("Columns of ITEMS with what came before the text, oldest first: bot,user.", "COLUMNS")
     ] = None,
-    epochs: Annotated[int, option("Go through all items at most so often.", min=1)] = 200,
-    patience: Annotated[int, option("Stop when the validation loss has not fallen for so many epochs.", min=1)] = 5,
+    epochs: Annotated[int, option("Go through all items at most this many times.", min=1)] = 200,
+    patience: Annotated[int, option("Stop when the validation loss has not fallen for this many epochs.", min=1)] = 5,
     batch: Annotated[int, option("Items per step.", min=1)] = 64,
-    learning_rate: Annotated[float, option("Step size of Adam.")] = 1e-3,
-    validation: Annotated[float, option("Share of items held out to tell when to stop.")] = 0.15,
-    features: Annotated[int, option("Words that the model knows, at most.", min=1)] = 10_000,
-    length: Annotated[int, option("Words and signs of an item that the transformer reads.", min=1)] = 128,
+    learning_rate: Annotated[float, option("Learning rate of Adam.")] = 1e-3,
+    validation: Annotated[float, option("Share of items held out to decide when to stop.")] = 0.15,
+    features: Annotated[int, option("Largest number of words that the model knows.", min=1)] = 10_000,
+    length: Annotated[int, option("How many words and symbols of an item the transformer reads.", min=1)] = 128,
     device: Annotated[str, option("cpu, or cuda for a GPU.", "NAME")] = "cpu",
     sigma: Annotated[
         float | None,
         option("How far mlp-kl spreads a rating along the scale, in points (default 0.5).", "POINTS", min=0),
     ] = None,
     min_ratings: Annotated[int, option("Leave out items with fewer ratings.", "N", min=1)] = 1,
-    sample_items: Annotated[int | None, option("Draw so many of the items at random.", "N", min=2)] = None,
-    sample_ratings: Annotated[int | None, option("Draw at most so many ratings of each item.", "N", min=1)] = None,
+    sample_items: Annotated[int | None, option("Draw this many of the items at random.", "N", min=2)] = None,
+    sample_ratings: Annotated[int | None, option("Draw at most this many ratings of each item.", "N", min=1)] = None,
     seed: Seed = 0,
     json: Json = None,
 ) -> None:
-    """Train a small model that predicts from an item's text how its ratings (FILE) are distributed.
+    """Train a small model that predicts the distribution of an item's ratings from its text.
 
-    Early stopping on items held out; Ctrl-C keeps the best model so far. mlp-ce and mlp-kl are networks over words,
-    trained on the shares of ratings as they are or smoothed along the scale; cumulative-link has one score and ordered
-    cut-points; transformer-emd reads words in their order. The folder holds model.json and safetensors, no pickle.
+    FILE holds the ratings. Training stops early on held-out items; Ctrl-C keeps the best model so far. mlp-ce and
+    mlp-kl are networks over words, trained on the shares of ratings as they are or smoothed along the scale;
+    cumulative-link has one score and ordered cut-points; transformer-emd reads words in order. The folder holds
+    model.json and safetensors, not pickle.
     """
     from plurivox import models
     from plurivox.models.saving import try_folder
@@ -66,7 +67,7 @@ def fit(
     if texts == reading.file == "-":
         raise typer.BadParameter("only one of the two tables can come from standard input")
     if output.exists() and not output.is_dir():
-        raise typer.BadParameter(f"{output} is a file, and a model is written to a folder")
+        raise typer.BadParameter(f"{output} is a file, but a model is written to a folder")
     outputs = Outputs.of({"json": json})
     try_folder(output)
     ratings = load(reading).ratings
@@ -92,8 +93,8 @@ def fit(
 def _interrupted_once() -> Iterator[Callable[[], object]]:
     """Let only the first Ctrl-C through, so that an impatient second one does not stop the best model being saved.
 
-    So, too, with the other signals that stop the program. After an interruption it is about to end, and all further
-    ones are ignored. What is yielded ignores them from then on, too.
+    The same holds for the other signals that stop the program. After an interruption, all further ones are ignored.
+    Calling what is yielded has the same effect.
     """
 
     def ignore() -> None:
@@ -118,7 +119,7 @@ def _interrupted_once() -> Iterator[Callable[[], object]]:
     try:
         yield ignore
     except KeyboardInterrupt:
-        say("interrupted before the first epoch was done; nothing is kept")
+        say("interrupted before the first epoch was finished; nothing was saved")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         if not interrupted:
@@ -127,7 +128,7 @@ def _interrupted_once() -> Iterator[Callable[[], object]]:
 
 
 def _told() -> "contextlib.AbstractContextManager[Callable[[Epoch], object] | None]":
-    """Return what yields what moves a bar with the losses, None if nobody would see it."""
+    """Return a context that yields a function moving a bar with the losses, or None if nobody would see it."""
 
     def shown(epoch: "Epoch") -> tuple[int, int, str]:
         losses = f"loss {epoch.train_loss:.4f}, validation {epoch.validation_loss:.4f}"
@@ -137,14 +138,14 @@ def _told() -> "contextlib.AbstractContextManager[Callable[[Epoch], object] | No
 
 
 def _tell(found: "Predictor") -> None:
-    """Say on standard error what was trained, and what to make of it."""
+    """Print on standard error what was trained, and how to judge it."""
     training = found.training
-    why = {"early": "no better since", "epochs": "the last", "interrupted": "interrupted"}[training.stopped]
+    why = {"early": "no improvement since", "epochs": "the last", "interrupted": "interrupted"}[training.stopped]
     say(
         f"{found.kind} on {found.scale}: {training.n_items:,} items with {training.n_ratings:,} ratings, "
         f"{training.n_validation:,} of the items held out",
         f"validation loss {training.best_validation_loss:.4f} after epoch {training.best_epoch} of {training.epochs} "
-        f"({why}); {training.baseline_loss:.4f} if all texts are predicted alike",
+        f"({why}); {training.baseline_loss:.4f} if every text gets the same prediction",
         *(f"• {note}" for note in training.notes),
     )
 

@@ -1,4 +1,4 @@
-"""How the command line reads what a lens takes besides ratings, and says so on standard error."""
+"""How the command line reads the inputs of a lens other than ratings, and reports them on standard error."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 
 
 def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
-    """Read from the ratings once more when each was given, and how long it took."""
+    """Read the ratings again for when each was given and how long it took."""
     import typer
 
     from plurivox.intake.beside import read_again
@@ -83,7 +83,7 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 
 
 def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
-    """Read what language models answered, and what is known of the items, also of those that nobody rated."""
+    """Read what language models answered, and the attributes of all items, including those that nobody rated."""
     return described_answers(answers(given, reading, loaded), reading, loaded)
 
 

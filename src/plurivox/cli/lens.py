@@ -1,4 +1,4 @@
-"""Commands made of lens records: their options, and the one runner that loads, calls and prints for all of them."""
+"""Commands made from lens records: their options, and the runner that loads, calls and prints for all of them."""
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
     "(Yes,Unsure,No) that was given."
 )
-ALL = "All tables, groups, findings and notes, as in a pipe; without it a terminal shows what matters first."
+ALL = "Show all tables, groups, findings and notes, as in a pipe; otherwise a terminal shows only what matters most."
 _AS_OPTION = "alone"
 Given = Mapping[str, Any]
 
@@ -49,7 +49,7 @@ def lens_command(lens: "Lens") -> Callable[..., None]:
 def command_asking(
     lens: "Lens", command: Callable[[InputOptions, Given], None], more: Iterable[inspect.Parameter] = ()
 ) -> Callable[..., None]:
-    """Return a command with the options of a lens, and more of them; it gets what is given by name."""
+    """Return a command with the options of a lens and additional ones; it receives their values by name."""
 
     def named(reading: InputOptions, **given: Any) -> None:
         command(reading, given)
@@ -64,7 +64,7 @@ def command_asking(
 
 
 def _may_lack_ratings(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command do without FILE."""
+    """Make FILE optional."""
     known = inspect.signature(command).parameters.values()
     parameters = [_optional(one) if one.name == "file" else one for one in known]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -78,7 +78,7 @@ def _asking(lens: "Lens") -> Iterator[inspect.Parameter]:
     for one in parameters_of([option for source in lens.inputs for option in source.options], lens.settings):
         yield _optional(one) if one.name == lens.alone else one
     if lens.alone:
-        help_text = f"The same as the second argument; without FILE, {lens.alone} alone are looked at."
+        help_text = f"The same as the second argument; without FILE, only {lens.alone} are analysed."
         option = typer.Option(f"--{lens.alone}", help=help_text, metavar="FILE")
         yield parameter(_AS_OPTION, Annotated[str | None, option], None)
     if lens.threads:
@@ -91,21 +91,21 @@ def _optional(one: inspect.Parameter) -> inspect.Parameter:
 
 
 def _with_alone(lens: "Lens", given: Given) -> Given:
-    """Return what is given, with the input that may stand alone from its argument or from its option."""
+    """Return the given values, with the input that may be given without FILE taken from its argument or its option."""
     by_place, by_name = given[lens.alone], given[_AS_OPTION]
     if by_place is not None and by_name is not None:
-        raise typer.BadParameter(f"--{lens.alone} and the second argument name the same; give one of them")
+        raise typer.BadParameter(f"--{lens.alone} and the second argument are the same input; give only one of them")
     if by_place is None and by_name is None:
         taken = took(given)
         raise typer.BadParameter(
-            f"there are no {lens.alone}: give them as the second argument, or with --{lens.alone} if there are no "
+            f"no {lens.alone} were given: give them as the second argument, or with --{lens.alone} if there are no "
             f"ratings{f' ({taken})' if taken else ''}"
         )
     return {**given, lens.alone: by_place if by_name is None else by_name}
 
 
 def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
-    """Yield the other options of a lens: what else it can be asked, and how its result is shown."""
+    """Yield the other options of a lens: what else it can do, and how its result is shown."""
     tables = ", ".join(lens.csv_tables)
     if lens.instead:
         name, other = lens.instead.name, lens.instead.lens
@@ -125,10 +125,10 @@ def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
         yield parameter("output", Annotated[Path | None, option], None)
         yield from map(_setting_parameter, lens.written.settings.specs().values())
     if lens.chart:
-        text = "Also draw it: a name that ends with .svg, .png, .pdf, .html or .json."
+        text = "Also draw a chart: a file name ending in .svg, .png, .pdf, .html or .json."
         yield parameter("chart", Annotated[Path | None, typer.Option("--chart", help=text, metavar="FILE")], None)
     if lens.csv_tables:
-        option = typer.Option("--table", help=f"Which table --csv holds: {tables}.", metavar="NAME")
+        option = typer.Option("--table", help=f"Which table --csv contains: {tables}.", metavar="NAME")
         yield parameter("table", Annotated[str | None, option], None if lens.instead else lens.csv_tables[0])
     for name, kind in OPTIONS.items():
         yield parameter(name, kind, None)
@@ -141,7 +141,7 @@ def parameters_of(options: Iterable["Option"], settings: type["Settings"]) -> It
 
 
 def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    """Return what typer has to know about an option."""
+    """Return what typer needs to know about an option."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
@@ -158,7 +158,7 @@ def _input_parameter(one: "Option") -> inspect.Parameter:
 
 
 def _setting_parameter(spec: "Spec") -> inspect.Parameter:
-    """Return the option of a setting; that of a bool is a flag, that of a text to be parsed has its default as text."""
+    """Return the option of a setting: a flag for a bool; if its text is parsed, the default is shown as text."""
     kind: Any = spec.kind if spec.parse is None and spec.kind is not None else str
     default = spec.default
     if spec.flag:
@@ -191,7 +191,7 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     outputs = Outputs.of(given)
     table = given.get("table") or next(iter(lens.csv_tables), None)
     if table is not None and table not in lens.csv_tables:
-        raise typer.BadParameter(f"--table is one of {', '.join(lens.csv_tables)}, not {table!r}")
+        raise typer.BadParameter(f"--table must be one of {', '.join(lens.csv_tables)}, not {table!r}")
     chart = given.get("chart")
     if chart is not None:
         check_picture(chart)
@@ -222,7 +222,7 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
 
 
 def _end_unless_met(lens: "Lens", found: Mapping[str, Any]) -> None:
-    """Say what does not hold of what was required, and end with a code of its own."""
+    """Say which requirements are not met, and exit with a code of its own."""
     failed = [sentence for result in found.values() for sentence in lens.load("gate")(result)]
     for sentence in failed:
         say(f"not met: {sentence}")
@@ -231,12 +231,12 @@ def _end_unless_met(lens: "Lens", found: Mapping[str, Any]) -> None:
 
 
 def _refuse_once(lens: "Lens", given: Given) -> None:
-    """Raise if several questions are asked about with what there can be one of."""
+    """Raise if several questions are combined with something that allows only one."""
     if given.get("chart") is not None:
-        raise typer.BadParameter("--chart draws one question; choose it with --score")
+        raise typer.BadParameter("--chart draws a single question; choose it with --score")
     for source in lens.inputs:
         if given[source.options[0].name] in ("-", ["-"]):
-            raise typer.BadParameter("what several questions need cannot come from standard input; save it to a file")
+            raise typer.BadParameter("with several questions no input can come from standard input; save it to a file")
 
 
 def asked_of(lens: "Lens", reading: InputOptions, given: Given) -> dict[str, Any]:
@@ -249,14 +249,14 @@ def asked_of(lens: "Lens", reading: InputOptions, given: Given) -> dict[str, Any
 
 
 def refuse_two_streams(named: Iterable[Any]) -> None:
-    """Raise if more than one of the files that are named, alone or in lists, is standard input."""
+    """Raise if standard input is named more than once, alone or in lists."""
     files = [file for one in named for file in (one if isinstance(one, list) else [one])]
     if files.count("-") > 1:
         raise typer.BadParameter("only one of the tables can come from standard input")
 
 
 def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, asked: Given, **more: Any) -> Any:
-    """Ask a lens as the command line says, with its inputs and more of them."""
+    """Call a lens as the command line says, with its inputs and additional ones."""
     settings = _settings(lens, reading, loaded, asked)
     inputs = {source.name: imported(source.load)(given, reading, loaded) for source in lens.inputs} | more
     inputs = {name: value for name, value in inputs.items() if value is not None}
@@ -267,7 +267,7 @@ def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, ask
 
 
 def check_picture(path: Path) -> None:
-    """Raise before minutes of work if the name is that of no picture, or nothing can be written there."""
+    """Raise before minutes of work if charts cannot be written in this format or in this place."""
     from plurivox.files import will_write
     from plurivox.plots.writing import not_drawn
 
@@ -278,7 +278,7 @@ def check_picture(path: Path) -> None:
 
 
 def _prepared(lens: "Lens", given: Given) -> Callable[[Any], None] | None:
-    """Return what writes the file that is asked for besides, or raise before anything is read; None without one."""
+    """Return a function that writes the additional file, None if there is none; raise before anything is read."""
     from plurivox.files import will_write
 
     written, path = lens.written, given["output"]
@@ -286,7 +286,7 @@ def _prepared(lens: "Lens", given: Given) -> Callable[[Any], None] | None:
     asked = settings_given(written.settings, given)
     if path is None:
         for name in asked:
-            raise typer.BadParameter(f"{written.settings.specs()[name].option} goes with -o FILE")
+            raise typer.BadParameter(f"{written.settings.specs()[name].option} requires -o FILE")
         return None
     values = tuple(_values(written.settings(**asked)).values())
     imported(written.check)(path, values[0])
@@ -301,7 +301,7 @@ def _draw(lens: "Lens", result: Any, path: Path) -> None:
 
 
 def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
-    """Return the settings that the command line itself gives; what it says nothing about may be in the config."""
+    """Return the settings given on the command line; the others may be in the config."""
     found = {}
     for name, spec in settings.specs().items():
         if not spec.cli or not is_said(given[CONTEXT], name):
@@ -321,7 +321,7 @@ def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
 
 
 def _settings(lens: "Lens", reading: InputOptions, loaded: "Loaded", asked: Given) -> "Settings":
-    """Make the settings: command line before the lens's section of the config, that before its general ones."""
+    """Make the settings: the command line overrides the lens's section of the config, and that the general ones."""
     known, own = lens.settings.specs(), loaded.config.lenses.get(lens.name, {})
     given = dict(asked)
     if "by" in known and (reading.by or "by" not in own):
@@ -340,9 +340,9 @@ def _values(settings: "Settings") -> dict[str, Any]:
 def _deliver(
     lens: "Lens", found: Mapping[str, Any], table: str | None, showing: Given, outputs: Outputs, brief: Given | None
 ) -> None:
-    """Print or write the result of each question in the forms asked for, in a terminal what matters first.
+    """Print or write the result of each question in the requested forms; a terminal shows what matters most.
 
-    ``brief`` has what is said about how to show that; None if all is to be shown.
+    ``brief`` holds the options for the short view; None shows everything.
     """
     titles = {question: f"Question {question}" if len(found) > 1 else "" for question in found}
     several = len(found) > 1 and not lens.questions  # results that do not know which question they are about
@@ -381,7 +381,7 @@ def _deliver(
 
 
 def _json(result: Any, question: str | None) -> str:
-    """Return a result as JSON, with the question that it is about before all else, if that is given."""
+    """Return a result as JSON; if a question is given, it comes first."""
     import json
 
     from plurivox.results.result import Result

@@ -1,4 +1,4 @@
-"""From the options of a command, and the config behind them, to the ratings that it works on."""
+"""From the options of a command, and the config as a fallback, to the ratings that it works on."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The ratings a command works on, and what was said about the analysis in the config or on the command line."""
+    """The ratings a command works on, and what the config or the command line says about the analysis."""
 
-    ratings: "Ratings"  # None where a command does without; see load_nothing
+    ratings: "Ratings"  # None if a command runs without ratings; see load_nothing
     by: list[tuple[str, ...]] | None
     min_group_size: int
     several: dict[str, str]
@@ -41,24 +41,24 @@ class Loaded:
 
     @property
     def scale_of_files(self) -> "Scale":
-        """The scale that scores have in files: that of the ratings before they are recoded."""
+        """The scale of the scores in files: that of the ratings before they are recoded."""
         return self.scale if self.recoding is None else self.recoding.old
 
     def axes(self, *, needed: bool = True) -> list[tuple[str, ...]]:
-        """Return the axes asked for, or every attribute of the raters; if one is needed, there must be one."""
+        """Return the requested axes, or every attribute of the raters; raise if one is needed and there is none."""
         if self.by:
             return self.by
         attributes = self.ratings.raters.columns[1:]
         if needed and not attributes:
             raise typer.BadParameter(
-                "raters have no attributes to group them by; give the table that holds them with --raters, or name a "
-                "column of FILE with --by"
+                "raters have no attributes to group them by; give a table of raters with --raters, or name a column "
+                "of FILE with --by"
             )
         return [(attribute,) for attribute in attributes]
 
 
 def load(reading: InputOptions) -> Loaded:
-    """Read the ratings as the command line and, behind it, the config say; tell what was taken for what."""
+    """Read the ratings as the command line or else the config says; report how columns were understood."""
     from plurivox.axis import MIN_GROUP_SIZE
 
     config = _without_tables(config_beside(reading, reading.file), reading.file)
@@ -84,7 +84,7 @@ def load(reading: InputOptions) -> Loaded:
 
 
 def config_beside(reading: InputOptions, file: str) -> "Config":
-    """Return the config that the command line names, or the one beside a file; an empty one if there is none."""
+    """Return the config named on the command line, or the one next to a file; an empty one if there is none."""
     from plurivox.config import Config, find_config, load_config
 
     path = reading.config or find_config(file)
@@ -92,32 +92,32 @@ def config_beside(reading: InputOptions, file: str) -> "Config":
 
 
 def _without_tables(config: "Config", file: str) -> "Config":
-    """Return the config without the tables that it names, and say so, where the ratings carry what these told."""
+    """Return the config without the tables that it names if the ratings already contain them, and say so."""
     from plurivox.intake.tables import is_stored
 
     named = [name for name in (config.raters, config.items) if name is not None]
     if not named or file == "-" or not is_stored(file):
         return config
     told = " and ".join(Path(name).name for name in named)
-    say(f"{file} already holds what is known of raters and items; ignoring {told}, named in {config.path}")
+    say(f"{file} already contains the attributes of raters and items; ignoring {told}, named in {config.path}")
     return replace(config, raters=None, items=None)
 
 
 def load_nothing(reading: InputOptions, beside: str) -> Loaded:
-    """Return what is known without ratings: the scale, and the config beside another file."""
+    """Return what is known without ratings: the scale, and the config next to another file."""
     from plurivox.axis import MIN_GROUP_SIZE
 
     config = config_beside(reading, beside)
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
-        raise typer.BadParameter("without ratings the points are not known; give them with --scale")
+        raise typer.BadParameter("without ratings, the points of the scale are unknown; give them with --scale")
     about = (
         "raters", "rater", "score", "point_columns", "time", "where", "by", "bin", "recode", "unsafe_from", "weights",
         "trim",
     )  # fmt: skip
     given = [name.replace("_", "-") for name in about if getattr(reading, name)]
     if given:
-        raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
+        raise typer.BadParameter(f"--{given[0]} requires ratings, but no FILE was given")
     say(f"no ratings; scale {scale}")
     nothing: Any = None
     size, items = reading.min_group_size or MIN_GROUP_SIZE, reading.items or config.items
@@ -135,9 +135,9 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
             raise typer.BadParameter("--combine needs several questions: --score Q1,Q2")
         return {"all": load(reading)}
     if reading.file == "-":
-        raise typer.BadParameter("several questions cannot be read from standard input; save it to a file first")
+        raise typer.BadParameter("several questions cannot be read from standard input; save the table to a file first")
     if rule is None:
-        try:  # the name of one column may hold commas, as texts of questions do
+        try:  # a column name may contain commas, as question texts do
             return {"all": load(reading)}
         except ColumnError as error:
             if f"'{reading.score}'" not in error.problem:
@@ -159,7 +159,7 @@ def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Load
         return _gold(given, column, loaded)
     if text in ("crowd", "own group") or ("=" in text and not Path(text).exists()):
         if scale or where:
-            raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
+            raise typer.BadParameter("--reference-scale and --reference-where require a reference file")
         return text
     try:
         if scale == "same":
@@ -175,13 +175,13 @@ def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Load
 
 
 def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
-    """Return what a column of the items says."""
+    """Return a column of the table of items as the reference."""
     from plurivox.errors import ScaleError
 
     if is_said(given[CONTEXT], "reference"):
-        raise typer.BadParameter("give either --reference or --reference-column")
+        raise typer.BadParameter("give only one of --reference and --reference-column")
     if given["reference_where"]:
-        raise typer.BadParameter("--reference-where is about a reference file")
+        raise typer.BadParameter("--reference-where requires a reference file")
     scale = given["reference_scale"]
     try:
         found = loaded.ratings.gold(column, loaded.scale_of_files if scale == "same" else scale)
@@ -194,7 +194,7 @@ def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
 
 
 def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
-    """Read other ratings, whose columns have obvious names or those of the ratings."""
+    """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
     from plurivox.errors import ColumnError
     from plurivox.intake.read import read_ratings
 
@@ -228,7 +228,7 @@ def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
 
 
 def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -> "Answers":
-    """Return answers with what the table of items tells of each item, as it is read for the ratings."""
+    """Return answers with the attributes of items, read as they are for the ratings."""
     from plurivox.intake.recoded import described
 
     rule = "missing" if loaded.rules is None else loaded.rules.conflicts
@@ -243,16 +243,15 @@ def tell_answers(found: "Answers", more: str = "") -> None:
 
     unusual = found.n_read or more or ITEM_TEXT in found.columns
     told = ", ".join(f"{role} = {name}" for role, name in found.columns.items()) + "; " if unusual else ""
-    read = f"; {several(found.n_read, 'text')} read by rules" if found.n_read else ""
-    if found.n_read and "answer" in found.columns:
-        read += f", not being labels in {found.columns['answer']}"
+    where = f" in {found.columns['answer']}, not as labels" if "answer" in found.columns else ""
+    read = f"; {several(found.n_read, 'text')} read by rules{where}" if found.n_read else ""
     say(f"{found.source}: {told}{several(len(found), 'answer')} of {', '.join(found.models)}{read}{more}")
 
 
 def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
-    """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
+    """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
     from plurivox.intake.beside import attributes_in
     from plurivox.intake.points import with_joined
     from plurivox.intake.roles import id_column
@@ -272,13 +271,13 @@ def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) ->
 
 
 def _population(reading: InputOptions, config: "Config") -> "Population | None":
-    """Read the shares of the population, if the command line or, behind it, the config names them."""
+    """Read the shares of the population, if the command line or else the config names them."""
     from plurivox.intake.population import read_population
 
     file = reading.weights or config.weights
     if file is None:
         if reading.trim is not None:
-            raise typer.BadParameter("--trim is about weights: give the population with --weights FILE")
+            raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
         return None
     if file == "-" == reading.file:
         raise typer.BadParameter("only one of the tables can come from standard input")
@@ -286,7 +285,7 @@ def _population(reading: InputOptions, config: "Config") -> "Population | None":
 
 
 def _weighted(ratings: "Ratings", population: "Population", trim: float | None, size: int) -> "Ratings":
-    """Weight raters, those left by --where, to the population, and say what that comes to."""
+    """Weight the raters that --where leaves to the population, and describe the weights."""
     from plurivox.statistics.raking import TRIM
 
     found = ratings.weighted(population, trim=trim or TRIM)
@@ -294,7 +293,7 @@ def _weighted(ratings: "Ratings", population: "Population", trim: float | None, 
     names = ", ".join(panel.attributes)
     say(
         f"{population.source}: {panel.n_raters:,} raters weighted by {names}; design effect {panel.design_effect:.2f}, "
-        f"as sure as {panel.effective_raters:,.1f} raters of equal weight"
+        f"as precise as {panel.effective_raters:,.1f} raters of equal weight"
     )
     for note in panel.notes:
         say(f"{population.source}: {note}")
@@ -302,7 +301,7 @@ def _weighted(ratings: "Ratings", population: "Population", trim: float | None, 
 
 
 def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
-    """Return the keywords of read_ratings, as the command line and, behind it, the config say."""
+    """Return the keywords of read_ratings as the command line or else the config says."""
     from plurivox.intake.formats import FORMATS
     from plurivox.intake.formats.record import CHOICES
     from plurivox.intake.order import RULES
@@ -335,7 +334,7 @@ def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
 
 
 def _rules(reading: InputOptions, config: "Config") -> "Rules":
-    """Return how attributes are read, as the command line and, behind it, the config say."""
+    """Return how attributes are read as the command line or else the config says."""
     from plurivox.intake.attributes import CONFLICTS, UNKNOWN
     from plurivox.intake.describing import Rules
 
@@ -345,7 +344,7 @@ def _rules(reading: InputOptions, config: "Config") -> "Rules":
 
 
 def _attributes_asked(reading: InputOptions, config: "Config") -> list[str]:
-    """Return every attribute that groups are made of, binned or split, also within crossings."""
+    """Return every attribute that groups are made of, binned or split, including those in crossings."""
     axes: list[Any] = [one.split(",") for one in reading.by or ()] or [
         *config.by, *(axis for section in config.lenses.values() for axis in section.get("by") or ())
     ]  # fmt: skip
@@ -369,7 +368,7 @@ def _edges(text: str) -> "tuple[str, Bins]":
 
 
 def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "Recoding | None":
-    """Return what becomes of the points, if the command line or, behind it, the config says so."""
+    """Return how points are recoded, if the command line or else the config says so."""
     from plurivox.errors import ScaleError
     from plurivox.recoding import Recoding
 
@@ -384,7 +383,7 @@ def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "R
 
 
 def tell_read(ratings: "Ratings", config: "Config") -> None:
-    """Say on standard error what was taken for what."""
+    """Print on standard error how columns were understood."""
     from plurivox.lenses.overview.description import conflict_notes, unknown_notes
 
     intake = ratings.intake
@@ -399,9 +398,9 @@ def tell_read(ratings: "Ratings", config: "Config") -> None:
         from plurivox.intake.formats import PLATFORMS
 
         title = next(one.title for one in PLATFORMS if one.name == intake.platform)
-        what = f"{title} (--format says otherwise)"
+        what = f"{title} (change with --format)"
     say(f"{intake.source}: {what}, {taken}; scale {scale}{told}")
-    chosen = conflict_notes(intake) if intake.conflicts == "first" else []  # else there was a warning
+    chosen = conflict_notes(intake) if intake.conflicts == "first" else []  # otherwise there was a warning
     for line in (*filter(None, [intake.numbers]), *chosen, *unknown_notes(intake)):
         say(f"{intake.source}: {line}")
     for sentence in intake.left_out_and_remarks():
@@ -416,13 +415,13 @@ def read_scale(text: str | None) -> "Scale | None":
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
-    """Return the names in a text that has commas between them."""
+    """Return the comma-separated names in a text."""
     return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
 def _layout(reading: InputOptions, config: "Config") -> Any:
     if reading.wide and reading.totals:
-        raise typer.BadParameter("a table is either --wide or --totals")
+        raise typer.BadParameter("give only one of --wide and --totals")
     chosen = "wide" if reading.wide else "totals" if reading.totals else config.layout
     return chosen and _one_of("layout", chosen, ("long", "wide", "totals"))
 

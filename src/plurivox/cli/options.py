@@ -1,4 +1,4 @@
-"""The options by which every analysis is told where its ratings are and how to read them."""
+"""The options that tell every analysis where its ratings are and how to read them."""
 
 import functools
 import inspect
@@ -16,17 +16,17 @@ Texts = list[str] | None
 
 
 CONTEXT = "context"
-"""What commands call the parameter that knows what was said on the command line."""
+"""The name of the parameter that knows what was given on the command line."""
 
 
 def is_said(context: typer.Context, name: str) -> bool:
-    """Tell whether an option was given, and not left to its default."""
+    """Return whether an option was given rather than left at its default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
 def option(help: str, metavar: str | None = None, *names: str, **more: Any) -> Any:  # noqa: A002
-    """Return an option that is called like its parameter, or by the names given."""
+    """Return an option named after its parameter, or with the given names."""
     return typer.Option(*names, help=help, metavar=metavar, **more)
 
 
@@ -45,14 +45,14 @@ class InputOptions:
     ]
     raters: Annotated[Text, option("Table with one row per rater.", "FILE")] = None
     items: Annotated[Text, option("Table with one row per item.", "FILE")] = None
-    item: Annotated[Text, option("Column with the item, or several that make its id: a,b.", "COLUMN")] = None
+    item: Annotated[Text, option("Column with the item, or several that together form its id: a,b.", "COLUMN")] = None
     rater: Annotated[Text, option("Column with the rater.", "COLUMN")] = None
     score: Annotated[Text, option("Column with the score.", "COLUMN")] = None
     point_columns: Annotated[
         Text,
         option(
-            "Columns in place of a score, one for each point: 'severity.*', or names in the order of the scale. A 1 "
-            "marks the point that was given; with --totals they hold counts. '{rater}_severity.*' if each rater has "
+            "Columns instead of a score, one for each point: 'severity.*', or names in the order of the scale. A 1 "
+            "marks the chosen point; with --totals they hold counts. Use '{rater}_severity.*' if each rater has "
             "columns.",
             "COLUMNS", "--one-hot", "--point-columns",
         ),
@@ -63,38 +63,38 @@ class InputOptions:
     ] = None
     poles: Annotated[Text, option("What the two ends of the scale mean, lowest first: safe,unsafe.", "LOW,HIGH")] = None
     missing: Annotated[
-        Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
+        Texts, option("An answer that means no rating, in addition to blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None
     recode: Annotated[
         Text,
         option(
-            "New points made of points or ranges of the scale: 0-2=no,3-4=yes; 2=missing drops one. 'into 5' makes "
-            "five of equal width.",
+            "Combine points or ranges of the scale into new points: 0-2=no,3-4=yes; 2=missing drops one. 'into 5' "
+            "makes five of equal width.",
             "RULE",
         ),
     ] = None
-    unsafe_from: Annotated[Text, option("Two points made of the scale: below this one, and from it on.", "POINT")] = (
-        None
-    )
+    unsafe_from: Annotated[
+        Text, option("Split the scale into two points: below this one, and from it upwards.", "POINT")
+    ] = None
     duplicates: Annotated[
         Text,
         option(
-            "If a rater rated an item twice: error (default), first, last, mode, or keep (the first counts, the others "
-            "stay beside it).",
+            "If a rater rated an item twice: error (default), first, last, mode, or keep (the first counts, the "
+            "others are kept alongside).",
             "RULE", "--duplicates", "--repeats",
         ),
     ] = None  # fmt: skip
     time: Annotated[
         Text,
         option(
-            "Column with when a rating was given: numbers of occasions or batches, or ISO dates.",
+            "Column with the time of each rating: numbers of occasions or batches, or ISO dates.",
             "COLUMN", "--time", "--occasion",
         ),
     ] = None  # fmt: skip
     by: Annotated[
         Texts,
         option(
-            "Rater attribute, or several to cross: race,gender. It is a column of the table of raters or of FILE. "
+            "Rater attribute, or several to cross: race,gender. A column of the table of raters or of FILE. "
             "Repeatable.",
             "ATTRIBUTES",
         ),
@@ -102,7 +102,7 @@ class InputOptions:
     bin: Annotated[
         Texts,
         option(
-            "Sort the numbers of a rater attribute into intervals that start here: age=18,30,45. Repeatable.",
+            "Group a numeric rater attribute into intervals that start here: age=18,30,45. Repeatable.",
             "ATTRIBUTE=EDGES", "--bin",
         ),
     ] = None  # fmt: skip
@@ -114,15 +114,15 @@ class InputOptions:
     conflicts: Annotated[
         Text,
         option(
-            "If a rater or an item has several values of an attribute: missing (default: it is unknown), first, or "
-            "error.",
+            "If a rater or an item has conflicting values of an attribute: missing (default: treat it as unknown), "
+            "first, or error.",
             "RULE",
         ),
     ] = None
     unknown: Annotated[
         Text,
         option(
-            "Words that tell nothing of a rater, in place of DATA_EXPIRED, CONSENT_REVOKED, Prefer not to say and "
+            "Words that mean an attribute is unknown, instead of DATA_EXPIRED, CONSENT_REVOKED, Prefer not to say and "
             "the like; '' for none.",
             "WORDS",
         ),
@@ -130,22 +130,22 @@ class InputOptions:
     several: Annotated[
         Texts,
         option(
-            "A rater may have several values of an attribute, separated so: 'race=;'. Repeatable.",
+            "A rater may have several values of an attribute, with this separator: 'race=;'. Repeatable.",
             "ATTRIBUTE=SEPARATOR",
         ),
     ] = None
     weights: Annotated[
         Text,
         option(
-            "Weight raters to a population: a table of attribute, value and share, such as gender,Woman,0.51.", "FILE"
+            "Weight raters to a population: a table with attribute, value and share, such as gender,Woman,0.51.", "FILE"
         ),
     ] = None
     trim: Annotated[
-        float | None, option("No rater's weight above this many times the mean (default 5).", "TIMES", min=1)
+        float | None, option("Limit each rater's weight to this many times the mean (default 5).", "TIMES", min=1)
     ] = None
-    wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item, one column per rater.")] = False
+    wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item and one column per rater.")] = False
     totals: Annotated[
-        bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
+        bool, typer.Option("--totals", help="FILE has one row per item and one column of counts per point.")
     ] = False
     questions: Annotated[
         Text, option("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or 'Q*'.", "COLUMNS")
@@ -155,14 +155,14 @@ class InputOptions:
         Text, option("What to do with answers of people who did not finish: keep or drop.", "keep|drop")
     ] = None
     format: Annotated[
-        Text, option("What FILE is, if it is taken for something else: csv, label-studio, table …", "FORMAT")
+        Text, option("Format of FILE, if it is not recognised correctly: csv, label-studio, table …", "FORMAT")
     ] = None
     encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None
     min_group_size: Annotated[int | None, option("Withhold groups with fewer raters (default 5).", "N", min=1)] = None
-    config: Annotated[Path | None, option("Use this file instead of the plurivox.toml beside FILE.", "FILE")] = None
+    config: Annotated[Path | None, option("Use this file instead of the plurivox.toml next to FILE.", "FILE")] = None
     in_memory: Annotated[
         bool,
-        typer.Option("--in-memory", help="Read a packed study whole, for questions that are not sums over items."),
+        typer.Option("--in-memory", help="Read a packed study into memory, for analyses that are not sums over items."),
     ] = False
 
 
@@ -170,7 +170,8 @@ ItemsFile = Annotated[
     str, typer.Argument(metavar="ITEMS", help="Table with one row per item: its id and its text.", show_default=False)
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Write into a folder that holds other files, over those of the same names.")
+    bool,
+    typer.Option("--force", help="Write into a folder that holds other files, replacing those with the same names."),
 ]
 Seed = Annotated[int, option("Same seed, same result.", "N", min=0)]
 
@@ -181,24 +182,26 @@ class ServerOptions:
 
     base_url: Annotated[str, option("Any OpenAI-compatible server.", "URL")] = "https://api.openai.com/v1"
     key_variable: Annotated[str, option("Environment variable that holds the key.", "NAME")] = "OPENAI_API_KEY"
-    concurrency: Annotated[int, option("Requests on their way at once.", min=1)] = 16
-    rate: Annotated[float | None, option("At most so many requests per minute.", "N")] = None
+    concurrency: Annotated[int, option("Number of requests to send at once.", min=1)] = 16
+    rate: Annotated[float | None, option("Send at most this many requests per minute.", "N")] = None
     timeout: Annotated[float, option("Seconds to wait for an answer.")] = 120.0
-    attempts: Annotated[int, option("How often to try a request.", min=1)] = 6
+    attempts: Annotated[int, option("How many times to try a request.", min=1)] = 6
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")
     ] = False
 
 
-NoTemperature = Annotated[bool, typer.Option("--no-temperature", help="Send none, for models that take none.")]
+NoTemperature = Annotated[
+    bool, typer.Option("--no-temperature", help="Send no temperature, for models that accept none.")
+]
 
 
 def tell_compiling(kernel: object) -> None:
-    """Say so if a kernel will be compiled first, which takes a while."""
+    """Say if a kernel will be compiled first, which takes a while."""
     from plurivox.kernels import compiled_before
 
     if not compiled_before(kernel):
-        say("compiling once, for this and all later runs …")
+        say("compiling, once for this and all later runs …")
 
 
 def several_names(text: str | None) -> tuple[str, ...] | None:
@@ -207,15 +210,14 @@ def several_names(text: str | None) -> tuple[str, ...] | None:
 
 
 ONE_VALUE = "ATTRIBUTE=VALUE"
-"""What stands for the value of an option that is a mapping: all are collected, so that a second one can be refused."""
+"""The metavar of an option that is a mapping: all values are collected, so that a second one can be refused."""
 
 
 def only_one(texts: Texts, option: str) -> Text:
-    """Return the value of an option that takes one; of several, click would silently keep the last."""
+    """Return the value of an option that takes one; click would silently keep the last of several."""
     if texts and len(texts) > 1:
         raise typer.BadParameter(
-            f"{option} is given {len(texts)} times, and takes one value: give one {option} per run; several at once "
-            "come in a later version"
+            f"{option} is given {len(texts)} times, but takes one value: give one {option} per run"
         )
     return texts[0] if texts else None
 
@@ -234,8 +236,8 @@ def attribute_value(texts: Texts, option: str) -> dict[str, str]:
 def taking(record: type, command: Callable[..., None], *, after: int | None = None) -> Callable[..., None]:
     """Give a command all options of a record; it gets them as its first argument.
 
-    They come after so many of the command's own, or after all of them. Where both have an option of a name, the
-    command's own is meant, and the record has its default.
+    They come after the given number of the command's own options, or after all of them. If both have an option with the
+    same name, the command's own is used, and the record keeps its default.
     """
     parameter, only = inspect.Parameter, inspect.Parameter.KEYWORD_ONLY
     own = [one.replace(kind=only) for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]]
@@ -260,4 +262,4 @@ def taking(record: type, command: Callable[..., None], *, after: int | None = No
 
 
 reads_ratings = functools.partial(taking, InputOptions, after=0)
-"""Gives a command all options of :class:`InputOptions`; FILE is its first argument, or comes after so many."""
+"""Give a command all options of :class:`InputOptions`; FILE is its first argument, or comes after the given number."""

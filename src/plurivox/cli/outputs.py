@@ -1,7 +1,7 @@
-"""The forms in which a result leaves the program: ``--csv`` prints one, ``--csv FILE`` writes it.
+"""The forms in which results are output: ``--csv`` prints one, ``--csv FILE`` writes it.
 
-The word after such an option is the file to write if it ends like one of that form; so ``--json ratings.csv`` prints,
-and reads ratings.csv. At most one form is printed, and any number is written.
+The word after such an option is the file to write if it has an extension of that form; so ``--json ratings.csv`` reads
+ratings.csv and prints JSON. At most one form is printed; any number can be written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "latex": (".tex",),
     "html": (".html", ".htm"),
 }
-"""What results are printed or written as, and how the names of such files end."""
+"""The forms in which results are printed or written, and the extensions of their files."""
 PRINTED = "-"
 """The value of an option without a file."""
 _OTHER_FILES = {"chart": "--chart", "output": "-o"}
@@ -51,7 +51,7 @@ Json = Annotated[str | None, _form("json", "JSON")]
 Csv = Annotated[str | None, _form("csv", "CSV")]
 Markdown = Annotated[str | None, _form("markdown", "Markdown tables")]
 Latex = Annotated[str | None, _form("latex", "LaTeX tables")]
-Html = Annotated[str | None, _form("html", "tables to paste into a text processor or a mail")]
+Html = Annotated[str | None, _form("html", "tables to paste into a word processor or an email")]
 OPTIONS: dict[str, Any] = {"json": Json, "csv": Csv, "markdown": Markdown, "latex": Latex, "html": Html}
 
 
@@ -70,7 +70,7 @@ class Command(TyperCommand):
 
 
 def _pairs(args: Sequence[str], own: set[str]) -> Iterable[tuple[str, str | None]]:
-    """Yield each word with the file that belongs to it, which is then not a word of its own."""
+    """Yield each word with the file that belongs to it, which is then not yielded itself."""
     words = list(args)
     while words:
         word = words.pop(0)
@@ -82,7 +82,7 @@ def _pairs(args: Sequence[str], own: set[str]) -> Iterable[tuple[str, str | None
 
 
 def _refuse_twice(words: Sequence[str], own: set[str], context: Any) -> None:
-    """Raise if a form is asked for more than once, since one file alone would be written."""
+    """Raise if a form is requested more than once, since only one file would be written."""
     before = words[: words.index("--")] if "--" in words else words
     asked = [word.partition("=")[0] for word in before]
     for option in sorted(own):
@@ -99,47 +99,47 @@ def _is_file(option: str, word: str) -> bool:
 
 
 def _explained(error: Exception, context: Any, args: Sequence[str], own: set[str]) -> Exception:
-    """Return an error that says what an option for a form took, or did not take, where that is the reason."""
+    """Return an error that says which word an option for a form used or refused as its file, if that is the cause."""
     kind, text = type(error).__name__, str(error)
     if kind == "MissingParameter" and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
         taken = took({word.removeprefix("--"): file for word, file in _pairs(args, own) if file is not None})
         return typer.BadParameter(f"an argument is missing: {taken}", context) if taken else error
     for option, word in pairwise(args):
         if "unexpected extra" in text and option in own and f"({word})" in text and not _is_file(option, word):
-            ending = f"{option} writes a file that ends in {_endings(option[2:])}, not {word!r}"
+            ending = f"{option} writes a file ending in {_endings(option[2:])}, not {word!r}"
             return typer.BadParameter(ending, context)
     return error
 
 
 def took(given: Mapping[str, str | None]) -> str:
-    """Say which word was taken for a file to write, and how to say what may have been meant; empty if none was."""
+    """Say which word was used as a file to write, and how to avoid that; empty if none was."""
     for form in FORMS:
         if given.get(form) not in (None, PRINTED):
-            return f"--{form} took {given[form]} for the file to write; put FILE before it, or write --{form} last"
+            return f"--{form} took {given[form]} as the file to write; put FILE before it, or put --{form} last"
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Which form is printed, None if none is, and which are written."""
+    """Which form is printed, if any, and which are written."""
 
     printed: str | None
     files: Mapping[str, Path]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Outputs:
-        """Return what the command line asks for, or raise before anything is read."""
+        """Return what the command line requests, or raise before anything is read."""
         from plurivox.files import will_write
 
         asked: dict[str, str] = {form: given[form] for form in FORMS if given.get(form) is not None}
         printed = [form for form, value in asked.items() if value == PRINTED]
         if len(printed) > 1:
             choices = " and ".join(f"--{form}" for form in printed)
-            raise typer.BadParameter(f"choose one of {choices} to print; name files to write the others: --csv out.csv")
+            raise typer.BadParameter(f"only one of {choices} can be printed; name files for the others: --csv out.csv")
         files = {form: Path(value) for form, value in asked.items() if value != PRINTED}
         for form, path in files.items():
             if not path.name.lower().endswith(FORMS[form]):
-                raise typer.BadParameter(f"--{form} writes a file that ends in {_endings(form)}, not {str(path)!r}")
+                raise typer.BadParameter(f"--{form} writes a file ending in {_endings(form)}, not {str(path)!r}")
             for other, option in _OTHER_FILES.items():
                 if given.get(other) is not None and _same(given[other], path):
                     raise typer.BadParameter(f"{option} and --{form} name the same file")
@@ -158,16 +158,16 @@ class Outputs:
         documents: Callable[[], Sequence[Document]] = tuple,
         flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
     ) -> None:
-        """Write and print what was asked for, or show it if nothing was.
+        """Write and print what was requested, or show it if nothing was.
 
         Parameters
         ----------
         show
             Prints on the terminal.
         json, csv, documents
-            Make what the forms are made of.
+            Make the content of the forms.
         flat
-            Makes of a frame what CSV can hold.
+            Turns a frame into one that CSV can hold.
         """
         if not self:
             show()
@@ -186,7 +186,7 @@ class Outputs:
 
 
 def json_of(texts: Sequence[str]) -> str:
-    """Return the JSON of one result as it is, that of several as a list."""
+    """Return the JSON of one result as it is, and that of several as a list."""
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 

@@ -1,4 +1,4 @@
-"""``plurivox pack``: files of any size become a folder that lenses read part by part."""
+"""``plurivox pack``: turn files of any size into a folder that lenses read part by part."""
 
 import functools
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ class PackOptions(InputOptions):
     file: Annotated[  # type: ignore[assignment]
         list[str],
         typer.Argument(
-            metavar="FILES", help="Ratings, as every command takes them; several files have the same columns.",
+            metavar="FILES", help="Ratings, in any form that commands accept; several files must have the same "
+            "columns.",
             show_default=False,
         ),
     ]  # fmt: skip
@@ -37,32 +38,30 @@ def pack(
     ] = None,
     append: Annotated[
         list[str] | None,
-        typer.Option(
-            "--append", help="Add this file to the packed study, which is then FILES. Repeatable.", metavar="FILE"
-        ),
+        typer.Option("--append", help="Add this file to the packed study given as FILES. Repeatable.", metavar="FILE"),
     ] = None,
-    memory: Annotated[str, typer.Option("--memory", help="How much memory may be taken.", metavar="SIZE")] = "2GB",
+    memory: Annotated[str, typer.Option("--memory", help="How much memory may be used.", metavar="SIZE")] = "2GB",
 ) -> None:
-    """Pack ratings of any number into a folder, which every command takes for FILE.
+    """Pack any number of ratings into a folder that every command accepts as FILE.
 
-    The files may be larger than memory. Analyses that add up over items read the folder part by part and give the same
-    numbers to the last bit; others say that they need the ratings in memory.
+    The files may be larger than memory. Analyses that are sums over items read the folder part by part and give the
+    same numbers to the last bit; others report that they need the ratings in memory.
     """
     from plurivox.packed.making import pack as packed
 
     if append and (output is not None or len(reading.file) > 1):
         raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")
     if not append and output is None:
-        raise typer.BadParameter("say where to: -o study.pvx")
+        raise typer.BadParameter("name the folder to write: -o study.pvx")
     for name in _LATER:
         if getattr(reading, name):
             option = name.replace("_", "-")
-            raise typer.BadParameter(f"--{option} is about an analysis: give it when the packed study is read")
+            raise typer.BadParameter(f"--{option} belongs to an analysis: give it when you analyse the packed study")
     sources, folder = (append, Path(reading.file[0])) if append else (reading.file, output)
     assert folder is not None
     config = config_beside(reading, sources[0])
     asked = asked_of_reading(reading, config) | {"time": None}
-    if append:  # what is not said is as it was when the study was packed
+    if append:  # what is not given stays as it was when the study was packed
         asked = {name: value for name, value in asked.items() if value and getattr(reading, name, None)}
     ratings = packed(sources, folder, memory=memory, append=bool(append), **asked)
     tell_read(ratings, config)

@@ -1,4 +1,4 @@
-"""``plurivox predict``: predicted rating distributions of texts, from a trained model."""
+"""``plurivox predict``: predict the rating distributions of texts with a trained model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,35 +18,37 @@ ENDINGS, SUBMISSIONS = (".csv", ".parquet", ".jsonl"), ("_soft.tsv", ".json")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that plurivox fit wrote.", show_default=False)],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by plurivox fit.", show_default=False)],
     file: ItemsFile,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="File to write: .parquet, .csv, .jsonl, or _soft.tsv or .json as LeWiDi 2025 has them; else CSV is "
-            "printed.",
+            help="File to write: .parquet, .csv or .jsonl, or _soft.tsv or .json in the format of LeWiDi 2025; "
+            "otherwise CSV is printed.",
             metavar="FILE",
         ),
     ] = None,
     item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
-    text: Annotated[Text, option("Column with the text (default: as trained).", "COLUMN")] = None,
-    context: Annotated[Text, option("Columns with what came before (default: as trained).", "COLUMNS")] = None,
+    text: Annotated[Text, option("Column with the text (default: as in training).", "COLUMN")] = None,
+    context: Annotated[
+        Text, option("Columns with what came before the text (default: as in training).", "COLUMNS")
+    ] = None,
     encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None,
-    name: Annotated[Text, option("What to call the model (default: its kind).", "NAME")] = None,
+    name: Annotated[Text, option("Name of the model in the output (default: its kind).", "NAME")] = None,
     scale: Annotated[
         Text,
         option(
-            "Refuse a model of another scale: 0:4, No,Unsure,Yes or a TOML file "
-            "(default: that of the plurivox.toml beside ITEMS).",
+            "Refuse a model trained on another scale: 0:4, No,Unsure,Yes or a TOML file (default: the scale in the "
+            "plurivox.toml next to ITEMS).",
             "POINTS",
         ),
     ] = None,
 ) -> None:
-    """Predict from the texts of items how they are rated, with a model that plurivox fit trained.
+    """Predict how items are rated from their texts, with a model trained by plurivox fit.
 
-    One row per item: model, item, and a probability for each point of the scale, as plurivox score reads them.
+    Each row has a model, an item, and a probability for each point of the scale, as plurivox score expects.
     """
     from plurivox import models
     from plurivox.cli.progress import telling
@@ -54,7 +56,7 @@ def predict(
     from plurivox.files import will_write
 
     if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSIONS):
-        raise typer.BadParameter(f"{output} ends in none of {', '.join((*ENDINGS, *SUBMISSIONS))}")
+        raise typer.BadParameter(f"{output} must end in one of {', '.join((*ENDINGS, *SUBMISSIONS))}")
     will_write(output)
     path = None if scale is not None else find_config(file)
     wanted = read_scale(scale) if path is None else load_config(path).scale

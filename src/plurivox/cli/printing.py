@@ -1,6 +1,6 @@
-"""Where this program prints: nothing but these functions and :mod:`plurivox.cli.console` writes to a terminal.
+"""Where this program prints: only these functions and :mod:`plurivox.cli.console` write to a terminal.
 
-What is printed may come from anybody's data, and passes through :mod:`plurivox.quoting` first.
+What is printed may come from anybody's data, so it passes through :mod:`plurivox.quoting` first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from plurivox.quoting import escaped, harmless, sentence
 
 
 def looked_at() -> bool:
-    """Tell whether somebody sees what is printed; else another program or a file takes it."""
+    """Return whether output goes to a terminal rather than to another program or a file."""
     return sys.stdout.isatty()
 
 
@@ -26,10 +26,10 @@ def say(*lines: object) -> None:
 
 
 def put_json(text: str) -> None:
-    """Print JSON: the same data, with escapes for what could steer a terminal."""
+    """Print JSON: the same data, with control characters escaped."""
     print(escaped(text))
 
 
 def put_csv(text: str) -> None:
-    """Print CSV: harmless in a terminal; data as they are, if another program or a file takes them."""
+    """Print CSV: harmless in a terminal; unchanged if another program or a file receives it."""
     print(harmless(text) if looked_at() else text, end="")

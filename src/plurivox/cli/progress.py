@@ -20,7 +20,7 @@ def several(n: int, what: str) -> str:
 
 @contextlib.contextmanager
 def bars_shown() -> Iterator[Progress | None]:
-    """Yield what draws bars on standard error, None if nobody would see them."""
+    """Yield an object that draws bars on standard error, or None if nobody would see them."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -37,7 +37,7 @@ def bars_shown() -> Iterator[Progress | None]:
 def one_bar(
     what: str, total: int | None, shown: Callable[..., tuple[int, int, str]]
 ) -> Iterator[Callable[..., object] | None]:
-    """Yield what moves a bar, None if nobody would see it; from its arguments come done, total and description."""
+    """Yield a function that moves a bar, None if nobody would see it; arguments give done, total and text."""
     with bars_shown() as bars:
         if bars is None:
             yield None
@@ -53,7 +53,7 @@ def one_bar(
 
 @contextlib.contextmanager
 def telling() -> Iterator[Callable[[str, int, int], object] | None]:
-    """Yield a function of what, done and total that moves a bar, None if nobody would see it."""
+    """Yield a function of what, done and total that moves a bar, or None if nobody would see it."""
     with bars_shown() as bars:
         if bars is None:
             yield None

@@ -24,7 +24,7 @@ OPTIONS = (
     replace(
         REFERENCE.options[0],
         default=None,
-        help="What scores are held against, as in plurivox responsiveness (default: the rest of the crowd).",
+        help="What scores are compared with, as in plurivox responsiveness (default: the rest of the crowd).",
     ),
     *REFERENCE.options[1:],
     Option(
@@ -35,22 +35,22 @@ OPTIONS = (
     ),
     Option(
         name="answers",
-        help="What language models answered: a store of plurivox ask, a table, or a log of another program.",
+        help="Answers of language models: a store of plurivox ask, a table, or a log of another program.",
         metavar="FILE",
     ),
 )
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the report.", metavar="FILE")]
 Summary = Annotated[
-    bool, typer.Option("--summary", help="Write a page to mail as well, also as PDF if Chromium is here.")
+    bool, typer.Option("--summary", help="Also write a one-page summary to email, and as PDF if Chromium is installed.")
 ]
-Pdf = Annotated[bool, typer.Option("--pdf", help="Print the whole report as PDF as well; needs Chromium.")]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Also print the whole report as PDF; needs Chromium.")]
 
 
 def _report(reading: InputOptions, **given: Any) -> None:
     """Write one HTML file that shows what the ratings say.
 
-    It holds findings in sentences, charts with the numbers behind them, the items to look at, and what every number
-    means. It needs no network, names no rater, and the same input and seed make the same file.
+    It contains findings in sentences, charts with the numbers behind them, the items to look at, and what every number
+    means. It needs no network and names no raters; the same input and seed give the same file.
     """
     from plurivox.cli.progress import telling
     from plurivox.files import will_write
@@ -73,7 +73,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
     if "prior" in asked and not isinstance(asked["prior"], str):
         from plurivox.statistics.checks import prior_of
 
-        prior_of(asked["prior"], len(loaded.ratings.scale))  # rather now than after minutes
+        prior_of(asked["prior"], len(loaded.ratings.scale))  # fail now rather than after minutes
     with telling() as progress:
         made = make_report(
             loaded.ratings,
@@ -93,7 +93,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
 
 
 def _targets(given: dict[str, Any]) -> dict[Path, bool]:
-    """Return what to write, and whether it is the summary; a PDF without a browser to print it is an error."""
+    """Return what to write, and whether it is the summary; raise if there is no browser to print a PDF."""
     from plurivox.report.printing import browser, check_browser
 
     whole: Path = given["output"]
@@ -108,7 +108,7 @@ def _targets(given: dict[str, Any]) -> dict[Path, bool]:
 
 
 def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
-    """Read what the report takes besides ratings, in the order of its options."""
+    """Read the report's inputs other than ratings, in the order of its options."""
     found: dict[str, Any] = {}
     if given["reference"] is not None or given["reference_column"] is not None:
         found["reference"] = load_reference(given, reading, loaded)

@@ -1,4 +1,4 @@
-"""``plurivox reproduce``: the tables of a paper beside the same numbers made here."""
+"""``plurivox reproduce``: the tables of a paper next to the numbers computed here."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +17,9 @@ def reproduce(
     paper: Annotated[
         str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS[:-1])} or {PAPERS[-1]}.", show_default=False)
     ],
-    data: Annotated[Text, option("Folder with the files that it takes, or one of them.", "FILE|FOLDER")] = None,
+    data: Annotated[Text, option("Folder with the files it needs, or one of them.", "FILE|FOLDER")] = None,
     chart: Annotated[
-        Path | None, option("Draw it: a file that ends in .svg, .png, .pdf, .html or .json.", "FILE")
+        Path | None, option("Draw a chart: a file name ending in .svg, .png, .pdf, .html or .json.", "FILE")
     ] = None,
     json: Json = None,
     csv: Csv = None,
@@ -27,10 +27,10 @@ def reproduce(
     latex: Latex = None,
     html: Html = None,
 ) -> None:
-    """Print the tables of a paper beside the same numbers made here, with differences, and say where they part.
+    """Print the tables of a paper next to the numbers computed here, and show where they differ.
 
-    Which files a paper takes, and where they are from, is said if they are missing. The exit code is 0 whether numbers
-    agree or not.
+    If files are missing, the message says which are needed and where to get them. The exit code is 0 whether or not the
+    numbers agree.
     """
     import plurivox.reproduce as papers
     from plurivox.cli.show import console
@@ -41,7 +41,7 @@ def reproduce(
     given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}
     outputs = Outputs.of(given)
     if paper not in PAPERS:
-        raise typer.BadParameter(f"PAPER is one of {', '.join(PAPERS)}, not {paper!r}")
+        raise typer.BadParameter(f"PAPER must be one of {', '.join(PAPERS)}, not {paper!r}")
     if chart is not None:
         check_picture(chart)
     found = papers.run(paper, data)

@@ -15,35 +15,35 @@ def serve(
         list[str] | None,
         typer.Argument(
             metavar="FILES", show_default=False,
-            help="Files to begin a study with: ratings, or a packed study, and beside them raters, items, population, "
-            "reference, predictions or answers, told by their names.",
+            help="Files to start a study with: ratings or a packed study, and optionally raters, items, population, "
+            "reference, predictions or answers, recognised by their names.",
         ),
     ] = None,
     weights: Annotated[
         str | None,
-        option("Weight raters to a population: a table of attribute, value and share. It begins the study with FILES.",
+        option("Weight raters to a population: a table with attribute, value and share. Use it together with FILES.",
                "FILE"),
     ] = None,
     trim: Annotated[
-        float | None, option("No rater's weight above this many times the mean (default 5).", "TIMES", min=1)
+        float | None, option("Limit each rater's weight to this many times the mean (default 5).", "TIMES", min=1)
     ] = None,
-    folder: Annotated[Path | None, option("Where studies lie (default: a folder of your own).", "FOLDER")] = None,
-    host: Annotated[str, option("Address to listen at; only this machine unless you say so.", "ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, option("Port to listen at; 0 for any that is free.", "N", min=0, max=65535)] = 0,
-    max_upload: Annotated[int, option("Largest file that is taken, in megabytes.", "MB", min=1)] = 1024,
+    folder: Annotated[Path | None, option("Folder with the studies (default: one of your own).", "FOLDER")] = None,
+    host: Annotated[str, option("Address to listen on; by default, this machine only.", "ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, option("Port to listen on; 0 for any free port.", "N", min=0, max=65535)] = 0,
+    max_upload: Annotated[int, option("Largest file accepted, in megabytes.", "MB", min=1)] = 1024,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
 ) -> None:  # fmt: skip
-    """Show studies in the browser: drop a file, check what was recognised, look at results, take the report away.
+    """Open a workbench in the browser: drop a file, check what was recognised, explore results, save the report.
 
-    Everything stays on this machine. The address that is printed holds a key, and holds good for one browser. Ctrl-C
-    ends the server; studies are there again when it is started the next time.
+    Everything stays on this machine. The printed address contains a key and is valid for one browser. Ctrl-C stops the
+    server; your studies are there again the next time you start it.
     """
     import webbrowser
 
     if weights is not None and not files:
-        raise typer.BadParameter("--weights is about ratings: name their file, too")
+        raise typer.BadParameter("--weights applies to ratings: also name their file")
     if trim is not None and weights is None:
-        raise typer.BadParameter("--trim is about weights: give the population with --weights FILE")
+        raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
     from plurivox.errors import MissingExtraError
 
     try:
@@ -61,12 +61,12 @@ def serve(
         path = begin(store, files, weights, trim) if files else "/"
         address = Address.open(host, port)
         if not address.local:
-            say(f"anybody who reaches {host} and has the address below can open your studies; nothing is encrypted")
+            say(f"anyone who can reach {host} and has the address below can open your studies; nothing is encrypted")
 
         def ready(first: str) -> None:
             first = first.replace("/?", f"{path}?", 1)
             put(first)
-            say(f"studies are in {store.folder}; Ctrl-C ends the server")
+            say(f"studies are in {store.folder}; Ctrl-C stops the server")
             if browser:
                 webbrowser.open(first)
 

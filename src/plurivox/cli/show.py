@@ -24,9 +24,9 @@ BAR_WIDTH = 24
 
 
 def show_description(found: Description, out: Console, *, ids: bool = False, sizes: bool = False) -> None:
-    """Print a description, with tables of the sizes of crossings if they are wanted.
+    """Print a description, with tables of the sizes of crossings if requested.
 
-    Raters one by one are numbered, unless they are to be called by their ids.
+    Individual raters are numbered unless their ids are requested.
     """
     out.print(Text(found.source, style="bold"))
     out.print(_headline(found))
@@ -47,7 +47,7 @@ def show_description(found: Description, out: Console, *, ids: bool = False, siz
 
 
 def _panel(found: Description) -> Table | None:
-    """Return the shares of panel and population, and what a rater of each group weighs."""
+    """Return the shares of panel and population, and the weight of a rater in each group."""
     if found.panel is None:
         return None
     table = plain_table("attribute", "value", "raters", "panel", "population", "weighted", "weight of each")
@@ -66,7 +66,7 @@ def _panel(found: Description) -> Table | None:
 def _headline(found: Description) -> Text:
     parts = [counted(found.n_ratings, "rating"), counted(found.n_items, "item")]
     if not found.has_raters:
-        parts.append("totals: who rated is not known")
+        parts.append("totals: who rated what is not known")
     else:
         parts.append(counted(found.n_raters, "rater"))
         full = "fully crossed: every rater rated every item"
@@ -85,7 +85,7 @@ def _design(found: Description) -> Table:
 
 
 def _histogram(spread: Spread) -> str:
-    """Return one character per bin; any bin that is not empty is visible."""
+    """Return one character per bin; every bin that is not empty is visible."""
     top = max(spread.counts)
     return "".join(" " if n == 0 else BARS[min(7, n * 8 // (top + 1))] for n in spread.counts)
 
@@ -104,7 +104,7 @@ def _scale(found: Description) -> Table:
 
 
 def bar(n: int, top: int) -> Text:
-    """Return a bar for a number, which is visible if it is not 0."""
+    """Return a bar for a number, visible unless it is 0."""
     return Text("█" * round(BAR_WIDTH * n / top) or ("▏" if n else ""), ACCENT)
 
 
@@ -121,7 +121,7 @@ def _axes(found: Description, *, ids: bool) -> Table | None:
 
 
 def _crossings(found: Description) -> Iterable[tuple[str, Table]]:
-    """Yield a table of the sizes of each crossing, but of raters one by one."""
+    """Yield a table of the sizes of each crossing, except for individual raters."""
     for axis in found.axes:
         if axis.sizes is None or not axis.sizes.rows or names_raters(axis.name):
             continue
@@ -152,8 +152,8 @@ def _groups(axis: AxisSummary) -> str:
 
 
 def _remarks(found: Description) -> Iterable[str]:
-    yield f"Missing scores: {found.missing_scores:,}." if found.missing_scores else "No score is missing."
-    if found.repeated_pairs and found.duplicates != "keep":  # else there is a note on it
+    yield f"Missing scores: {found.missing_scores:,}." if found.missing_scores else "No scores are missing."
+    if found.repeated_pairs and found.duplicates != "keep":  # otherwise a note says it
         tied = f", {found.tied_repeats:,} of them tied and left unrated" if found.tied_repeats else ""
         yield f"Rated more than once: {found.repeated_pairs:,} item–rater pairs, {found.duplicates} kept{tied}."
     elif found.has_raters and not found.repeated_pairs:
@@ -169,7 +169,7 @@ def _remarks(found: Description) -> Iterable[str]:
         if unknown:
             yield f"{unknown:,} {what} are not in the table of {what}; their attributes are unknown."
         if idle:
-            yield f"{idle:,} rows of the table of {what} have no rating here and are left out."
+            yield f"{idle:,} rows of the table of {what} have no ratings here and are left out."
     if any(axis.n_withheld for axis in found.axes):
         n_revealing = sum(axis.n_revealing for axis in found.axes)
         yield f"{protected(found.min_group_size, n_revealing)}, to protect the people in them."
@@ -177,7 +177,7 @@ def _remarks(found: Description) -> Iterable[str]:
 
 
 class _Table(Table):
-    """A table whose cells are harmless before their widths are measured."""
+    """A table whose cells are made harmless before their widths are measured."""
 
     def add_row(self, *cells: RenderableType | None, **more: Any) -> None:
         """Add a row of texts."""
@@ -189,7 +189,7 @@ def _text(cell: RenderableType | None) -> Text:
 
 
 def plain_table(*headers: str, left: int = 1) -> Table:
-    """Return an empty table without frame; the first ``left`` columns and none else stand at the left."""
+    """Return an empty table without a frame; only the first ``left`` columns are left-aligned."""
     table = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, header in enumerate(headers):
         table.add_column(Text(harmless(header)), justify="left" if i < left else "right", overflow="fold")

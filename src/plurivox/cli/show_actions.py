@@ -16,7 +16,7 @@ from plurivox.results.text import Shown
 
 
 def show_advice(found: Advice, out: Console) -> None:
-    """Print a result, remarks as paragraphs."""
+    """Print a result, with remarks as paragraphs."""
     for axis in found.axes:
         own = found.to_frame().filter(pl.col("axis") == axis)
         members = found.table("members").filter(pl.col("axis") == axis)
@@ -48,7 +48,7 @@ def _paragraph(who: str, text: str, meaning: str, following: str, out: Console) 
 
 
 def show_selection(found: Selection, out: Console) -> None:
-    """Print a selection, with what ties were decided by."""
+    """Print a selection, with how ties were decided."""
     for table in tables(found):
         print_table(table, out)
     ties = found.shown_frame().filter("tied").select("group", "rater", "note").rows()

@@ -22,7 +22,7 @@ def show_item(found: ItemView, out: Console) -> None:
         text = value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
         out.print(Padding(Text(f"{one_line(name)}: {harmless(text)}"), (0, 0, 0, 2)))
     out.print()
-    out.print(Text("Scores of all raters, beside all items of the study", style=f"bold {ACCENT}"))
+    out.print(Text("Scores of all raters, compared with all items of the study", style=f"bold {ACCENT}"))
     out.print(Padding(_bars(found), (0, 0, 1, 2)))
     groups = group_tables(found)
     for shown in groups:
@@ -34,7 +34,7 @@ def show_item(found: ItemView, out: Console) -> None:
 
 
 def _bars(found: ItemView) -> Table:
-    """Return the use of the scale with a small bar for each point; of a long scale the two ends."""
+    """Return the use of the scale with a small bar for each point; for a long scale, only its two ends."""
     table = plain_table("point", "ratings", "share", "all items", "")
     table.columns[-1].justify = "left"
     top = max(found.table("use")["n_ratings"])

@@ -1,4 +1,4 @@
-"""Results of lenses on a terminal: all of it, or what matters first, so that it fits a screen."""
+"""Results of lenses on a terminal: everything, or what matters most, so that it fits a screen."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from plurivox.lenses.record import Lens
 
 MOST_FINDINGS, SCREEN = 4, 42
-"""Findings at most, and lines of a screen that tables and findings should fill together."""
+"""The largest number of findings, and how many lines of a screen tables and findings should fill together."""
 WITHHELD = "withheld"
 _FEWEST_LINES = 6
 
 
 def show_result(lens: Lens, result: Any, out: Console, **showing: Any) -> None:
-    """Print the tables of a result, notes on them, then what stands out; or as the lens itself shows it."""
+    """Print the tables of a result, notes on them, then the findings; or as the lens itself shows it."""
     if lens.show:
         lens.load("show")(result, out, **showing)
         return
@@ -44,7 +44,7 @@ def show_result(lens: Lens, result: Any, out: Console, **showing: Any) -> None:
 
 
 def show_brief(lens: Lens, result: Any, out: Console, showing: Mapping[str, Any], n_tables: int) -> None:
-    """Print what matters first of a result, and what ``--all`` has besides."""
+    """Print what matters most of a result, and say what ``--all`` adds."""
     made, hidden = _print_brief(lens.load("brief")(result, **showing), out)
     if legend := legend_of(made, _legend(lens, result), tested=bool(lens.notes)):
         print_sentences([f"{one_line(legend)}\n"], out, sign="")
@@ -60,14 +60,14 @@ def _notes(lens: Lens, result: Any) -> list[str]:
 
 
 def _legend(lens: Lens, result: Any) -> str | None:
-    """Return what explains the tables; without groups, or without ratings, there is nothing to explain."""
+    """Return the legend of the tables; without groups or ratings there is nothing to explain."""
     groups = lens.every_attribute and any(row.axis != "all" or row.p_value is not None for row in result.rows)
     without = not groups if lens.every_attribute else lens.alone and not result.rows
     return "" if without else lens.legend
 
 
 def _print_brief(views: Iterable[Shown | Compact], out: Console) -> tuple[list[Shown], list[str]]:
-    """Print tables and short views; return them as they were printed, and what is left out of them."""
+    """Print tables and short views; return them as printed, and what was left out."""
     tables: list[Shown] = []
     hidden: list[str] = []
     for view in views:
@@ -80,7 +80,7 @@ def _print_brief(views: Iterable[Shown | Compact], out: Console) -> tuple[list[S
 
 
 def _fitting(view: Compact, width: int) -> tuple[Shown, bool]:
-    """Return the widest form of a short view that a terminal has room for, and whether that leaves out intervals."""
+    """Return the widest form of a short view that fits the terminal, and whether it leaves out intervals."""
     for form in FORMS:
         table = shown(view, form)
         if fits(table, width):
@@ -89,7 +89,7 @@ def _fitting(view: Compact, width: int) -> tuple[Shown, bool]:
 
 
 def _findings(said: Sequence[Statement], tables: Iterable[Shown], out: Console) -> int:
-    """Print the findings that matter most, as many as a screen has room for, and who is withheld; count the others."""
+    """Print the most important findings, as many as fit a screen, and who is withheld; count the others."""
     room = SCREEN - 6 - sum(len(one.rows) + 4 for one in tables)
     found = [one for one in said if one.weight > 0] or list(said)[:1]
     chosen: list[Statement] = []

@@ -19,17 +19,17 @@ def simulate(
     context: typer.Context,
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER]", help="Where the files go; --study has a default.", show_default=False),
+        typer.Argument(metavar="[FOLDER]", help="Folder for the files; optional with --study.", show_default=False),
     ] = None,
     items: Annotated[int, option("Number of items, at most 10 million.", min=1)] = 300,
     raters: Annotated[int, option("Number of raters; 100 million ratings at most.", min=1)] = 120,
-    scale: Annotated[str, option("The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
+    scale: Annotated[str, option("The raters' scale, such as 0:4 or Low,Middle,High.")] = "0:4",
     missing: Annotated[float, option("Fraction of item–rater pairs left unrated; 0 is fully crossed.")] = 0.0,
     ratings_per_item: Annotated[
-        Text, option("Instead: so many raters drawn for each item; with 2:20, from 2 to 20.", "N|LOW:HIGH")
+        Text, option("Instead, draw this many raters for each item; with 2:20, between 2 and 20.", "N|LOW:HIGH")
     ] = None,
     rated: Annotated[
-        int | None, option("How many of the items people rate; models answer the others alone.", min=1)
+        int | None, option("How many of the items people rate; only models answer the others.", min=1)
     ] = None,
     attribute: Annotated[Texts, option("Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable.", "SPEC")] = None,
     missing_attributes: Annotated[float, option("Fraction of attribute values left blank.")] = 0.0,
@@ -44,7 +44,7 @@ def simulate(
             "SPEC",
         ),
     ] = None,
-    no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see the same: a true null.")] = False,
+    no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see items alike: a true null.")] = False,
     style: Annotated[
         Texts,
         option(
@@ -53,9 +53,9 @@ def simulate(
             "NAME=SHARE",
         ),
     ] = None,
-    rater_sd: Annotated[float, option("Spread of the raters' own strictness.")] = 0.5,
+    rater_sd: Annotated[float, option("Spread of the raters' individual strictness.")] = 0.5,
     noise_sd: Annotated[float, option("Spread of the noise in each rating.")] = 0.5,
-    trained: Annotated[int, option("Trained raters, who say safe or unsafe.", min=0)] = 30,
+    trained: Annotated[int, option("Number of trained raters, who say safe or unsafe.", min=0)] = 30,
     model: Annotated[
         Texts,
         option(
@@ -68,7 +68,7 @@ def simulate(
     predictor: Annotated[
         Texts,
         option(
-            "Model that predicts how ratings are distributed: 'name: error 0.3, sharpness 2, bias 0'. "
+            "Model that predicts rating distributions: 'name: error 0.3, sharpness 2, bias 0'. "
             "Repeatable; replaces the built-in ones.",
             "SPEC",
         ),
@@ -77,8 +77,8 @@ def simulate(
     study: Annotated[
         Text,
         option(
-            "Instead: a study of the measures themselves, with a table and a figure: responsiveness (on simulated "
-            "raters), or soft (expected scores of more and more ratings).",
+            "Instead, study the measures themselves, with a table and a figure: responsiveness (on simulated raters), "
+            "or soft (expected scores as ratings increase).",
             "NAME",
         ),
     ] = None,
@@ -87,16 +87,16 @@ def simulate(
 ) -> None:
     """Write a simulated rating study as files.
 
-    Raters have demographic attributes, groups see some items differently, some raters use the scale in their own
-    way, trained raters say what is unsafe, language models answer or refuse, and predictors say how the ratings of an
-    item will be distributed. The truth is written too.
+    Raters have demographic attributes, groups see some items differently, some raters use the scale in their own way,
+    trained raters say what is unsafe, language models answer or refuse, and predictors predict how an item's ratings
+    are distributed. The truth is written too.
     """
     if study is not None:
         _refuse_others(context)
         _run_study(study, folder or Path(f"{study}-study"), seed, force=force)
         return
     if folder is None:
-        raise typer.BadParameter("name the FOLDER where the files go")
+        raise typer.BadParameter("name the FOLDER for the files")
     from plurivox.results.folders import check_folder
     from plurivox.simulation.files import NAMES, write_study
     from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO
@@ -126,11 +126,11 @@ def simulate(
 
 
 def _refuse_others(context: typer.Context) -> None:
-    """Raise if anything is asked of a study of the measures that it has no use for."""
+    """Raise if an option is given that a study of the measures does not use."""
     used = ("study", "folder", "seed", "force")
     for one in context.command.params:
         if one.name and one.name not in used and is_said(context, one.name):
-            raise typer.BadParameter(f"--study has a design of its own; leave out {one.opts[0]}")
+            raise typer.BadParameter(f"--study has its own design; leave out {one.opts[0]}")
 
 
 def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
@@ -146,7 +146,7 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.results.folders import check_folder, write_folder
 
     if name not in ("responsiveness", "soft"):
-        raise typer.BadParameter(f"--study is responsiveness or soft, not {name!r}")
+        raise typer.BadParameter(f"--study must be responsiveness or soft, not {name!r}")
     if not force:
         check_folder(folder, ("study.csv", "study.svg", "study.png"))
     found: Any
@@ -235,15 +235,15 @@ _FIELDS = {
     "shared": "shared_sd", "noise": "noise_sd", "error": "error_sd", "refuses": "refusal_rate",
     "unreadable": "unreadable_rate",
 }  # fmt: skip
-"""What fields are called whose words are others."""
+"""The fields whose names differ from their words."""
 
 
 def _known(what: str, allowed: set[str], whole: str) -> dict[str, str]:
-    """Return the words of a specification, all of them allowed, with their values."""
+    """Return the words of a specification with their values; raise if one is not allowed."""
     known = dict(_pairs(what, whole)) if what.strip() else {}
     for name in known:
         if name not in allowed:
-            raise typer.BadParameter(f"{name!r} is none of {', '.join(sorted(allowed))}, in {whole!r}")
+            raise typer.BadParameter(f"{name!r} is not one of {', '.join(sorted(allowed))}, in {whole!r}")
     return known
 
 
@@ -260,7 +260,9 @@ def _per_item(text: Text) -> int | tuple[int, int] | None:
     try:
         return (int(low), int(high)) if sign else int(low)
     except ValueError:
-        raise typer.BadParameter(f"--ratings-per-item is a whole number or two, as 3 or 2:20, not {text!r}") from None
+        raise typer.BadParameter(
+            f"--ratings-per-item must be a whole number or a range, such as 3 or 2:20, not {text!r}"
+        ) from None
 
 
 def _share(text: str) -> tuple[str, float]:
@@ -273,7 +275,7 @@ def _share(text: str) -> tuple[str, float]:
 def _halves(text: str, option: str) -> tuple[str, str]:
     first, sign, second = text.partition(":")
     if not sign or not first.strip() or not second.strip():
-        raise typer.BadParameter(f"{option} needs two parts with a colon between, not {text!r}")
+        raise typer.BadParameter(f"{option} needs two parts separated by a colon, not {text!r}")
     return first.strip(), second
 
 
@@ -288,7 +290,7 @@ def _pairs(text: str, whole: str) -> list[tuple[str, str]]:
 def _conditions(text: str, whole: str) -> dict[str, str]:
     pairs = [part.strip().partition("=") for part in text.split(",")]
     if not all(name and value for name, _, value in pairs):
-        raise typer.BadParameter(f"a condition is ATTRIBUTE=VALUE: {whole!r}")
+        raise typer.BadParameter(f"a condition must be ATTRIBUTE=VALUE: {whole!r}")
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 

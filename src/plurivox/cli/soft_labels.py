@@ -1,4 +1,4 @@
-"""``plurivox soft-labels``: which share of its raters gave an item each point, for LeWiDi or as a table."""
+"""``plurivox soft-labels``: the share of raters who gave an item each point, for LeWiDi or as a table."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,19 +18,17 @@ def soft_labels(
         typer.Option(
             "--output",
             "-o",
-            help="File to write: _soft.tsv or .json as LeWiDi 2025 has them, .csv, .parquet or .jsonl for a table; "
-            "else CSV is printed.",
+            help="File to write: _soft.tsv or .json in the format of LeWiDi 2025, or .csv, .parquet or .jsonl for a "
+            "table; otherwise CSV is printed.",
             metavar="FILE",
         ),
     ] = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Call raters in .json by their ids; else they are numbered.")] = (
-        False
-    ),
+    ids: Annotated[bool, typer.Option("--ids", help="Use raters' ids in .json instead of numbers.")] = (False),
 ) -> None:
-    """Turn ratings into soft labels: which share of its raters gave an item each point.
+    """Turn ratings into soft labels: the share of an item's raters who gave each point.
 
-    With --by also of each group, on items that enough of its members rated. In .json every item has its text, its
-    annotations and its soft and hard label; plurivox reads it as the same ratings.
+    With --by, also for each group, on items that enough of its members rated. In .json, every item has its text, its
+    annotations and its soft and hard labels; plurivox can read this file back as the same ratings.
     """
     from plurivox.engine.running import Running
     from plurivox.files import will_write
@@ -39,12 +37,12 @@ def soft_labels(
     from plurivox.results.files import csv_text
 
     if ids and (output is None or output.suffix.lower() != ".json"):
-        raise typer.BadParameter("--ids goes with -o FILE.json, which alone tells who rated")
+        raise typer.BadParameter("--ids requires -o FILE.json, the only form that shows who rated")
     if output is not None:
         labels.check_file(output, reading.by or ())
         will_write(output)
     loaded = load(reading)
-    groups = (loaded.by or ()) if reading.by else ()  # those of the config are of analyses
+    groups = (loaded.by or ()) if reading.by else ()  # those in the config are for analyses
     given = {"by": groups, "several": loaded.several, "min_group_size": loaded.min_group_size}
     asked = SoftLabelsSettings.from_dict(given)
     found = labels.labels_of.run(loaded.ratings, settings=asked, how=Running())

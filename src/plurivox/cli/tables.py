@@ -23,7 +23,7 @@ _INDENT, _GAPS, _LEAST_NAME = 2, (3, 2), 14  # of a table, between columns, and 
 def show_tables(
     tables: Iterable[Shown], notes: Sequence[str], said: Iterable[Statement], out: Console, legend: str | None = None
 ) -> None:
-    """Print the tables of a result, their own legend, notes, the usual legend if there is no other, what stands out."""
+    """Print the tables of a result, their legend, notes, the usual legend if there is no other, and the findings."""
     for shown in tables:
         print_table(shown, out)
     if legend:
@@ -36,19 +36,19 @@ def show_tables(
 
 
 def print_findings(said: Iterable[Statement], out: Console) -> None:
-    """Print what stands out, what is claimed in bold."""
+    """Print the findings, claims in bold."""
     for one in said:
         out.print(Text(f"• {one_line(one.text)}", style="bold" if one.claim else ""))
 
 
 def print_sentences(sentences: Iterable[str], out: Console, *, sign: str = "• ") -> None:
-    """Print sentences, one a line."""
+    """Print sentences, one per line."""
     for sentence in sentences:
         out.print(Text(f"{sign}{sentence}"))
 
 
 def print_notes(notes: Sequence[str], out: Console) -> None:
-    """Print notes, the first of many."""
+    """Print notes; if there are many, only the first ones."""
     print_sentences(notes[:MAX_NOTES], out)
     more = len(notes) - MAX_NOTES
     if more > 0:
@@ -66,12 +66,12 @@ def print_table(shown: Shown, out: Console) -> None:
 
 
 def fits(shown: Shown, width: int) -> bool:
-    """Tell whether a table stands in a terminal of this width as one, its names wrapped if need be."""
+    """Return whether a table fits this width in one piece, with names wrapped if necessary."""
     return _gap(shown, width) is not None
 
 
 def _gap(shown: Shown, width: int) -> int | None:
-    """Return how far apart columns stand if a table is to fit; rather closely than with names on several lines."""
+    """Return the gap between columns that makes a table fit; a narrow gap is preferred to wrapped names."""
     name, *others = _widths(shown)
     for first in (name, min(name, _LEAST_NAME)):
         for gap in _GAPS:
@@ -87,7 +87,7 @@ def _widths(shown: Shown) -> list[int]:
 
 
 def _fitting(shown: Shown, width: int) -> Iterator[tuple[Shown, int]]:
-    """Yield a table as a whole if it fits, else in parts that do, each with the first column; and the gap to leave."""
+    """Yield a table in one piece if it fits, otherwise in parts with the first column each; and the gap to leave."""
     if (gap := _gap(shown, width)) is not None:
         yield shown, gap
         return
@@ -117,5 +117,5 @@ def _rich(shown: Shown, gap: int) -> Table:
 
 
 def _lines(part: Any) -> Any:
-    """Return each text of a table as one harmless line; what is within lists, too."""
+    """Return each text of a table as one harmless line, including those in lists."""
     return " ".join(harmless(part).splitlines()) if isinstance(part, str) else [_lines(one) for one in part]

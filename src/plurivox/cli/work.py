@@ -1,4 +1,4 @@
-"""``plurivox work``: a question of a packed study as tasks, for whatever starts programs on many machines."""
+"""``plurivox work``: an analysis of a packed study as tasks, for any scheduler of programs on many machines."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plurivox.engine.sharing import Pass, Share
 
 MORE = 75
-"""How the end of a round ends that another one has to follow; ``sysexits.h`` calls it a temporary failure."""
+"""Exit code of finish if another round has to follow; ``sysexits.h`` calls it a temporary failure."""
 _WHAT = "plurivox work plan"
 Action = Literal["plan", "run", "finish"]
 
@@ -27,30 +27,31 @@ Action = Literal["plan", "run", "finish"]
 def work(
     action: Annotated[
         Action,
-        typer.Argument(metavar="plan|run|finish", help="Cut a question into tasks, do one, or put all together.",
+        typer.Argument(metavar="plan|run|finish", help="Divide an analysis into tasks, run one, or combine them all.",
                        show_default=False),
     ],
     rest: Annotated[
         list[str],
-        typer.Argument(metavar="-- COMMAND … | PLAN", help="plan: a command of a packed study, such as cohesion "
-                       "study.pvx --by gender; run and finish: the file that plan wrote.", show_default=False),
+        typer.Argument(metavar="-- COMMAND … | PLAN", help="plan: a command on a packed study, such as cohesion "
+        "study.pvx --by gender; run and finish: the file that plan wrote.", show_default=False),
     ],
     tasks: Annotated[int | None, typer.Option("--tasks", help="plan: how many tasks.", metavar="N", min=1)] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="plan: the file to write (default plan.json); sums go into a folder beside "
-                     "it.", metavar="FILE"),
+        typer.Option("--output", "-o", help="plan: the file to write (default plan.json); sums are saved in a folder "
+        "next to it.", metavar="FILE"),
     ] = None,
     task: Annotated[
-        int | None, typer.Option("--task", help="run: which task, counted from 0.", metavar="N", min=0)
+        int | None, typer.Option("--task", help="run: number of the task, starting at 0.", metavar="N", min=0)
     ] = None,
-    threads: Annotated[int | None, typer.Option("--threads", help="run: how many (default: all).", min=1)] = None,
+    threads: Annotated[int | None, typer.Option("--threads", help="run: how many threads to use (default: one per "
+    "core).", min=1)] = None,
 ) -> None:  # fmt: skip
-    """Cut a question of a packed study into tasks that any scheduler can start: files in, sums out.
+    """Divide an analysis of a packed study into tasks that any scheduler can start.
 
-    plan writes a plan; run does one task of it, on any machine that has the same folders; finish prints or writes what
-    the command asks for. Tasks may run in any order and more than once. Where the end shows that more is needed, such
-    as more shuffles for a p-value that is close to .05, finish plans another round and ends with code 75.
+    plan writes a plan; run does one of its tasks on any machine with the same folders; finish prints or writes what the
+    command asks for. Tasks may run in any order and more than once. If more work turns out to be needed, such as more
+    shuffles for a p-value close to .05, finish plans another round and exits with code 75.
     """
     _refuse_what_is_ignored(action, rest, tasks=tasks, output=output, task=task, threads=threads)
     if action == "plan":
@@ -66,17 +67,19 @@ def _refuse_what_is_ignored(action: Action, rest: Sequence[str], **given: Any) -
     takes = {"plan": ("tasks", "output"), "run": ("task", "threads"), "finish": ()}[action]
     for name, value in given.items():
         if value is not None and name not in takes:
-            raise typer.BadParameter(f"--{name} does not go with {action}")
+            raise typer.BadParameter(f"--{name} cannot be used with {action}")
     if action != "plan" and len(rest) != 1:
         raise typer.BadParameter(f"{action} takes one plan: plurivox work {action} plan.json")
     for name in ("tasks", "task"):
         if name in takes and given[name] is None:
-            raise typer.BadParameter(f"say --{name} with {action}: {'64' if name == 'tasks' else '0'}, for example")
+            raise typer.BadParameter(
+                f"{action} needs --{name}, for example --{name} {'64' if name == 'tasks' else '0'}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a plan says: the command, and which pieces of work it is made of."""
+    """A plan: the command, and the pieces of work it consists of."""
 
     path: Path
     command: list[str]
@@ -97,11 +100,11 @@ class Plan:
         return [name for one in self.passes for name in one["files"]]
 
     def missing(self) -> list[int]:
-        """Return the numbers of the pieces that are not there."""
+        """Return the numbers of the missing pieces."""
         return [at for at, name in enumerate(self.files) if not (self.folder / name).is_file()]
 
     def share(self, task: int | None = None) -> "Share":
-        """Return what is to be done of it."""
+        """Return what remains to be done."""
         from plurivox.engine.sharing import Share
 
         self.folder.mkdir(exist_ok=True)
@@ -124,7 +127,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> "Plan":
-        """Read a plan, and refuse one that was made by other versions."""
+        """Read a plan, and refuse one made with other versions."""
         from plurivox.engine.cluster import as_text, versions
 
         try:
@@ -138,8 +141,8 @@ class Plan:
             raise FileError("it is not a plan", source=str(path), hint="Make one with plurivox work plan.") from None
         if plan.versions != versions():
             raise FileError(
-                f"it was made with {as_text(plan.versions)}, and here is {as_text(versions())}", source=str(path),
-                hint="Install the same versions, since others may give other bits; or plan again.",
+                f"it was made with {as_text(plan.versions)}, but this is {as_text(versions())}", source=str(path),
+                hint="Install the same versions, since others may give different bits, or plan again.",
             )  # fmt: skip
         return plan
 
@@ -152,7 +155,9 @@ def _plan(command: list[str], tasks: int, path: Path) -> None:
     will_write(path)
     shared = [lens.command for lens in lenses()]
     if command[0] not in shared:
-        raise typer.BadParameter(f"the work of {command[0]} cannot be shared; that of these can: {', '.join(shared)}")
+        raise typer.BadParameter(
+            f"the work of {command[0]} cannot be shared; it can for these commands: {', '.join(shared)}"
+        )
     empty = Plan(path.absolute(), command, os.getcwd(), tasks, 0, [], versions())
     share = empty.share()
     try:
@@ -160,11 +165,11 @@ def _plan(command: list[str], tasks: int, path: Path) -> None:
     finally:
         if not share.missing:
             with contextlib.suppress(OSError):
-                empty.folder.rmdir()  # unless another plan has something there
+                empty.folder.rmdir()  # unless another plan uses it
     if not share.missing:
         raise FileError(
-            "there is nothing to share: it makes no draws over the parts of a packed study",
-            source=" ".join(command), hint="Pack the ratings first (plurivox pack), or ask at once.",
+            "there is nothing to share: this command makes no draws over the parts of a packed study",
+            source=" ".join(command), hint="Pack the ratings first (plurivox pack), or run the command directly.",
         )  # fmt: skip
     plan = empty.next(share.missing)
     plan.write()
@@ -184,13 +189,11 @@ def _do(path: Path, task: int, threads: int | None) -> None:
 
     plan = Plan.read(path)
     if task >= plan.tasks:
-        raise typer.BadParameter(f"--task is 0 to {plan.tasks - 1} in {path}")
+        raise typer.BadParameter(f"--task must be 0 to {plan.tasks - 1} in {path}")
     share = plan.share(task)
     came = _asked(plan, share, *([] if threads is None else ["--threads", str(threads)]))
     if isinstance(came, Unfinished | None) and not share.met >= set(share.planned):
-        raise FileError(
-            "the study, its files or the settings are not what they were", source=str(path), hint="Plan again."
-        )
+        raise FileError("the study, its files or the settings have changed", source=str(path), hint="Plan again.")
     if came is not None and any(at % plan.tasks == task for at in plan.missing()):
         raise came
     say(f"task {task}: {several(share.made, 'piece')} made")
@@ -203,7 +206,7 @@ def _finish(path: Path) -> None:
         shown = ", ".join(map(str, missing[:20])) + (f" and {len(missing) - 20} more" if len(missing) > 20 else "")
         raise FileError(
             f"{several(len(missing), 'task')} not done: {shown}", source=str(path),
-            hint=f"Run plurivox work run {path} --task {missing[0]}, and likewise the others.",
+            hint=f"Run plurivox work run {path} --task {missing[0]}, and the others in the same way.",
         )  # fmt: skip
     share = plan.share()
     share.ends = True
@@ -211,13 +214,13 @@ def _finish(path: Path) -> None:
         return
     plan = plan.next(share.missing)
     plan.write()
-    say("more is needed, of which it was not known before:")
+    say("more work turned out to be needed:")
     _tell(plan)
     raise typer.Exit(MORE)
 
 
 def _asked(plan: Plan, share: "Share", *more: str) -> Exception | None:
-    """Ask the question of a plan; return what came in between, None if it was answered."""
+    """Run the command of a plan; return the error that stopped it, or None if it finished."""
     from plurivox.cli.app import program
     from plurivox.engine.sharing import Unfinished
 
@@ -228,7 +231,7 @@ def _asked(plan: Plan, share: "Share", *more: str) -> Exception | None:
     except Unfinished as unfinished:
         return unfinished
     except Exception as error:
-        if not share.missing:  # else it may come from what stands for missing values
+        if not share.missing:  # otherwise it may come from the undefined values in place of missing ones
             raise
         return error
     return None

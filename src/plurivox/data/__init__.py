@@ -1,10 +1,10 @@
-"""Public data sets: where they are from, fetching them, and reading them into Ratings.
+"""Public data sets: their sources, fetching them, and reading them into Ratings.
 
 >>> from plurivox import data
 >>> data.info("dices-350").scale
 'No < Unsure < Yes'
 
-Beside ``ask``, this is the only part that uses the network; nothing is fetched unless :func:`get` is called.
+Apart from ``ask``, this is the only part that uses the network; nothing is fetched unless :func:`get` is called.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 @checked
 def info(name: str) -> Dataset:
-    """Return what is known of a data set: licence, citation, address, files, columns, counts."""
+    """Return what is known about a data set: licence, citation, address, files, columns, counts."""
     return _dataset(name)
 
 
@@ -44,7 +44,7 @@ def load(name: str, path: FilePath | None = None) -> Loaded:
     name
         One of :func:`names`.
     path
-        A file or folder at hand; without it the copy that :func:`get` has put into the cache.
+        A local file or folder; by default the copy that :func:`get` put into the cache.
 
     Raises
     ------
@@ -65,18 +65,18 @@ def get(name: str, *, accept_licence: bool = False, source: FilePath | None = No
     accept_licence
         Say that you have read ``info(name).licence`` and accept it; without that nothing is fetched.
     source
-        A file or folder at hand to take instead of fetching.
+        A local file or folder to use instead of fetching.
     """
     found = _dataset(name)
     if not accept_licence:
         raise InputError(
             f"{found.title}: the licence is: {found.licence}",
-            hint="Read it, and give accept_licence=True if you accept.",
+            hint="Read it, and pass accept_licence=True if you accept it.",
         )
     return store.get(found, None if source is None else Path(source))
 
 
 @checked
 def check(path: FilePath, name: str | None = None) -> Check:
-    """Tell whether a file or folder at hand is a data set as its record describes it, and what differs."""
+    """Check whether a local file or folder matches the record of a data set, and what differs."""
     return check_path(Path(path), None if name is None else _dataset(name))

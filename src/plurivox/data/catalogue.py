@@ -1,4 +1,4 @@
-"""The data sets that are known, found by their files in ``sets``."""
+"""The known data sets, found by their files in ``sets``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def catalogue() -> dict[str, Dataset]:
 
 
 def dataset(name: str) -> Dataset:
-    """Return the data set of this name, or raise with those that there are."""
+    """Return the data set with this name, or raise with the known names."""
     known = catalogue()
     if name in known:
         return known[name]

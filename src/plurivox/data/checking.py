@@ -1,4 +1,4 @@
-"""Whether a file at hand is what a data set's record describes, and what differs."""
+"""Whether a local file matches a data set's record, and what differs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Check:
     Attributes
     ----------
     name
-        The data set that it was held against.
+        The data set that it was compared with.
     fits
         Whether it can be loaded as that.
     same
-        Whether nothing differs from what is known of the original.
+        Whether nothing differs from what is known about the original.
     agrees, differs, wrong
         What agrees, what differs without harm, and what keeps it from being loaded.
     """
@@ -44,7 +44,7 @@ class Check:
 
 
 def check_path(path: Path, dataset: Dataset | None = None) -> Check:
-    """Hold a file or folder against the data set it is said to be, or that its name, columns or checksum tell."""
+    """Compare a file or folder with the named data set, or with the one its name, columns or checksum suggest."""
     if not path.exists():
         raise FileError("there is no such file or folder", source=str(path), hint="Check the name.")
     return check_dataset(dataset or _recognised(path), path)
@@ -58,8 +58,8 @@ def _recognised(path: Path) -> Dataset:
         needed = {table.name for table in one.tables if not table.optional}
         if names & {*needed, *(file.name for file in one.downloads)}:
             return one
-    read: dict[str, Content] = {}  # a table of text is the same, whichever data set it is held against
-    alike: dict[str, int] = {}  # how many columns of the original a table has, less those that it lacks
+    read: dict[str, Content] = {}  # a table of text is the same, whichever data set it is compared with
+    alike: dict[str, int] = {}  # how many columns of the original a table has, minus those that it lacks
     for one in known if path.is_file() else ():
         try:
             for name, place in places(one, path).items():
@@ -74,13 +74,13 @@ def _recognised(path: Path) -> Dataset:
     if alike:
         return catalogue()[max(alike, key=lambda name: alike[name])]
     raise FileError(
-        "it is none of the data sets that plurivox knows, by its name and its columns", source=str(path),
-        hint="plurivox data list shows them; --as NAME holds it against one.",
+        "its name and columns do not match any data set that plurivox knows", source=str(path),
+        hint="plurivox data list shows them; --as NAME compares it with one.",
     )  # fmt: skip
 
 
 def check_dataset(dataset: Dataset, path: Path) -> Check:
-    """Hold a file or folder against one data set: names, columns, counts and checksums."""
+    """Compare a file or folder with one data set: names, columns, counts and checksums."""
     agrees: list[str] = []
     differs: list[str] = []
     wrong: list[str] = []
@@ -90,7 +90,7 @@ def check_dataset(dataset: Dataset, path: Path) -> Check:
         return Check(str(path), dataset.name, False, False, (), (), (error.problem,))
     for table in dataset.tables:
         if table.name not in where:
-            differs.append(f"{table.name} is not there; it loads without")
+            differs.append(f"{table.name} is missing; the data set loads without it")
             continue
         file, member = where[table.name]
         if member is None:
@@ -126,7 +126,7 @@ def _columns(table: Table, there: Sequence[str], agrees: list[str], differs: lis
     if absent:
         differs.append(f"{table.name}: columns of the original are missing: {few(absent)}")
     if table.more and (beyond := [one for one in there if one not in known]):
-        differs.append(f"{table.name}: columns that the original has not: {few(beyond)}")
+        differs.append(f"{table.name}: columns that the original lacks: {few(beyond)}")
     if known and not absent and known <= set(there):
         agrees.append(f"{table.name}: {len(known)} columns as described")
 

@@ -1,8 +1,8 @@
-"""The one downloader: over https alone, bounded, resumed where it was cut, and checked before a file takes its place.
+"""The one downloader: over https only, limited, resumed after interruptions, and checked before a file is put in place.
 
-A part that has come is kept beside its place, with the strong validator (ETag) of what it is a part of. The next call
-asks for the rest on the condition that the file has not changed (If-Range); a server that sends the whole is taken at
-its word. Without a strong validator a download begins anew.
+A part that has arrived is kept next to its destination, with the strong validator (ETag) of its file. The next call
+asks for the rest on the condition that the file has not changed (If-Range); if a server sends the whole file, that is
+used. Without a strong validator, a download starts again.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ from plurivox.errors import FileError
 from plurivox.files import resumed, resuming, write_text
 
 LARGEST = 8 << 30
-"""Bytes that a file may have, whatever a server says."""
+"""The most bytes a file may have, whatever a server says."""
 ATTEMPTS = 4
-"""How often a download that is cut is gone on with in one call; it may go on as often as something comes."""
+"""How many times an interrupted download is resumed in one call without progress; with progress there is no limit."""
 TIMEOUT = 30.0
 _CHUNK = 1 << 18
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 Progress = Callable[[str, int, int], object]
-"""Told the name of the file, how many bytes have come, and how many there are."""
+"""Called with the name of the file, how many bytes have arrived, and how many there are."""
 
 
 class DownloadError(FileError):
-    """A file cannot be fetched, or is not the one that was asked for."""
+    """A file cannot be fetched, or is not the requested one."""
 
 
 def fetch(
     address: str, path: Path, *, sha256: str | None = None, progress: Progress | None = None, largest: int = LARGEST
 ) -> Path:
-    """Fetch a file into its place, going on with a part of it that is there.
+    """Fetch a file, continuing with a part of it that is already there.
 
     Raises
     ------
     DownloadError
-        If it cannot be fetched; a part of it stays, and the next call goes on. If its checksum is wrong, nothing does.
+        If it cannot be fetched; a part of it stays, and the next call continues. If its checksum is wrong, nothing is
+        kept.
     FileError
         If it cannot be written, as on a full disk; the part stays.
     """
@@ -64,22 +65,22 @@ def fetch(
             except _Cut as cut:
                 if attempt + 1 == ATTEMPTS or (attempt and file.tell() <= before):
                     raise DownloadError(
-                        f"the connection was cut ({cut}); {file.tell():,} bytes have come", source=address,
-                        hint="Give the same command again to go on.",
+                        f"the connection was interrupted ({cut}); {file.tell():,} bytes have arrived", source=address,
+                        hint="Run the same command again to continue.",
                     ) from None  # fmt: skip
                 time.sleep(min(2.0**attempt, 4.0) * _WAIT)
         if sha256 is not None and (found := digest_of(file)) != sha256:
             _start_anew(file, note)
             raise DownloadError(
-                f"its SHA-256 is {found}, and that of {path.name} as it was published is {sha256}", source=address,
-                hint="It was changed or damaged on the way; nothing of it was kept.",
+                f"its SHA-256 is {found}, but the published one of {path.name} is {sha256}", source=address,
+                hint="It was changed or damaged in transit; nothing was kept.",
             )  # fmt: skip
     _forget(note)
     return path
 
 
 _WAIT = 1.0
-"""Seconds before a download that was cut is gone on with for the first time."""
+"""Seconds before an interrupted download is first resumed."""
 
 
 class _Cut(Exception):  # noqa: N818 - a reason to go on, not an error of a call
@@ -87,7 +88,7 @@ class _Cut(Exception):  # noqa: N818 - a reason to go on, not an error of a call
 
 
 def allowed(address: str) -> None:
-    """Raise unless an address is one of https, or of this machine."""
+    """Raise unless an address uses https or is on this machine."""
     try:
         parts = urllib.parse.urlsplit(address)
         host = parts.hostname or ""
@@ -95,7 +96,7 @@ def allowed(address: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise DownloadError("only addresses of https are fetched", source=address, hint="Fetch it by other means.")
+        raise DownloadError("only https addresses are fetched", source=address, hint="Fetch it by other means.")
 
 
 def _is_here(host: str) -> bool:
@@ -106,7 +107,7 @@ def _is_here(host: str) -> bool:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to https alone."""
+    """Follows redirects only to https."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         """Return the request that follows."""
@@ -127,15 +128,15 @@ def _go_on(address: str, file: IO[bytes], note: Path, name: str, progress: Progr
     if have and tag:
         headers |= {"Range": f"bytes={have}-", "If-Range": tag}
     with _answer(address, headers) as answer:
-        if answer.status == 416:  # the part is as long as the file, or longer; it cannot be told which
+        if answer.status == 416:  # the part is at least as long as the file
             _start_anew(file, note)
-            raise _Cut("what has come does not fit the file any more")
+            raise _Cut("what has arrived no longer matches the file")
         begin, total = _begin_and_total(answer, have)
         if answer.status != 206:
             _start_anew(file, note)
         elif begin != have or answer.headers.get("ETag") != tag:
             _start_anew(file, note)
-            raise _Cut("another part was sent than asked for")
+            raise _Cut("a different part was sent than requested")
         _remember(note, address, answer.headers.get("ETag"))
         try:
             if (total or 0) > largest:
@@ -156,9 +157,9 @@ def _answer(address: str, headers: dict[str, str]) -> Any:
             return error
         error.close()
         if error.code in (408, 429, 500, 502, 503, 504):
-            raise _Cut(f"the server answers {error.code}") from None
+            raise _Cut(f"the server answered {error.code}") from None
         gone = "It was moved or withdrawn; look at the home page of the data set." if error.code in (404, 410) else None
-        raise DownloadError(f"the server answers {error.code}", source=address, hint=gone) from None
+        raise DownloadError(f"the server answered {error.code}", source=address, hint=gone) from None
     except (urllib.error.URLError, OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         if isinstance(reason, ssl.SSLCertVerificationError):
@@ -167,7 +168,7 @@ def _answer(address: str, headers: dict[str, str]) -> Any:
 
 
 def _begin_and_total(answer: Any, have: int) -> tuple[int, int | None]:
-    """Return with which byte an answer begins, and how long the whole file is, if that is said."""
+    """Return the first byte of an answer, and the length of the whole file, if given."""
     if answer.status == 206:
         found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         return (int(found[1]), None if found[2] == "*" else int(found[2])) if found else (-1, None)
@@ -197,7 +198,7 @@ def _copy(
 
 
 def _write(file: IO[bytes], chunk: bytes) -> None:
-    """Write all of it: the file is not buffered, and may take less at once."""
+    """Write all of it: the file is not buffered, and may accept less at once."""
     rest = memoryview(chunk)
     while rest:
         rest = rest[file.write(rest) :]
@@ -221,7 +222,7 @@ def _note(path: Path) -> Path:
 
 
 def _known_tag(note: Path, address: str) -> str | None:
-    """Return the validator of the file of which a part is there, None if it is another file's or not strong."""
+    """Return the validator of a partial file, None if it belongs to another file or is not strong."""
     try:
         found = json.loads(note.read_bytes())
         return str(found["etag"]) if found["address"] == address else None

@@ -1,4 +1,4 @@
-"""What loaders have in common: columns that may be missing, attributes of raters, references."""
+"""What loaders have in common: columns that may be missing, rater attributes, references."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def objects_of(tables: Tables, name: str) -> list[dict[str, Any]]:
 
 
 def there(frame: pl.DataFrame, wanted: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
-    """Return those columns that a table has, and what they are to be called."""
+    """Return the columns that a table has, with their new names."""
     names = dict(wanted) if isinstance(wanted, Mapping) else {name: name for name in wanted}
     return {old: new for old, new in names.items() if old in frame.columns}
 
 
 def one_each(frame: pl.DataFrame, key: str, columns: Sequence[str]) -> pl.DataFrame:
-    """Return a row for each key; where its values of a column differ it has none."""
+    """Return a row for each key; if its values in a column differ, it has none there."""
     alike = [
         pl.when(pl.col(name).drop_nulls().n_unique() == 1).then(pl.col(name).drop_nulls().first()).alias(name)
         for name in columns

@@ -25,9 +25,9 @@ from plurivox.intake.zipped import DAMAGED
 from plurivox.ratings import Ratings
 
 LONGEST = 1 << 24
-"""Bytes that a line of JSON lines may have."""
+"""The most bytes a line of JSON Lines may have."""
 Place = tuple[Path, str | None]
-"""A file, and the member of it that is the table if it is an archive."""
+"""A file, and the member that holds the table if it is an archive."""
 Content = pl.DataFrame | list[dict[str, Any]]
 
 
@@ -57,8 +57,8 @@ def places(dataset: Dataset, path: Path) -> dict[str, Place]:
     if missing or not found:
         wanted = missing or [table.name for table in dataset.tables]
         raise FileError(
-            f"{dataset.name} is made of {few(wanted)}, which is not there", source=str(path),
-            hint="Give a folder that has it, or the archive.",
+            f"{dataset.name} consists of {few(wanted)}, which is missing", source=str(path),
+            hint="Give a folder that contains it, or the archive.",
         )  # fmt: skip
     return found
 
@@ -103,7 +103,7 @@ def content(table: Table, place: Place) -> Content:
 def _lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
     while line := stream.readline(LONGEST + 1):
         if len(line) > LONGEST:
-            raise FileError(f"a line has more than {LONGEST >> 20} MiB", source=name, hint="Is it JSON lines?")
+            raise FileError(f"a line has more than {LONGEST >> 20} MiB", source=name, hint="Is it JSON Lines?")
         yield line
 
 
@@ -120,7 +120,7 @@ def _bytes(path: Path, member: str | None) -> bytes:
         except DAMAGED as error:
             raise _damaged(path, error) from None
     if len(data) > most:
-        raise FileError(f"it unpacks to more than {most >> 20:,} MiB", source=str(path), hint="Check what is in it.")
+        raise FileError(f"it unpacks to more than {most >> 20:,} MiB", source=str(path), hint="Check its content.")
     return data
 
 
@@ -158,11 +158,11 @@ def _objects(data: bytes | Iterable[bytes], table: Table, name: str) -> Iterator
 
 
 KEY = "\0key"
-"""What the key of an object in an object of objects, or the number of its line, is called."""
+"""The name for the key of an object in an object of objects, or for the number of its line."""
 
 
 def _json(data: bytes, name: str) -> Any:
-    """Read JSON; commas before a closing bracket, which two files of LeWiDi 2025 have, are passed over."""
+    """Read JSON; commas before a closing bracket, which two files of LeWiDi 2025 have, are ignored."""
     try:
         return loaded(data, name)
     except FileError:
@@ -183,14 +183,14 @@ def columns_of(found: Content) -> list[str]:
 
 
 def lacking(table: Table, found: Content) -> list[str]:
-    """Return the columns that a loader needs and a table has not; of objects, what any of them lacks."""
+    """Return the columns that a loader needs and a table lacks; for objects, what any of them lacks."""
     if isinstance(found, pl.DataFrame):
         return [one for one in table.columns if one not in found.columns]
     return [one for one in table.columns if not found or any(one not in row for row in found)]
 
 
 def load_from(dataset: Dataset, path: Path) -> Both:
-    """Return the ratings and the reference of a data set from files at hand."""
+    """Return the ratings and the reference of a data set from local files."""
     if dataset.load is None:
         raise FileError(
             f"{dataset.name} has no loader: {dataset.seen}", source=str(path),
@@ -203,8 +203,8 @@ def load_from(dataset: Dataset, path: Path) -> Both:
             found = tables[table.name] = content(table, where[table.name])
             if absent := lacking(table, found):
                 raise ColumnError(
-                    f"{dataset.name} needs {few(absent)}, which is not there; it has {few(columns_of(found))}",
-                    source=str(where[table.name][0]), hint=f"plurivox data check tells what differs from {table.name}.",
+                    f"{dataset.name} needs {few(absent)}, which is missing; it has {few(columns_of(found))}",
+                    source=str(where[table.name][0]), hint=f"plurivox data check shows what differs from {table.name}.",
                 )  # fmt: skip
     source = os.fspath(path)
     try:
@@ -219,13 +219,13 @@ def load_from(dataset: Dataset, path: Path) -> Both:
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         raise FileError(
             f"it is not in the format of {dataset.name} ({type(error).__name__}: {error})", source=source,
-            hint="plurivox data check tells what differs.",
+            hint="plurivox data check shows what differs.",
         ) from None  # fmt: skip
     return _named(ratings, source), None if reference is None else _named(reference, source)
 
 
 def _rows(error: InputError, dataset: Dataset) -> Sequence[str]:
-    """Return the rows of a frame as rows of its file, where the header is the first; of JSON they are others."""
+    """Return the rows of a frame as rows of its file, whose header is the first; in JSON they differ."""
     if error.source is None:
         return error.places
     if dataset.tables[0].form not in ("csv", "tsv"):

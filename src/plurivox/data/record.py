@@ -1,4 +1,4 @@
-"""What is known of a public data set: where it is from, what its files look like, and how they become Ratings."""
+"""What is known about a public data set: where it is from, what its files look like, and how they become Ratings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from plurivox.ratings import Ratings
 
 Form = Literal["csv", "tsv", "jsonl", "json"]
-"""How a table is written: ``jsonl`` has an object a line, ``json`` is one list, or one object, of objects."""
+"""How a table is written: ``jsonl`` has one object per line, ``json`` is one list, or one object, of objects."""
 Tables = Mapping[str, pl.DataFrame | list[dict[str, Any]]]
 """What the tables of a data set hold, by the name of the table: frames of text, or objects."""
 Both = tuple[Ratings, Ratings | None]
@@ -27,11 +27,11 @@ class Table:
     columns: tuple[str, ...]
     """Columns, or keys of each object, that the loader needs."""
     more: tuple[str, ...] = ()
-    """Columns that the original has besides; without them it loads, too."""
+    """Further columns of the original; it also loads without them."""
     rows: int | None = None
-    """How many rows or objects there are, where that is published or was counted."""
+    """How many rows or objects there are, if published or counted."""
     sha256: str | None = None
-    """Of a copy that was seen."""
+    """The SHA-256 of a copy that was seen."""
     optional: bool = False
 
 
@@ -42,13 +42,13 @@ class Download:
     name: str
     address: str
     sha256: str | None = None
-    """Of what the address gives, where that is known; a file with another one is refused."""
+    """The SHA-256 of the file at the address, if known; a file with another one is refused."""
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How large a data set is; None where it is not known."""
+    """How large a data set is; None if unknown."""
 
     items: int | None = None
     raters: int | None = None
@@ -66,7 +66,7 @@ class Dataset:
     seen
         Which original file the loader has read, or that it has read none and follows the published description.
     load
-        From tables to ratings and the reference; None where the format could not be found out.
+        From tables to ratings and the reference; None if the format is unknown.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A data set that was read: ratings, the reference, and what has to be said where it is used.
+    """A data set that was read: ratings, the reference, and what must be stated when it is used.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Loaded:
     reference
         Ratings of experts, or None.
     licence, citation
-        On what terms it may be used, and whom to cite.
+        The terms on which it may be used, and whom to cite.
     """
 
     name: str

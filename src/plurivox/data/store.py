@@ -16,7 +16,7 @@ from plurivox.files import note_input, writing
 
 
 def folder_of(dataset: Dataset) -> Path:
-    """Return the folder of a data set in the user's cache directory; it need not be there."""
+    """Return the folder of a data set in the user's cache directory; it need not exist."""
     return platformdirs.user_cache_path("plurivox") / "data" / dataset.name
 
 
@@ -27,12 +27,12 @@ def held(dataset: Dataset) -> list[Path]:
 
 
 def names_of(dataset: Dataset) -> list[str]:
-    """Return how the files of a data set may be called: those to fetch, and its tables."""
+    """Return the possible names of a data set's files: those to fetch, and its tables."""
     return list(dict.fromkeys([*(one.name for one in dataset.downloads), *(one.name for one in dataset.tables)]))
 
 
 def is_held(dataset: Dataset) -> bool:
-    """Tell whether all that is fetched of a data set, or each of its tables, is in the cache."""
+    """Return whether all files of a data set, or all of its tables, are in the cache."""
     there = {path.name for path in held(dataset)}
     fetched = {one.name for one in dataset.downloads if not one.optional}
     tables = {one.name for one in dataset.tables}
@@ -40,16 +40,18 @@ def is_held(dataset: Dataset) -> bool:
 
 
 def get(dataset: Dataset, source: Path | None = None, progress: Progress | None = None) -> list[Path]:
-    """Bring the files of a data set into the cache, from its address or from a copy at hand; return where they are."""
+    """Put the files of a data set into the cache, from its address or from a local copy; return where they are."""
     if dataset.load is None:
         raise FileError(
-            f"{dataset.name} is neither fetched nor loaded: {dataset.seen}", source=dataset.home, hint="Get it there."
+            f"{dataset.name} can be neither fetched nor loaded: {dataset.seen}",
+            source=dataset.home,
+            hint="Get it there.",
         )
     if source is not None:
         return _take(dataset, source)
     if not dataset.downloads:
         raise FileError(
-            f"{dataset.name} cannot be fetched by a program", source=dataset.home,
+            f"{dataset.name} cannot be fetched automatically", source=dataset.home,
             hint=f"Get it there, then give it: plurivox data get {dataset.name} --from FILE.",
         )  # fmt: skip
     folder = _made(folder_of(dataset))
@@ -63,13 +65,13 @@ def _fetched(one: Download, folder: Path, progress: Progress | None) -> Path | N
     try:
         return fetch(one.address, path, sha256=one.sha256, progress=progress)
     except FileError as error:
-        if one.optional and "the server answers 404" in error.problem:
+        if one.optional and "the server answered 404" in error.problem:
             return None
         raise
 
 
 def _take(dataset: Dataset, source: Path) -> list[Path]:
-    """Copy files at hand into the cache, after they were found to be those of the data set."""
+    """Copy local files into the cache, after checking that they are those of the data set."""
     if not source.exists():
         raise FileError("there is no such file or folder", source=str(source), hint="Check the name.")
     names = names_of(dataset)
@@ -80,7 +82,7 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
     if not found.fits:
         raise FileError(
             f"it is not {dataset.name}: {'; '.join(found.wrong)}", source=str(source),
-            hint="plurivox data check tells more.",
+            hint="plurivox data check shows more.",
         )  # fmt: skip
     sums = {one.name: one.sha256 for one in dataset.downloads if one.sha256}
     folder = _made(folder_of(dataset))
@@ -89,7 +91,7 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
         name = _called(dataset, file)
         if name in sums and sha256_of(file) != sums[name]:
             raise FileError(
-                f"its SHA-256 is not that of {name} as it was published", source=str(file),
+                f"its SHA-256 is not that of {name} as published", source=str(file),
                 hint="It can be read where it is: pv.data.load(name, path).",
             )  # fmt: skip
         if not (folder / name).is_file() or not file.samefile(folder / name):
@@ -101,14 +103,14 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
 
 
 def _called(dataset: Dataset, file: Path) -> str:
-    """Return how a copy is called in the cache: as it is, or, if it is of the same kind, as the only file is."""
+    """Return a copy's name in the cache: its own, or that of the only file if it is of the same kind."""
     names = names_of(dataset)
     alike = [name for name in names if file.suffixes[-1:] == Path(name).suffixes[-1:]]
     if file.name in names:
         return file.name
     if len(alike) != 1:
         raise FileError(
-            f"it is called otherwise than the files of {dataset.name}: {few(names)}", source=str(file),
+            f"its name differs from those of the files of {dataset.name}: {few(names)}", source=str(file),
             hint="Rename it, or read it where it is: pv.data.load(name, path).",
         )  # fmt: skip
     return alike[0]
@@ -123,7 +125,7 @@ def _made(folder: Path) -> Path:
 
 
 def load(dataset: Dataset, path: Path | None) -> Loaded:
-    """Read a data set from a file or folder at hand, or from the cache."""
+    """Read a data set from a local file or folder, or from the cache."""
     if path is None and not is_held(dataset):
         raise FileError(
             f"there is no copy of {dataset.name} in {folder_of(dataset)}",

@@ -1,4 +1,4 @@
-"""Small models that learn from few ratings per item to predict, from its text, how ratings of an item are distributed.
+"""Small models that learn from few ratings per item to predict the distribution of an item's ratings from its text.
 
 Needs ``pip install 'plurivox[torch]'``. They are honest baselines for :func:`plurivox.soft_scores`: each is trained in
 seconds to minutes on a laptop, from the texts and ratings alone, and nothing is downloaded.

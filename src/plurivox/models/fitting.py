@@ -23,9 +23,7 @@ from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 from plurivox.settings import counting_alike
 
-NO_BETTER = (
-    "its loss of items held out is no lower than that of the same prediction for all, so the texts helped nothing"
-)
+NO_BETTER = "its loss on held-out items is no lower than that of the same prediction for all, so the texts did not help"
 
 
 @checked
@@ -56,7 +54,8 @@ def fit(
 ) -> Predictor:
     """Train a model to predict, from the text of an item, how its ratings are distributed.
 
-    On a CPU the same seed gives the same model to the last bit, whatever the order of rows and the number of threads.
+    On a CPU, the same seed gives the same model to the last bit, regardless of the order of rows and the number of
+    threads.
 
     Parameters
     ----------
@@ -67,8 +66,8 @@ def fit(
     model
         Its name, one of :data:`MODELS`.
     text, context, item
-        The columns of ``items`` that hold the text that was rated, what was said before it (oldest first, blank where
-        there is nothing), and the ids that the ratings have.
+        The columns of ``items`` that hold the text that was rated, what was said before it (oldest first, blank if
+        nothing), and the ids used in the ratings.
     seed, epochs, patience, batch, learning_rate, validation, features, length, device, sigma, min_ratings, \
 sample_items, sample_ratings
         As in :class:`Settings`.
@@ -80,7 +79,7 @@ sample_items, sample_ratings
     Raises
     ------
     InputError
-        If a column is missing, an item is there twice, or fewer than two items have both a text and a rating.
+        If a column is missing, an item occurs twice, or fewer than two items have both a text and a rating.
 
     Warns
     -----
@@ -143,16 +142,16 @@ def _device(name: str) -> torch.device:
 
 
 def _unseen(scale: Scale, counts: NDArray[np.int64]) -> tuple[tuple[str, ...], str]:
-    """Return the points that no rating has, and what that means."""
+    """Return the points that no rating has, and what follows from it."""
     names = [str(label) for label in scale.labels]
     unseen = tuple(name for name, n in zip(names, counts, strict=True) if not n)
     if len(unseen) == len(names) - 1:
         only = names[int(counts.argmax())]
-        told = f"all training ratings are {only}: no text can be told from another, and {only} is predicted of all"
+        told = f"all training ratings are {only}: texts cannot be distinguished, and {only} is predicted for all"
         return unseen, told
     if unseen:
         shown = " or ".join(unseen[:8]) + (" …" if len(unseen) > 8 else "")
-        told = f"no training rating is {shown}: when to expect that cannot be learned, and it is predicted rarely"
+        told = f"no training rating is {shown}: when to expect it cannot be learned, and it will rarely be predicted"
         return unseen, told
     return unseen, ""
 

@@ -16,7 +16,7 @@ from plurivox.models.records import Settings
 from plurivox.models.texts import Turns
 from plurivox.ratings import Ratings, to_polars
 
-_MANY = 10**9  # ratings of one item, of which NumPy draws no more without putting back
+_MANY = 10**9  # the most ratings of one item from which NumPy can draw without replacement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,14 +35,14 @@ class ItemTable:
     def read(
         cls, frame: Any, *, text: str, context: Sequence[str], item: str, source: str, locate: Locate | None = None
     ) -> ItemTable:
-        """Take the columns from any frame, and check that each item is there once."""
+        """Read the columns from any frame, and check that each item occurs once."""
         table = to_polars(frame)
         for name, role, argument in ((item, "the ids", "item"), (text, "the texts", "text")):
             _require(table.columns, name, role, argument, source)
         for name in context:
             _require(table.columns, name, "context", "context", source)
         if not table.height:
-            raise InputError("there is no item", source=source, hint="Give one row per item.")
+            raise InputError("there are no items", source=source, hint="Give one row per item.")
         own, *turns = (_texts(table[name], source) for name in (text, *context))
         before: list[Turns] = [tuple(turn for turn in row if turn is not None) for row in zip(*turns, strict=True)]
         found = cls(
@@ -55,7 +55,7 @@ class ItemTable:
     def _check_ids(self) -> None:
         blank = (self.keys.is_null() | (self.keys.str.strip_chars() == "")).to_numpy()
         if blank.any():
-            raise IdError("the item is missing", column=self.ids.name, **self._where(blank), hint="Give it.")
+            raise IdError("the item is missing", column=self.ids.name, **self._where(blank), hint="Fill it in.")
         repeated = self.keys.is_duplicated().to_numpy()
         if repeated.any():
             first = self.keys[int(repeated.argmax())]
@@ -63,7 +63,7 @@ class ItemTable:
             others = self.keys.filter(pl.Series(repeated)).n_unique() - 1
             also = f", as {'is' if others == 1 else 'are'} {others:,} other{'s' * (others > 1)}" if others else ""
             raise DuplicateError(
-                f"item {first!r} is there more than once{also}",
+                f"item {first!r} occurs more than once{also}",
                 column=self.ids.name,
                 **self._where(rows),
                 hint="Keep one row per item.",
@@ -74,7 +74,10 @@ class ItemTable:
         blank = np.array([text is None for text in self.texts])
         if blank.any():
             raise InputError(
-                "the text is missing", column=self.column, **self._where(blank), hint="Give it, or leave out the row."
+                "the text is missing",
+                column=self.column,
+                **self._where(blank),
+                hint="Fill it in, or leave out the row.",
             )
         return [text for text in self.texts if text is not None]
 
@@ -93,7 +96,7 @@ class Examples:
 
     @classmethod
     def join(cls, ratings: Ratings, table: ItemTable) -> Examples:
-        """Bring ratings and texts together."""
+        """Match ratings with texts."""
         place = places_of(table.keys, ratings.items["item"])
         every = ratings.counts()
         rated = every.sum(axis=1) > 0
@@ -114,13 +117,13 @@ class Examples:
         return cls(texts, contexts, every[place[rows]], tuple(note for note in notes if note))
 
     def drawn(self, asked: Settings) -> Examples:
-        """Return the items with enough ratings, as many of them and of the ratings of each as were asked for."""
+        """Return the items with enough ratings, sampling items and ratings if requested."""
         n = self.counts.sum(axis=1)
         enough = np.flatnonzero(n >= asked.min_ratings)
         if len(enough) < 2:
             raise InputError(
                 f"{len(enough)} of {len(n):,} items with a text {'has' if len(enough) == 1 else 'have'} "
-                f"{asked.min_ratings:,} ratings or more, and training needs at least two",
+                f"{asked.min_ratings:,} ratings or more, but training needs at least two",
                 hint="Lower min_ratings (--min-ratings).",
             )
         left = len(n) - len(enough)
@@ -134,7 +137,7 @@ class Examples:
         most, total = asked.sample_ratings, int(found.counts.sum())
         if most is not None:
             found = replace(found, counts=np.array([_some(row, most, random) for row in found.counts]))
-            notes.append(f"{int(found.counts.sum()):,} of {total:,} ratings were drawn, at most {most:,} of an item")
+            notes.append(f"{int(found.counts.sum()):,} of {total:,} ratings were drawn, at most {most:,} per item")
         return replace(found, notes=tuple(note for note in notes if note))
 
     def take(self, rows: NDArray[np.int64]) -> Examples:
@@ -145,7 +148,7 @@ class Examples:
 
 
 def _some(counts: NDArray[np.int64], most: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Draw so many of an item's ratings without putting any back; of a billion it makes no difference."""
+    """Draw this many of an item's ratings without replacement; with a billion it makes no difference."""
     total = int(counts.sum())
     if total <= most:
         return counts
@@ -155,7 +158,7 @@ def _some(counts: NDArray[np.int64], most: int, random: np.random.Generator) -> 
 
 
 def turns_of(given: Any) -> Turns:
-    """Return what came before one text, given as one text or several, without blanks."""
+    """Return what came before a text, given as one text or several, without blank ones."""
     several = [given] if given is None or isinstance(given, str) else list(given)
     return tuple(str(turn) for turn in several if turn is not None and str(turn).strip())
 
@@ -193,7 +196,7 @@ def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.boo
             hint="Name the column of texts with text= or --text.",
         )
     if not len(ratings):
-        raise InputError("there is no rating", source=ratings.intake.source, hint="Give ratings of the items.")
+        raise InputError("there are no ratings", source=ratings.intake.source, hint="Give ratings of the items.")
     n = int((has_text & rated).sum())
     if n == 0:
         here, there = table.keys[0], id_texts(ratings.items["item"]).head(1).to_list()
@@ -206,8 +209,8 @@ def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.boo
         )
     if n == 1:
         raise InputError(
-            "only one item has both a text and a rating, and training needs at least two: one to learn from and one "
-            "to tell when to stop",
+            "only one item has both a text and a rating, but training needs at least two: one to learn from and one "
+            "to decide when to stop",
             source=table.source,
             hint="Give more items.",
         )

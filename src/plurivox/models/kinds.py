@@ -1,4 +1,4 @@
-"""The kinds of models: what each reads, its network, and what it learns towards."""
+"""The kinds of models: what each reads, its network, and its training target."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plurivox.models.texts import BagEncoder, Encoder, SequenceEncoder
 from plurivox.torch import cross_entropy, emd, empirical_target, kl, smoothed_target
 
 SIGMA = 0.5
-"""How far mlp-kl spreads a rating to the points beside it, in points."""
+"""How far mlp-kl spreads a rating to neighbouring points, in points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Kind:
 
 
 def mean(targets: Tensor, weights: Tensor) -> Tensor:
-    """Return the mean of targets, which is best by cross-entropy and KL divergence."""
+    """Return the mean of targets, which is optimal for cross-entropy and KL divergence."""
     return weights @ targets / weights.sum()
 
 
 def median(targets: Tensor, weights: Tensor) -> Tensor:
-    """Return the shares whose cumulative ones are the medians of those of targets, which is best by EMD."""
+    """Return the shares whose cumulative shares are the medians of the targets', which is optimal for EMD."""
     below, order = targets.cumsum(-1).sort(dim=0)
     reached = weights[order].cumsum(0) >= weights.sum() / 2
     medians = below.gather(0, reached.int().argmax(0, keepdim=True))[0]
@@ -67,18 +67,18 @@ def _kinds() -> Iterator[Kind]:
     yield Kind("mlp-kl", text, BagEncoder, Mlp, smoothed, partial(kl, **_each), mean, smooths=True)
     text = "words in a network with one score and ordered cut-points, likelihood of every rating"
     yield Kind("cumulative-link", text, BagEncoder, CumulativeLink, shares, distance, mean, by_rating=True)
-    text = "the sequence of words and signs in a small transformer, earth mover's distance to the shares"
+    text = "the sequence of words and symbols in a small transformer, earth mover's distance to the shares"
     yield Kind("transformer-emd", text, SequenceEncoder, Transformer, shares, partial(emd, **_each), median)
 
 
 KINDS = {kind.name: kind for kind in _kinds()}
 
 MODELS = {name: kind.description for name, kind in KINDS.items()}
-"""The models there are, and what each is."""
+"""The available models, with a description of each."""
 
 
 def kind_named(name: str, sigma: float | None = None) -> Kind:
-    """Return a kind, with another sigma if one is given, or raise with the names there are."""
+    """Return a kind, with another sigma if one is given, or raise with the known names."""
     if not isinstance(name, str) or name not in KINDS:
         raise SelectionError(f"there is no model {name!r}", hint=f"Choose one of {', '.join(KINDS)}.")
     kind = KINDS[name]
@@ -86,5 +86,5 @@ def kind_named(name: str, sigma: float | None = None) -> Kind:
         return kind
     if not kind.smooths:
         able = ", ".join(one.name for one in KINDS.values() if one.smooths)
-        raise InputError(f"sigma is {sigma!r}, and {name} smooths nothing", hint=f"Leave sigma out, or choose {able}.")
+        raise InputError(f"sigma is {sigma!r}, but {name} does not smooth", hint=f"Leave sigma out, or choose {able}.")
     return replace(kind, target=partial(smoothed_target, sigma=sigma))

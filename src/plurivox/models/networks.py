@@ -1,7 +1,7 @@
 """The networks: from encoded texts to log-probabilities, items × points.
 
-Each can start from given shares, so that before it has learned anything from the texts it predicts about what all
-items together got, not something arbitrary.
+Each can start from given shares, so that before learning anything from the texts it predicts about the shares of all
+items together, not something arbitrary.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FASTER = 10.0
 
 
 class BagLayer(nn.Module):
-    """A linear layer over weighted bags of words, which never fills in the zeros of the words a text lacks."""
+    """A linear layer over weighted bags of words, which never stores zeros for the words a text lacks."""
 
     def __init__(self, n_features: int, width: int) -> None:
         super().__init__()
@@ -55,10 +55,10 @@ class Mlp(nn.Module):
 
 
 class CumulativeLink(nn.Module):
-    """Bag of words → 128 → 64 → one score s, which rising cut-points θ divide: P(y ≤ k) = σ(θ_k − s).
+    """Bag of words → 128 → 64 → one score s, divided by increasing cut-points θ: P(y ≤ k) = σ(θ_k − s).
 
-    θ_1 is any number and each further one lies above the one before it by softplus of a free number, so they are in
-    order whatever is learned. The score has no constant of its own, since shifting all cut-points does the same.
+    θ_1 is any number and each further one exceeds the one before it by softplus of a free number, so they are always in
+    order. The score has no constant of its own, since shifting all cut-points does the same.
     """
 
     def __init__(self, n_features: int, n_points: int, length: int) -> None:
@@ -107,10 +107,10 @@ def cumulative_link(logits: Tensor, gaps: Tensor) -> Tensor:
 class Transformer(nn.Module):
     """Tokens → two layers of self-attention → mean over the tokens of the text → softmax.
 
-    The text's tokens look at those of the context, which so has its say, but a long context does not drown the text.
-    The layers begin as none at all (what they add to a token is 0), so that words are learned before their order, and
-    words learn faster than the rest (:func:`parameter_groups`): each is seen rarely, and a constant prediction, the
-    median of all ratings, is otherwise learned first, where the gradient of the earth mover's distance vanishes.
+    The text's tokens attend to those of the context, which thus contributes, but a long context does not drown the
+    text. The layers initially add nothing to a token, so that words are learned before their order, and words learn
+    faster than the rest (:func:`parameter_groups`): each is seen rarely, and a constant prediction, the median of all
+    ratings, is otherwise learned first, where the gradient of the earth mover's distance vanishes.
     """
 
     def __init__(self, n_features: int, n_points: int, length: int) -> None:
@@ -125,7 +125,7 @@ class Transformer(nn.Module):
         for each in self.layers.layers:
             for part in (each.self_attn.out_proj.weight, each.linear2.weight, each.linear2.bias):
                 nn.init.zeros_(part)
-        for embedding in (self.positions, self.segments):  # words, which are drawn larger, shall tell texts apart
+        for embedding in (self.positions, self.segments):  # words, initialised larger, should distinguish texts
             nn.init.normal_(embedding.weight, std=1 / math.sqrt(WIDTH))
 
     def start_from(self, shares: Tensor) -> None:
@@ -152,7 +152,7 @@ def parameter_groups(network: nn.Module, rate: float) -> list[dict[str, object]]
 
 
 def tensors(arrays: Sequence[object], dtype: torch.dtype, device: torch.device) -> list[Tensor]:
-    """Return arrays as tensors on a device, whole numbers as they are, the others of a type."""
+    """Return arrays as tensors on a device, whole numbers unchanged, the others with a given type."""
     found = [torch.as_tensor(array) for array in arrays]
     return [tensor.to(device, dtype if tensor.is_floating_point() else None) for tensor in found]
 

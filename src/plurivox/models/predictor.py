@@ -43,7 +43,7 @@ class Predictor:
     text, context, item
         The columns it was trained on, which :meth:`predict` looks for.
     training, settings
-        How it was trained, and what was chosen for that.
+        How it was trained, and with which settings.
     versions
         Those of plurivox, Python and what else it was trained with.
     """
@@ -85,11 +85,11 @@ class Predictor:
         text, context, item
             The columns of the text, of what came before it, and of the id; those of the training by default.
         name
-            What to call the model; by default its kind.
+            The name of the model; by default its kind.
         scale
-            The scale that is expected: a model of another one is refused.
+            The expected scale; a model for another one is refused.
         progress
-            Called now and then with the number of items done and of all.
+            Called from time to time with the number of items done and the total.
         source, locate
             How to name the table and its rows in messages.
 
@@ -127,7 +127,7 @@ class Predictor:
             For each text what came before it, oldest first.
         """
         if isinstance(texts, str):
-            raise InputError("texts is one text", hint="Give a list of texts, also if it holds only one.")
+            raise InputError("texts is one text", hint="Give a list of texts, even if there is only one.")
         given = ["" if text is None else str(text) for text in texts]
         for at, text in enumerate(given):
             if not text.strip():
@@ -135,7 +135,7 @@ class Predictor:
         turns: list[Turns] = [()] * len(given) if contexts is None else [turns_of(context) for context in contexts]
         if len(turns) != len(given):
             raise InputError(
-                f"there are {len(given):,} texts and {len(turns):,} contexts",
+                f"there are {len(given):,} texts but {len(turns):,} contexts",
                 hint="Give one context per text, None where there is none.",
             )
         self._refuse_context(any(turns))
@@ -143,10 +143,10 @@ class Predictor:
 
     @checked
     def save(self, folder: FilePath) -> list[Path]:
-        """Write the model into a folder, in place of the one there, and return the files.
+        """Write the model into a folder, replacing any model there, and return the files.
 
-        Whatever happens meanwhile, the folder holds the old model or the new one. It holds no text but the words
-        that the model knows, and no rater.
+        Whatever happens, the folder holds either the old model or the new one. It contains no text except the words
+        that the model knows, and no raters.
         """
         about = {
             "kind": self.kind,
@@ -165,13 +165,13 @@ class Predictor:
     def _refuse_context(self, given: bool) -> None:
         if given and not self.context:
             raise InputError(
-                "there is context, and the model was trained without any", hint="Leave it out, or train with context=."
+                "there is context, but the model was trained without any", hint="Leave it out, or train with context=."
             )
 
     def _shares(
         self, texts: list[str], contexts: list[Turns], progress: Callable[[int, int], object] | None = None
     ) -> Shares:
-        """Predict block by block, texts of about one length together."""
+        """Predict block by block, with texts of similar length together."""
         shares = np.empty((len(texts), len(self.scale)))
         like = torch.zeros(1, dtype=torch.float64)
         with one_thread(), torch.inference_mode():
@@ -206,7 +206,7 @@ def load(folder: FilePath, *, scale: GivenScale | None = None) -> Predictor:
     FileError
         If there is no model, or it is damaged or of a newer version.
     ScaleError
-        If the model is of another scale.
+        If the model is for another scale.
     """
     about, tensors, source = saving.read(folder)
     try:
@@ -220,7 +220,7 @@ def load(folder: FilePath, *, scale: GivenScale | None = None) -> Predictor:
         if not isinstance(context, list) or not all(isinstance(name, str) for name in (text, item, *context)):
             raise TypeError("columns have names")
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise FileError("it is not a model as plurivox saves it", source=source, hint=saving.AGAIN) from None
+        raise FileError("it is not a model saved by plurivox", source=source, hint=saving.AGAIN) from None
     require_scale(found, as_scale(scale), source)
     with torch.device("meta"):  # shapes without numbers: nothing is drawn, and no file makes it take much memory
         network = kind.network(encoder.n_features, len(found), settings.length)
@@ -236,29 +236,31 @@ def versions() -> dict[str, str]:
 
 
 def refuse_names(scale: Scale) -> None:
-    """Raise if a point is called as another column of predictions is."""
+    """Raise if a point has the name of another column of predictions."""
     taken = {str(label) for label in scale.labels} & {"model", "item"}
     if taken:
         raise ScaleError(
-            f"a point of the scale is called {min(taken)!r}, as is another column of predictions",
+            f"a point of the scale is called {min(taken)!r}, like another column of predictions",
             hint="Give the point another name.",
         )
 
 
 def require_scale(found: Scale, wanted: Scale | None, source: str) -> None:
-    """Raise if a scale is wanted and the model has another."""
+    """Raise if a scale is expected but the model has another."""
     if wanted is None:
         return
     mine, theirs = ([text_of(label) for label in scale.labels] for scale in (found, wanted))
     if mine != theirs:
         raise ScaleError(
-            f"the model is on the scale {found}, not on {wanted}", source=source, hint="Train one on the scale wanted."
+            f"the model is on the scale {found}, not on {wanted}",
+            source=source,
+            hint="Train one on the scale you need.",
         )
     if found.values != wanted.values:
         raise ScaleError(
             f"the points of the model have the values {_shown(found)}, not {_shown(wanted)}",
             source=source,
-            hint="Train one on the scale wanted.",
+            hint="Train one on the scale you need.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What is known of a trained model: how it was trained, and how that went."""
+"""What is known about a trained model: how it was trained, and how that went."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plurivox.errors import InputError
 
 LARGEST = 2**63 - 1
 WIDEST = 1_000
-"""The largest sigma: of more, all points are alike on any scale that can be learned."""
+"""The largest sigma: beyond it, all points are alike on any scale that can be learned."""
 MOST = {"features": 10_000_000, "length": 100_000, "epochs": 1_000_000, "patience": 1_000_000, "batch": 10_000_000}
 """What still fits into memory, or into a lifetime."""
 
@@ -31,12 +31,12 @@ class Settings:
     seed
         The start of all random numbers.
     epochs, patience
-        How often all training items are seen at most, and after how many epochs in which the validation loss has not
-        fallen by a thousandth training stops.
+        The largest number of passes over all training items, and after how many epochs without the validation loss
+        falling by a thousandth training stops.
     batch, learning_rate
         Items per step, and the step size of Adam.
     validation
-        The share of items that is held out to tell when to stop.
+        The share of items held out to decide when to stop.
     features
         The most words that the model knows.
     length
@@ -44,11 +44,11 @@ class Settings:
     device
         Where it was trained.
     sigma
-        How far mlp-kl spreads a rating to the points beside it, in points; None for 0.5, and for other models.
+        How far mlp-kl spreads a rating to neighbouring points, in points; None for 0.5, and for other models.
     min_ratings
         Items with fewer ratings are left out.
     sample_items, sample_ratings
-        How many items are drawn at random, and how many ratings of each at most; None for all.
+        How many items are drawn at random, and at most how many ratings of each; None for all.
     """
 
     seed: int
@@ -77,7 +77,7 @@ class Settings:
             if value is None and name != "min_ratings":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-                raise InputError(f"{name} is {value!r}", hint=f"Give a whole number from {least} on.")
+                raise InputError(f"{name} is {value!r}", hint=f"Give a whole number of at least {least}.")
         if self.sigma is not None and (
             isinstance(self.sigma, bool) or not isinstance(self.sigma, int | float) or not 0 <= self.sigma <= WIDEST
         ):
@@ -127,15 +127,15 @@ class Training:
     best_validation_loss
         That of the model that was kept.
     baseline_loss
-        The validation loss if the same is predicted of every text, what is best for the items learned from: a model
-        that is no better has learned nothing from the texts.
+        The validation loss if every text gets the same prediction, the best one for the training items: a model that is
+        no better has learned nothing from the texts.
     stopped
         Why it ended: ``"early"`` when the validation loss got no better, ``"epochs"`` when all were run,
         ``"interrupted"`` by Ctrl-C.
     seconds
         How long it took, reading the texts included.
     unseen
-        Points of the scale that no rating it learned from has.
+        Points of the scale that no training rating has.
     notes
         What was left out or needs care, as sentences without their full stop.
     """
@@ -156,7 +156,7 @@ class Training:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Training:
-        """Rebuild it from plain lists; raises TypeError where that cannot be."""
+        """Rebuild it from plain lists; raise TypeError if that is impossible."""
         types = {"int": int, "float": float, "str": str}
         parts: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in data.items()}
         for part in fields(cls):

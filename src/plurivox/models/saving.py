@@ -1,7 +1,7 @@
 """A model in a folder: ``model.json``, which says what it is, and its numbers in a file named by their content.
 
-The numbers are written first and ``model.json``, which names them, takes the place of the old one in one step. So an
-interruption at any moment leaves a whole model, the old one or the new. Nothing that is read is executed.
+The numbers are written first, and ``model.json``, which names them, replaces the old one in one step. So an
+interruption at any moment leaves a whole model, either the old one or the new. Nothing that is read is executed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def write(folder: str | PathLike[str], about: Mapping[str, Any], tensors: Mappin
 
 
 def try_folder(folder: str | PathLike[str]) -> None:
-    """Raise if a folder cannot be written to; what is made to find out is removed."""
+    """Raise if a folder cannot be written to; anything created to find out is removed."""
     home = Path(folder)
     _refuse_other(home)
     with made(home) as new:
@@ -73,13 +73,13 @@ def try_folder(folder: str | PathLike[str]) -> None:
 
 
 def _refuse_other(home: Path) -> None:
-    """Raise if there is a ``model.json`` of something else, which would be written over."""
+    """Raise if there is a ``model.json`` of something else, which would be overwritten."""
     if not (home / ABOUT).exists() or any(_WEIGHTS.fullmatch(name) for name in os.listdir(home)):
-        return  # with numbers beside it, it is one of ours, if perhaps a damaged one
+        return  # with numbers next to it, it is one of ours, though perhaps damaged
     try:
         _document(home, str(home / ABOUT))
     except FileError:
-        problem = "it is not a model of plurivox, and would be written over"
+        problem = "it is not a plurivox model and would be overwritten"
         raise FileError(problem, source=str(home / ABOUT), hint=ELSEWHERE) from None
 
 
@@ -91,14 +91,14 @@ def read(folder: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]
     named = about.get("weights")
     name, digest = (named.get("file"), named.get("sha256")) if isinstance(named, dict) else (None, None)
     if not isinstance(name, str) or not _WEIGHTS.fullmatch(name):
-        raise _damaged(f"it names {name!r} as the file of its numbers, which is no name that plurivox gives", source)
+        raise _damaged(f"it names {name!r} as the file of its numbers, which is not a name that plurivox uses", source)
     content = _bytes(home / name, "the numbers of the model are")
     if hashlib.sha256(content).hexdigest() != digest:
         raise _damaged(f"its content is not what {ABOUT} says", home / name)
     try:
         return about, tensors_of(content), source
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise _damaged(f"it is no safetensors file ({error})", home / name) from None
+        raise _damaged(f"it is not a safetensors file ({error})", home / name) from None
 
 
 def require_shapes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], source: str) -> None:
@@ -111,7 +111,7 @@ def require_shapes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, 
         if shapes.get(name) != wanted.get(name) or found[name].dtype != float32:
             there = f"{found[name].dtype} of the shape {shapes[name]}" if name in found else "missing"
             needed = f"torch.float32 of the shape {wanted[name]}" if name in wanted else "absent"
-            raise _damaged(f"it does not fit its numbers: {name!r} is {there} and should be {needed}", source)
+            raise _damaged(f"it does not match its numbers: {name!r} is {there} but should be {needed}", source)
 
 
 def _document(home: Path, source: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """From texts, and what was said before them, to the numbers that networks read.
 
-Two ways: weighted bags of words (:class:`BagEncoder`) and sequences of tokens (:class:`SequenceEncoder`). Both keep the
-text first: however long the context is, it takes neither features nor room from the text.
+Two ways: weighted bags of words (:class:`BagEncoder`) and sequences of tokens (:class:`SequenceEncoder`). Both put the
+text first: however long the context, it takes neither features nor room from the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from plurivox.models.tokens import words, words_and_signs
 Turns = Sequence[str]
 """What came before a text, oldest first."""
 PAD, UNKNOWN, SEPARATOR = range(3)
-"""Tokens that are no words; words are counted from the next number on."""
+"""Tokens that are not words; words are numbered after them."""
 N_SPECIAL = 3
 OF_CONTEXT, OF_TEXT = range(2)
 LEAST_TEXTS = 2
@@ -30,7 +30,7 @@ LEAST_TEXTS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bags:
-    """For each text the features it has and their weights, one text after the other; ``offsets`` tells where."""
+    """For each text its features and their weights, one text after the other; ``offsets`` says where each begins."""
 
     features: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -116,8 +116,8 @@ class TfIdf:
 class BagEncoder:
     """Reads a text and its context as two bags of words, each weighted and scaled on its own.
 
-    A word of the context is another feature than the same word of the text, and since each side is scaled by itself a
-    long context does not make the text's words count less.
+    A word in the context is a different feature from the same word in the text, and since each side is scaled
+    separately, a long context does not make the text's words count less.
     """
 
     text: TfIdf
@@ -155,12 +155,12 @@ class BagEncoder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, length: int) -> Self:
-        """Rebuild it from :meth:`to_dict`; raises ValueError where that cannot be."""
+        """Rebuild it from :meth:`to_dict`; raise ValueError if that is impossible."""
         sides = []
         for side in (data["text"], data["context"]):
             known, idf = _words_of(side["words"]), np.array(side["idf"], dtype=np.float64)
             if idf.shape != (len(known),) or not np.isfinite(idf).all():
-                raise ValueError("the words and their weights do not fit")
+                raise ValueError("the words and their weights do not match")
             sides.append(TfIdf(known, idf))
         return cls(*sides)
 
@@ -169,8 +169,8 @@ class BagEncoder:
 class SequenceEncoder:
     """Reads the beginning of a text, and in the room that is left the end of what came before it.
 
-    The tokens of the text come first, so that each keeps its position whatever the context; then, after a separator,
-    the newest tokens of the context, with a separator between turns.
+    The tokens of the text come first, so that each keeps its position regardless of the context; then, after a
+    separator, the newest tokens of the context, with a separator between turns.
     """
 
     words: tuple[str, ...]
@@ -183,7 +183,7 @@ class SequenceEncoder:
 
     @classmethod
     def learn(cls, texts: Sequence[str], contexts: Sequence[Turns], *, features: int, length: int) -> tuple[Self, str]:
-        """Choose the words and signs to know from training texts, and say if they share none."""
+        """Choose the words and symbols to know from training texts, and say if they share none."""
         of_text = _frequency(map(words_and_signs, texts))
         of_context = _frequency(itertools.chain.from_iterable(map(words_and_signs, turns)) for turns in contexts)
         chosen, more = _vocabularies(of_text, of_context, features)
@@ -226,7 +226,7 @@ class SequenceEncoder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, length: int) -> Self:
-        """Rebuild it from :meth:`to_dict`; raises ValueError where that cannot be."""
+        """Rebuild it from :meth:`to_dict`; raise ValueError if that is impossible."""
         return cls(_words_of(data["words"]), length)
 
 
@@ -242,7 +242,7 @@ def _frequency(documents: Iterable[Iterable[str]]) -> Counter[str]:
 
 
 def _vocabularies(of_text: Counter[str], of_context: Counter[str], room: int) -> tuple[list[str], list[str]]:
-    """Choose words of both sides: half of the room for each, and what one side leaves unused for the other."""
+    """Choose words of both sides: half of the places for each, and those that one side leaves unused for the other."""
     text, context = _frequent(of_text), _frequent(of_context)
     for_context = min(len(context), room // 2)
     chosen = text[: room - for_context]

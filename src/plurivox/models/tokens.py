@@ -1,4 +1,4 @@
-"""Cutting text into words, and into words and signs.
+"""Splitting text into words, and into words and symbols.
 
 Words are runs of letters, digits and the marks above and below them, in any script, joined by apostrophes
 ("don't") or by the invisible joiners of Persian and Hindi. Chinese and Japanese put no spaces between words: there each
@@ -44,7 +44,7 @@ def words(text: str) -> list[str]:
 
 
 def words_and_signs(text: str) -> Iterator[str]:
-    """Yield words and, as they come, punctuation marks, emoji and other signs.
+    """Yield words and, in order, punctuation marks, emoji and other symbols.
 
     Examples
     --------

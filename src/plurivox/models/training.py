@@ -1,4 +1,4 @@
-"""Training one network: batches, early stopping, and a surrounding in which the same seed gives the same bits."""
+"""Training one network: batches, early stopping, and an environment in which the same seed gives the same bits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AT_ONCE = 256
 SMOOTHING = 0.5
 """What each point's count is raised by in the shares that networks start from, so that none is 0."""
 LEAST_GAIN = 1e-3
-"""By which share the validation loss has to fall to be worth waiting longer."""
+"""The fraction by which the validation loss must fall to justify waiting longer."""
 POOL = 16
 """Batches of sequences that are divided up by length."""
 NOT_FINITE = "training ended in epoch {}, in which the loss was no longer a finite number; the best epoch was kept"
@@ -57,7 +57,7 @@ class Run(NamedTuple):
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread: several add sums in another order, which changes the last digits."""
+    """Compute in one thread: several would add in a different order, which changes the last digits."""
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
@@ -68,7 +68,7 @@ def one_thread() -> Iterator[None]:
 
 @contextlib.contextmanager
 def repeatable(seed: int, device: torch.device) -> Iterator[None]:
-    """Start random numbers at the seed; afterwards these and all else are as the caller had them."""
+    """Start random numbers at the seed; afterwards, restore everything as the caller had it."""
     dtype, on_gpu = torch.get_default_dtype(), device.type == "cuda"
     with (
         torch.random.fork_rng(devices=[device] if on_gpu else []),
@@ -91,14 +91,14 @@ def repeatable(seed: int, device: torch.device) -> Iterator[None]:
 def train(
     network: nn.Module, kind: Kind, learned: Part, held_out: Part, settings: Settings, progress: Progress | None
 ) -> Run:
-    """Train until the validation loss stops getting better, and leave the network as it was at its best.
+    """Train until the validation loss stops improving, and leave the network at its best.
 
     Ctrl-C ends it early; before the first epoch is over there is nothing to keep, and it is passed on.
     """
     shuffled = np.random.default_rng(settings.seed)
     optimizer = torch.optim.Adam(parameter_groups(network, settings.learning_rate))
     epochs: list[Epoch] = []
-    best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot part what belongs together
+    best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot separate the two
     stopped, notes = "epochs", []
     mark, marked = math.inf, 0  # the last loss that was worth waiting for, and its epoch
     try:
@@ -126,7 +126,7 @@ def train(
         stopped = "interrupted"
     if best is None:
         raise InputError(
-            f"learning_rate is {settings.learning_rate:g}, and the loss is not a finite number after one epoch",
+            f"learning_rate is {settings.learning_rate:g}, but the loss is not a finite number after one epoch",
             hint="Give a smaller learning rate, such as 0.001.",
         )
     network.load_state_dict(best[1])
@@ -147,7 +147,7 @@ def mean_loss(network: nn.Module, kind: Kind, part: Part) -> float:
 
 
 def constant_loss(kind: Kind, learned: Part, held_out: Part) -> float:
-    """Return the mean loss of items held out if the same is predicted of each: what is best for those learned from."""
+    """Return the mean loss of held-out items if each gets the same prediction, the best one for the training items."""
     shares = kind.constant(learned.targets, learned.weights)
     shares = shares.clamp_min(SMOOTHING / (float(learned.weights.sum()) + SMOOTHING * len(shares)))
     losses = kind.distance(held_out.targets, shares.log().expand_as(held_out.targets))
@@ -183,7 +183,7 @@ def _learn(
 
 
 def batches(inputs: Inputs, shuffled: np.random.Generator, batch: int) -> list[NDArray[np.int64]]:
-    """Divide all items into batches at random; sequences of about one length come together, for less padding."""
+    """Divide all items into batches at random; sequences of similar length are put together, for less padding."""
     order = shuffled.permutation(len(inputs))
     if isinstance(inputs, Sequences):
         sizes = inputs.sizes()

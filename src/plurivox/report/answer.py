@@ -1,4 +1,4 @@
-"""The first screen: what was rated by whom, what stands, what is not certain, and what to do."""
+"""The first screen: who rated what, what is claimed, what is not certain, and what to do."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from plurivox.results.wording import counted, in_words
 
 MOST_CLAIMS, MOST_OPEN, MOST_ACTIONS, MOST_TILES = 5, 3, 3, 5
 NOTHING = "No difference between groups is certain"
-ALIKE = "That nothing stands out is no proof that groups are alike: small differences stay unseen where raters are few."
+ALIKE = "That nothing stands out does not prove that groups are alike: with few raters, small differences go unnoticed."
 CONSEQUENCE = (
     ("leniency",), ("mpa", "wra", "hm", "drift"), ("closest_gap", "stand_in"), ("items",), ("rps", "cross_entropy"),
     ("gai", "irr", "xrr"), ("dsi",), ("view_correlation",),
 )  # fmt: skip
-"""Statistics by how much follows from a claim; before all of them stands a view of one's own."""
+"""Statistics in the order of how much follows from a claim; a view of one's own comes before all of them."""
 
 LEADING = ("leniency",)
 """What the lead chart is about."""
@@ -29,7 +29,7 @@ OF_NOBODY = ("items", "dsi")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence, what stands behind it, and where its evidence is."""
+    """A sentence, what supports it, and where its evidence is."""
 
     text: str
     detail: str
@@ -43,10 +43,10 @@ class Answer:
     Attributes
     ----------
     subject, agreement
-        What was rated by whom, and how far raters agree.
+        Who rated what, and how far raters agree.
     heading, claims, n_more, nothing
         How many groups differ; what is claimed, at most five lines; how many more lines there would be; and what is
-        said where nothing is claimed of groups.
+        said if nothing is claimed about groups.
     uncertain
         What is not certain.
     actions
@@ -68,7 +68,7 @@ class Answer:
 
 
 def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: set[tuple[str, str]]) -> Answer:
-    """Choose what goes to the first screen: from the findings at the top of the report, and from its sections."""
+    """Choose what goes on the first screen: from the findings at the top of the report, and from its sections."""
     claims = sorted((one for one in findings if one.said.claim), key=lambda one: _rank(one.said))
     standing = [one.said for one in claims]
     anchors = {id(one.said): one.anchor for one in claims}
@@ -99,7 +99,7 @@ def _stands(action: Action, standing: Sequence[Statement]) -> bool:
 
 
 def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figure | None:
-    """Return the lead chart, with what stands as its title."""
+    """Return the lead chart, with the main claim as its title."""
     figure = next((one.lead_figure for one in sections if one.lead_figure is not None), None)
     if figure is None:
         return None
@@ -111,21 +111,21 @@ def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figur
 
 
 def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[Line]:
-    """Return what holds for all raters, where there are no groups to claim anything of."""
+    """Return what holds for all raters, if there are no groups to make claims about."""
     return [] if groups else [Line(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]
 
 
 def _instead(sections: Sequence[Section], certain: bool) -> str:
-    """Tell that nothing stands, and whether something does within one analysis alone."""
+    """Say that nothing is claimed, and whether something is within one analysis alone."""
     if certain:
         return ""
     alone = any(one.said.claim for section in sections for one in section.findings)
-    text = "Nothing that was tested stands after correction over all analyses."
-    return f"{text} Some of it stands within one analysis alone, and is said in its section." if alone else text
+    text = "Nothing that was tested remains significant after correction over all analyses."
+    return f"{text} Some of it is significant within one analysis alone, as its section says." if alone else text
 
 
 def _rank(said: Statement) -> tuple[int, float]:
-    """Return where a claim stands: what follows most from first, then the surest."""
+    """Return the rank of a claim: first the one from which most follows, then the surest."""
     if said.short == OWN_VIEW:
         return 0, -said.weight
     places = [at for at, names in enumerate(CONSEQUENCE, 1) if said.statistic in names]
@@ -142,7 +142,7 @@ def _heading(n_differ: int, n_groups: int) -> str:
 
 
 def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> list[Line]:
-    """Return what is open, that of groups first, and what nothing standing out does not mean."""
+    """Return what is open, groups first, and a caution about what that does not prove."""
     open_ = [one for section in sections for one in section.findings if one.said.standing == "open"]
     open_.sort(key=lambda one: (not one.of_groups, -one.said.weight))
     lines = [
@@ -150,7 +150,7 @@ def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> lis
     ]
     if (left := n_groups - n_differ) > 0:
         of_whom = "group" if left == 1 else f"{left:,} groups"
-        others = f"Nothing is certain of the other {of_whom}. {ALIKE}" if n_differ else ALIKE
+        others = f"Nothing is certain about the other {of_whom}. {ALIKE}" if n_differ else ALIKE
         lines.insert(0, Line(others, "", sections[0].id))
     return list({line.text: line for line in lines}.values())[:MOST_OPEN]
 

@@ -33,14 +33,14 @@ from plurivox.scale import few_points
 from plurivox.study import Study
 
 NOTHING = (
-    "No difference between groups is certain: nothing that was tested stands after correction over all groups, "
-    "attributes and lenses."
+    "No difference between groups is certain: nothing that was tested remains significant after correction over all "
+    "groups, attributes and lenses."
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A report before it is written: what it is about, its sections, all findings that stand, and its first screen."""
+    """A report before it is written: what it is about, its sections, all claims, and its first screen."""
 
     brief: Brief
     sections: Sequence[Section]
@@ -48,11 +48,11 @@ class Report:
     answer: Answer
 
     def html(self, *, summary: bool = False) -> str:
-        """Return the file's text, or that of a page with the first screen alone."""
+        """Return the file's text, or that of a page with only the first screen."""
         return page(self.brief, self.answer, [] if summary else self.sections)
 
     def write(self, path: str | os.PathLike[str], *, summary: bool = False) -> Path:
-        """Write the file, as PDF if its name ends so; one that is there is replaced only by a complete one."""
+        """Write the file, as PDF if its name ends in .pdf; an existing one is only replaced by a complete one."""
         write = write_pdf if Path(path).suffix.lower() == ".pdf" else write_text
         return write(path, self.html(summary=summary), _sources(self.brief.study))
 
@@ -61,30 +61,29 @@ class Report:
 def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: bool = False, **options: Any) -> Path:
     """Run every lens that the inputs allow and write one self-contained HTML file, or a PDF of it.
 
-    The same input and seed make the same bytes. Nobody's id is in it, groups too small to show are withheld, and it
-    makes no request to any network.
+    The same input and seed give the same bytes. It contains no rater ids, withholds groups too small to show, and makes
+    no network requests.
 
     Parameters
     ----------
     path
-        Where to write; a report that is already there is replaced only when the new one is complete, and a file that
-        something in it was read from is refused. A name that ends in ``.pdf`` makes it a PDF, printed by Chromium.
+        Where to write; an existing report is only replaced when the new one is complete, and a file that was read as
+        input is refused. A name that ends in ``.pdf`` makes it a PDF, printed by Chromium.
     ratings
         Who rated what.
     by
         Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
     summary
-        Whether to write a page with the first screen alone.
+        Whether to write a page with only the first screen.
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
-        are held against the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
+        are compared with the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
         ``max_permutations``, ``stop_early``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
-        as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a study that grows, for all of which
-        headlines are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`;
-        ``answers`` of language models as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items;
-        ``title``, the heading; ``command``, which makes the file again and is shown in it; ``files``, names and
-        paths of input files, whose SHA-256 is shown; ``progress``, called with what is being done, how far it is, and
-        how far it goes.
+        as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a growing study, for all of which headlines
+        are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`; ``answers`` of language models
+        as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items; ``title``, the heading;
+        ``command``, which recreates the file and is shown in it; ``files``, names and paths of input files, whose
+        SHA-256 is shown; ``progress``, called with the current task, how much of it is done, and its total.
 
     Returns
     -------
@@ -101,11 +100,11 @@ def make_report(
     ratings: Ratings, by: Any = (), *, command: str = "", files: Mapping[str, str | os.PathLike[str]] | None = None,
     threads: int | None = None, executor: Any = None, progress: Any = None, **options: Any,
 ) -> Report:  # fmt: skip
-    """Ask every lens that the inputs allow; the parameters are those of :func:`write_report`."""
+    """Run every lens that the inputs allow; the parameters are those of :func:`write_report`."""
     taken = {one.name for lens in lenses() if lens.section for one in lens.inputs}
     for name in options:
         if name not in taken and name not in ReportSettings.specs():
-            raise InputError(f"a report takes no {name!r}", hint="See the options of write_report.")
+            raise InputError(f"a report has no option {name!r}", hint="See the options of write_report.")
     asked = ReportSettings.from_dict(
         {"by": by, **{name: value for name, value in options.items() if name not in taken}}
     )
@@ -117,43 +116,44 @@ def make_report(
 LENSES_OF = {"answers": 2, "predictions": 1}
 """How many lenses make claims about each input: alignment and the judge card; soft scores."""
 MOST_WITH_INTERVALS = 300
-"""Groups up to which a report has their intervals without being told to."""
+"""The largest number of groups whose intervals a report shows by default."""
 
 
 def brief_of(
     found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
 ) -> Brief:  # fmt: skip
-    """Return what a report of a study is to show; raise at once, not after minutes, if there can be none."""
+    """Return what a report of a study should show; raise at once, not after minutes, if there can be none."""
     n_lenses = asked.n_lenses + sum(n for name, n in LENSES_OF.items() if name in found.inputs)
     asked = asked.replace(n_lenses=n_lenses * asked.looks)
     axes = tuple(one for one in asked.by if "rater" not in one)
-    few_points(found.ratings.scale, "a report")  # some of its lenses and charts take no more
-    remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
+    few_points(found.ratings.scale, "a report")  # some of its lenses and charts allow no more
+    remarks = ["Individual raters are not shown in reports."] if len(axes) < len(asked.by) else []
     if found.ratings.panel is not None:
         remarks.append(found.ratings.panel.summary(asked.min_group_size).sentence)
     if asked.looks > 1:
         remarks.append(
-            f"This is one of {asked.looks} planned looks at a study that grows: headlines are corrected for all of "
-            "them (Bonferroni), sections are not."
+            f"This is one of {asked.looks} planned looks at a growing study: headlines are corrected for all of them "
+            "(Bonferroni), sections are not."
         )
     return _in_time(Brief(found, asked, axes, command, digests or {}, remarks))
 
 
 def _in_time(brief: Brief) -> Brief:
-    """Leave out intervals of very many groups unless they were asked for: each leaves out raters of all in turn."""
+    """Leave out intervals of very many groups unless they were requested: each leaves out all raters in turn."""
     if brief.asked.interval is not None or brief.asked.bootstrap or not brief.axes:
         return brief
     n_groups = sum(len(axis.groups) for axis in brief.ask("overview").description.axes)
     if n_groups <= MOST_WITH_INTERVALS:
         return brief
     remark = (
-        f"Intervals are left out: of {n_groups:,} groups they take very long. A report that is asked for them has them."
+        f"Intervals are left out, because they would take very long for {n_groups:,} groups. Request them to include "
+        "them."
     )
     return replace(brief, asked=brief.asked.replace(interval="none"), remarks=[*brief.remarks, remark])
 
 
 def ahead_of(study: Study) -> AbstractContextManager[None]:
-    """Have charts turned into pictures by processes beside this one, as many as there are processors."""
+    """Have charts turned into pictures by other processes, as many as there are processors."""
     at_once = study.how.threads or processors()
     return ahead(at_once if at_once > 1 else 0)
 
@@ -181,7 +181,7 @@ def top_findings(shown: Sequence[Section], looks: int = 1) -> list[Finding]:
 
     Each lens keeps its own error rate; p-values of their claims are corrected after Holm by the number of lenses, so
     that a study without any difference has a headline at most in 5 of 100. What is only notable stays in its section.
-    Where several looks at a growing study are planned, each has its share of the 5 (Bonferroni).
+    If several looks at a growing study are planned, each gets its share of the 5 (Bonferroni).
     """
     tested = {section.id: [one for one in section.findings if one.said.p is not None] for section in shown}
     least = {name: min(one.said.p or 0.0 for one in found) for name, found in tested.items() if found}
@@ -203,12 +203,12 @@ def top_findings(shown: Sequence[Section], looks: int = 1) -> list[Finding]:
 
 
 def _weight(finding: Finding) -> tuple[bool, float]:
-    """Return where a claim stands: those about groups of people first, then those about models."""
+    """Return the rank of a claim: those about groups of people first, then those about models."""
     return not finding.of_groups, -finding.said.weight
 
 
 def _sources(found: Study) -> list[str]:
-    """Return what the ratings and all that stands beside them were read from, as far as they tell."""
+    """Return what the ratings and the other inputs were read from, if known."""
     known = (getattr(one, "intake", one) for one in (found.ratings, *found.inputs.values()))
     return [source for one in known if isinstance(source := getattr(one, "source", None), str)]
 

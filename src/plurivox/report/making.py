@@ -16,7 +16,7 @@ from plurivox.results.result import Result, Statement
 from plurivox.statistics.registry import LABELS
 
 WIDE, HALF, NARROW = 950, 450, 340
-"""How wide charts are in pixels: on a page as wide as it gets, two beside each other there, and on a phone."""
+"""Widths of charts in pixels: on a full-width page, two side by side there, and on a phone."""
 MOST_UNDEFINED = 5
 OF_MODELS = ("alignment", "estimate", "judge", "soft scores")
 """Results whose claims are about models, not about differences between groups of raters."""
@@ -26,7 +26,7 @@ def drawn(
     chart: str, found: Any, name: str, title: str, alt: str, caption: str, *which: Any, measure: str = "",
     half: bool = False, **options: Any,
 ) -> Figure:  # fmt: skip
-    """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, both made of the same arguments."""
+    """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, from the same arguments."""
     from plurivox import plots
     from plurivox.plots.theme import trusted
     from plurivox.plots.writing import Picture
@@ -41,7 +41,7 @@ def drawn(
 
 
 def switched(name: str, label: str, figures: Iterable[tuple[str, Figure]]) -> list[Block]:
-    """Return charts of one question with a switch between them, or the chart itself where there is one only.
+    """Return charts of one question with a switch between them, or the chart itself if there is only one.
 
     Either has the id of the question, so that links lead there.
     """
@@ -53,14 +53,14 @@ def table(
     name: str, title: str, frame: pl.DataFrame, most: int, note: str = "", *, ending: str = "",
     digits: Mapping[str, int] | None = None, search: bool = False,
 ) -> DataTable:  # fmt: skip
-    """Return the first rows of a frame as a table; between its note and the ending stands whether that is not all."""
+    """Return the first rows of a frame as a table; its note says if there are more."""
     cut = f"The first {most:,} of {frame.height:,} rows." if frame.height > most else ""
     said = " ".join(filter(None, (note, cut, ending)))
     return DataTable(name, title, frame.head(most), digits or {}, said, search)
 
 
 def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
-    """Return the rows of a result, each value beside what chance gives, under the names that readers see."""
+    """Return the rows of a result, each value next to what chance gives, under the names that readers see."""
     columns = frame.select(
         "axis", "group", *more, pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
@@ -70,7 +70,7 @@ def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
 
 
 def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] | None = None) -> list[Finding]:
-    """Return what stands out, each with the id of its evidence: that of its statistic, or the usual one."""
+    """Return the findings, each with the id of its evidence: that of its statistic, or the usual one."""
     of_groups = not (isinstance(found, Result) and found.KIND in OF_MODELS)
     return [
         Finding(one, (anchors or {}).get(one.statistic, default), one.group == "all" and not one.claim, of_groups)
@@ -80,14 +80,14 @@ def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] 
 
 
 def headline(statements: Sequence[Statement], *statistics: str, otherwise: str) -> str:
-    """Return what is claimed by some statistics in a few words, as a title; else what else there is to say."""
+    """Return what some statistics claim in a few words, as a title; otherwise the given alternative."""
     said = [one for one in statements if one.claim and one.short and one.statistic in statistics]
     lines = merged(said, 2, amounts=len(said) == 1)
     return lines[0].text if lines else otherwise
 
 
 def remarks_of(found: Result) -> list[str]:
-    """Return what a lens says of the analysis itself, without what is withheld, which the study says for all."""
+    """Return what a lens says about the analysis itself, except what is withheld, which the study section covers."""
     return [one.text for one in found.statements() if one.weight == 0 and one.statistic != "withheld"]
 
 

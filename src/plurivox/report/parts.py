@@ -1,4 +1,4 @@
-"""What a report is made of: sections with findings, figures and tables, and what they add to its first screen.
+"""What a report consists of: sections with findings, figures and tables, and what they add to its first screen.
 
 No HTML here.
 """
@@ -48,14 +48,14 @@ class Tile:
 
 
 COLLECT, CHECK, CAUTION = "Collect", "Check", "Do not conclude"
-"""What an action is of."""
+"""The kinds of action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do, or not to do, about what was found, and where the reason is; smaller ranks come first.
+    """Something to do, or not to do, about a finding, and where the reason is; smaller ranks come first.
 
-    What follows from claims, ``rests_on``, is only said where one of them stands in the whole report.
+    What follows from claims, ``rests_on``, is only said if one of them holds in the whole report.
     """
 
     kind: str
@@ -122,7 +122,7 @@ class Figure:
     measure
         What is measured.
     half
-        Whether it stands beside another where the page is wide.
+        Whether it goes next to another on a wide page.
     """
 
     id: str
@@ -139,7 +139,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch:
-    """One question with a chart for each attribute, of which a reader sees one at a time."""
+    """One question with a chart for each attribute, shown one at a time."""
 
     id: str
     label: str
@@ -158,11 +158,11 @@ class Section:
     lead
         What question it answers.
     blocks, more
-        What everybody should see, and what goes to the appendix.
+        What everybody should see, and what goes into the appendix.
     remarks
         What could not be computed and why, what was withheld, what is missing and how to add it.
     sentence, tiles, actions, lead_figure
-        What it adds to the first screen. The title of the figure is what it shows where nothing is claimed.
+        What it adds to the first screen. The title of the figure is what it shows if nothing is claimed.
     """
 
     id: str
@@ -180,20 +180,20 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Brief:
-    """What a report is to show: the study, which answers every question once, and what was asked.
+    """What a report should show: the study, which answers every question once, and the settings.
 
     Attributes
     ----------
     by
-        The axes without raters one by one, who stay out of reports.
+        The axes without individual raters, who are not shown in reports.
     command
-        What makes the file again.
+        The command that recreates the file.
     digests
         SHA-256 of the input files, by their name.
     remarks
         What a reader should know before anything else.
     notes
-        What somebody wrote beside results, by the id of a section, ``answer`` for the first screen, or in words what
+        Notes that somebody wrote on results, by the id of a section, ``answer`` for the first screen, or in words what
         else it is about.
     """
 
@@ -212,11 +212,11 @@ class Brief:
 
     @property
     def axes(self) -> Axes:
-        """The axes to compare groups of, none where nobody knows who rated."""
+        """The axes whose groups to compare, none if it is not known who rated."""
         return self.by if self.ratings.has_raters else ()
 
     def ask(self, name: str, *, inputs: Mapping[str, Any] | None = None, **settings: Any) -> Any:
-        """Ask the study with those of the report's settings that a question has, and others as given."""
+        """Ask the study with the report's settings that a question shares, and others as given."""
         import plurivox
 
         known = getattr(plurivox, name).settings.specs()
@@ -232,7 +232,7 @@ class Brief:
 
     @property
     def texts(self) -> dict[str, str] | None:
-        """The text of each item by its id, None where items have none."""
+        """The text of each item by its id, None if items have none."""
         if self.text_column is None:
             return None
         known = self.ratings.items.select(pl.col("item", self.text_column).cast(pl.String)).drop_nulls()

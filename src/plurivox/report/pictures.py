@@ -1,4 +1,4 @@
-"""Charts as SVG for a page, without what its style says already; a dark page turns their lightness round."""
+"""Charts as SVG for a page, without what its style already sets; a dark page inverts their lightness."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CIRCLE = re.compile(
     r' d="M([\d.]+),0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"([^>]*)/>'
 )
 _GROUPING = re.compile(r"<g(?: [^<>]*)?>|</g>")
-_NO_WAY = re.compile(r' [xy]2="0"')  # of lines; of a gradient it tells the direction
+_NO_WAY = re.compile(r' [xy]2="0"')  # of lines; in a gradient it gives the direction
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?|-?\d+(?:\.\d)?e-\d+")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _SAID = re.compile(r'(aria-label="[^"]*")')
 _KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
-"""What is not a place on the picture."""
+"""Attributes that are not places on the picture."""
 
 
 def pictures(figure: Figure) -> dict[str, str]:
@@ -46,7 +46,7 @@ def pictures(figure: Figure) -> dict[str, str]:
 
 
 def slim(svg: str) -> str:
-    """Return a picture without what its page says already.
+    """Return a picture without what its page already sets.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _unwrapped(svg: str) -> str:
 
 
 def _tag(tag: str) -> str:
-    """Return an element's start without idle attributes and with short numbers; what it says stays as it is."""
+    """Return an element's start without idle attributes and with short numbers; its texts stay unchanged."""
     tag = _IDLE.sub("", tag)
     if tag.startswith("<text"):
         tag = tag.replace(f' fill="{INK}"', "")
@@ -91,7 +91,7 @@ def _tag(tag: str) -> str:
 
 
 def _joined(lines: str) -> str:
-    """Return lines that follow each other as one path for each run of the same look: grids and ticks are many."""
+    """Return successive lines as one path for each run of the same look, since grids and ticks are many."""
     pieces: list[list[str]] = []
     before = None
     for x, y, right, down, look in _LINE.findall(lines):

@@ -1,4 +1,4 @@
-"""Pages as PDF, through Chromium where there is one."""
+"""Pages as PDF, through Chromium if it is installed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ SWITCHES = (
     "--disable-component-update", "--disable-sync", "--disable-extensions", "--no-pdf-header-footer",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
-"""A page is printed without any request; nothing of the browser's own goes out either."""
+"""A page is printed without any request, including the browser's own."""
 SECONDS = 180
 
 
 def browser() -> str | None:
-    """Return where a Chromium is, if there is one."""
+    """Return the path of Chromium, if it is installed."""
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
 def check_browser() -> str:
-    """Return where a Chromium is, or say that a PDF needs one."""
+    """Return the path of Chromium, or raise because a PDF needs it."""
     found = browser()
     if found is None:
         raise InputError(
-            "a PDF needs Chromium, and there is none on this machine",
+            "a PDF needs Chromium, which is not installed on this machine",
             hint="Install chromium or Google Chrome, or open the HTML file and print it.",
         )
     return found

@@ -1,4 +1,4 @@
-"""Sections as HTML. All text is escaped and harmless; markup comes from the template and from charts alone."""
+"""Sections as HTML. All text is escaped and harmless; markup comes only from the template and from charts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from plurivox.report.said import contents, said_of
 from plurivox.report.terms import Explained
 
 MAX_BEHIND = 100
-"""Rows of the table behind a chart, at most."""
+"""The most rows of the table behind a chart."""
 LONGEST = 300
-"""Characters of a text that are shown; what is longer is cut, and said to be."""
+"""The most characters of a text; longer ones are cut and marked as cut."""
 
 
 def page(brief: Brief, answer: Answer, sections: Sequence[Section]) -> str:
-    """Return the whole file, or, without sections, a page with the first screen alone."""
+    """Return the whole file or, without sections, a page with only the first screen."""
     known = environment()
     sections = with_unique_ids(sections)
     script = _asset("report.js")
@@ -44,12 +44,12 @@ def page(brief: Brief, answer: Answer, sections: Sequence[Section]) -> str:
 
 
 def known_to(sections: Sequence[Section]) -> set[str]:
-    """Return the places beside which a page shows notes."""
+    """Return the places where a page shows notes."""
     return {"answer", *(section.id for section in sections)}
 
 
 def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections with an id of its own for each block; names without Latin letters make the same ones."""
+    """Return the sections with a unique id for each block; names without Latin letters would share ids."""
     taken = {"answer", "appendix", "main", "theme", "print", "said", "find", *(section.id for section in sections)}
     taken |= {f"{section.id}-more" for section in sections}
 
@@ -78,7 +78,7 @@ def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
 def table_data(frame: pl.DataFrame, digits: Mapping[str, int]) -> str:
     """Return a table as JSON that is safe inside a script element: for each column its name, kind, decimals and values.
 
-    Texts that repeat are listed once and pointed at. Numbers have six digits; what is not a number is null.
+    Repeated texts are listed once and referenced. Numbers have six digits; NaN is null.
     """
     columns = []
     for column in frame.iter_columns():
@@ -101,7 +101,7 @@ def table_data(frame: pl.DataFrame, digits: Mapping[str, int]) -> str:
 
 
 def _value(value: Any) -> Any:
-    """Return a cell as JSON has it."""
+    """Return a cell as a JSON value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool):
@@ -115,7 +115,7 @@ def _value(value: Any) -> Any:
 
 
 def environment(load: Callable[[str], str | None] | None = None) -> Any:
-    """Return what fills templates: those of reports, and before them those that ``load`` finds by their names."""
+    """Return the environment for templates: those of reports, after those that ``load`` finds by name."""
     try:
         import jinja2
     except ImportError:

@@ -1,4 +1,4 @@
-"""What a section says in sentences: what stands, merged where groups do alike; weak signals; and everything in full."""
+"""What a section says in sentences: claims, merged if groups do the same; weak signals; and everything in full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sentence(NamedTuple):
 
 
 class Said(NamedTuple):
-    """The first sentences of a section, weak signals, and every finding in full where the first are not all."""
+    """The first sentences of a section, weak signals, and every finding in full if there are more than the first."""
 
     first: Sequence[Sentence]
     weak: Sequence[str]

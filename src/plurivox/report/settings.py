@@ -1,4 +1,4 @@
-"""What can be asked of a report."""
+"""The settings of a report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 TITLE = "What the ratings say"
 MOST_LOOKS = 16
-"""Planned looks at most: more leave so little of 5 % for each that shuffles cannot tell."""
+"""The most planned looks: more would leave so little of 5 % for each that shuffles could not reach it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportSettings(Settings):
-    """What was asked of a report; the analyses take theirs from it."""
+    """The settings of a report; the analyses take theirs from it."""
 
     by: Axes = shared.by(())
     threshold: Any = shared.threshold()
@@ -30,11 +30,11 @@ class ReportSettings(Settings):
     n_lenses: int = shared.n_lenses(4)
     interval: str | None = shared.interval()
     resample: str = shared.resample()
-    bootstrap: int = shared.bootstrap(0, help="Draws for intervals by the bootstrap.")
+    bootstrap: int = shared.bootstrap(0, help="Bootstrap draws for intervals.")
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
     looks: int = setting(
-        1, "Looks that are planned at a study that grows: headlines are corrected for all of them.", metavar="N",
+        1, "Number of planned looks at a growing study: headlines are corrected for all of them.", metavar="N",
         least=1, most=MOST_LOOKS,
     )  # fmt: skip
     title: str = setting(TITLE, "The heading of the report.", metavar="TEXT")

@@ -9,17 +9,17 @@ from plurivox.report.parts import slug
 from plurivox.statistics.registry import LABELS, STATISTICS
 
 TERMS = {LABELS[name]: (slug("term", name), one.meaning) for name, one in STATISTICS.items()}
-"""By how sentences call it, the id and the meaning of each statistic."""
+"""The id and the meaning of each statistic, by its name in sentences."""
 TERMS["alpha"] = TERMS[LABELS["irr"]]
 TERMS["leniency"] = TERMS[LABELS["leniency"]]
 _PLAIN = {"answered", "bias", "departure", "estimate", "gap", "overruled", "refused", "shift", "unreadable", "ρ"}
-"""Labels that sentences also use in another sense, or that data may hold; they are explained in the glossary alone."""
+"""Labels that sentences also use in another sense, or that data may contain; only the glossary explains them."""
 _FOUND = sorted(TERMS.keys() - _PLAIN, key=len, reverse=True)
 _WORDS = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in _FOUND))
 
 
 class Explained:
-    """Turns text into HTML in which each term has its meaning beside it where it is first used.
+    """Turns text into HTML in which each term has a tooltip with its meaning at its first use.
 
     Examples
     --------

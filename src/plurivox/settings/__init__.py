@@ -11,7 +11,7 @@
     @keywords(CohesionSettings)
     def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> Cohesion: ...
 
-It uses the standard library, :mod:`plurivox.errors` and, when a question is asked, :mod:`plurivox.engine.running`.
+It uses the standard library, :mod:`plurivox.errors` and, when a function is called, :mod:`plurivox.engine.running`.
 """
 
 from plurivox.settings import shared

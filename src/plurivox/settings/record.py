@@ -1,4 +1,4 @@
-"""Settings records: what a setting is, how a wrong value is told, and how a record becomes JSON and a key."""
+"""Settings records: what a setting is, how a wrong value is reported, and how a record becomes JSON and a key."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class Spec:
     Attributes
     ----------
     default
-        Its value if none is given; ``dataclasses.MISSING`` where one must be given.
+        Its value if none is given; ``dataclasses.MISSING`` if one must be given.
     help
-        The help text of its option, also shown beside its form field.
+        The help text of its option, also shown next to its form field.
     doc
         What the Python documentation says; by default the help text.
     option
-        How its option is written; by default as its name, ``min_support`` as ``--min-support``. The option of a bool
-        takes no value and turns the default around: ``--unnormalized`` for ``normalized=True``.
+        How its option is written; by default like its name, ``min_support`` as ``--min-support``. The option of a bool
+        takes no value and reverses the default: ``--unnormalized`` for ``normalized=True``.
     metavar
-        What stands for its value in the help of the command.
+        The placeholder for its value in the command's help.
     choices
         The values it may have.
     least, most
         The smallest and the largest number it may be; the option's help shows them.
     hint
-        What to do about a wrong value, as a sentence, where the usual one does not fit.
+        What to do about a wrong value, as a sentence, if the usual one does not fit.
     parse
         From the text of its option to its value. Raises ``ValueError`` with what follows the option's name in the
         message.
@@ -54,19 +54,19 @@ class Spec:
         Whether the option can be given several times; ``parse`` then gets a list of texts.
     canonical
         From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.settings.values`. It must
-        return its own results, and JSON made of them, unchanged. Raises ``ValueError`` with what to give instead.
+        return its own results, and JSON made from them, unchanged. Raises ``ValueError`` with what to give instead.
     check
         Called with the canonical value; raises InputError, or ``ValueError`` with what to give instead.
     accepts
-        The type that the Python signature shows, if callers may give more than the record holds.
+        The type in the Python signature, if callers may pass more types than the record holds.
     cli
         Whether it has an option of its own.
     quiet
-        Whether a record leaves it out of its JSON and its key while it has its default: it changes what things are
-        called, or asks for more beside what is always computed.
+        Whether a record leaves it out of its JSON and its key while it has its default: it changes names only, or adds
+        to what is always computed.
     name, kind, optional
-        What the field of the record says: ``kind`` is bool, int, float or str, and None where ``canonical`` alone knows
-        what a value may be; ``optional`` ones may be None.
+        What the field of the record says: ``kind`` is bool, int, float or str, or None if only ``canonical`` knows
+        which values are valid; ``optional`` ones may be None.
     """
 
     default: Any
@@ -96,7 +96,7 @@ class Spec:
 
     @property
     def flag(self) -> bool:
-        """Whether its option takes no value: giving it turns the default around."""
+        """Whether its option takes no value: giving it reverses the default."""
         return isinstance(self.default, bool)
 
     def checked(self, given: Any) -> Any:
@@ -105,7 +105,7 @@ class Spec:
         Raises
         ------
         InputError
-            If it is not one that the setting can have.
+            If the setting cannot have this value.
         """
         if given is None and self.optional:
             return None
@@ -137,7 +137,7 @@ class Spec:
         return value
 
     def _wanted(self) -> str:
-        """Return what to give, as a sentence."""
+        """Return a sentence that says what to give."""
         if self.choices is not None:
             return f"Choose one of {', '.join(map(str, self.choices))}."
         noun = _NOUNS.get(self.kind, "another value") if self.kind else "another value"
@@ -167,15 +167,15 @@ def _of_kind(value: Any, kind: type) -> Any:
 
 
 def setting(default: Any, help: str, **known: Any) -> Any:  # noqa: A002
-    """Declare a setting: a field of a :class:`Settings` record, with what else is known of it, see :class:`Spec`."""
+    """Declare a setting: a field of a :class:`Settings` record, with everything else in :class:`Spec`."""
     return dataclasses.field(default=default, metadata={_KEY: Spec(default, help, **{"doc": help, **known})})
 
 
 class Settings:
-    """Base of settings records: dataclasses that are frozen, kw_only and have slots, all fields by :func:`setting`.
+    """Base of settings records: frozen, kw_only dataclasses with slots, whose fields are made by :func:`setting`.
 
-    A record is checked and brought into canonical form when it is made. Two records that ask the same are equal, have
-    the same hash and the same :meth:`key`.
+    A record is checked and brought into canonical form when it is made. Two records with the same meaning are equal and
+    have the same hash and the same :meth:`key`.
     """
 
     __slots__ = ()
@@ -187,7 +187,7 @@ class Settings:
         self.check()
 
     def check(self) -> None:
-        """Raise InputError if settings do not go together; records that know such cases override it."""
+        """Raise InputError if settings cannot be combined; records with such cases override it."""
 
     @classmethod
     def specs(cls) -> dict[str, Spec]:
@@ -195,13 +195,13 @@ class Settings:
         return _specs(cls)  # type: ignore[arg-type]  # mypy takes the hash of records for that of their class
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON types, in their order; quiet ones only where they differ from their default."""
+        """Return the settings as JSON types, in order; quiet ones only if they differ from their default."""
         values = {name: (spec, getattr(self, name)) for name, spec in self.specs().items()}
         return {name: plain(value) for name, (spec, value) in values.items() if not spec.quiet or value != spec.default}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Undo :meth:`as_dict`; what is not there has its default."""
+        """Undo :meth:`as_dict`; missing settings have their defaults."""
         known = cls.specs()
         for name in data:
             if name not in known:
@@ -212,7 +212,7 @@ class Settings:
         return cls(**data)
 
     def key(self) -> str:
-        """Return a short text that is the same for the same settings in every process, and hardly for any others."""
+        """Return a short text that is the same for equal settings in every process and hardly ever for others."""
         text = json.dumps([type(self).__name__, sorted(self.as_dict().items())], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -223,7 +223,7 @@ class Settings:
 
 @functools.cache
 def _specs(cls: type[Settings]) -> dict[str, Spec]:
-    """Complete what fields declare by what their names and types say."""
+    """Complete the declarations of fields from their names and types."""
     hints = typing.get_type_hints(cls)
     found = {}
     for field in dataclasses.fields(cls):
@@ -235,7 +235,9 @@ def _specs(cls: type[Settings]) -> dict[str, Spec]:
         members = [one for one in union if one is not NoneType]
         kind = members[0] if len(members) == 1 and members[0] in _KINDS else None
         if kind is None and spec.canonical is None and spec.choices is None:
-            raise TypeError(f"{cls.__name__}.{field.name} needs canonical=, being neither of {_KINDS} nor of choices")
+            raise TypeError(
+                f"{cls.__name__}.{field.name} needs canonical=, because it has neither choices nor a type in {_KINDS}"
+            )
         optional = spec.default is None or len(members) < len(union)
         option = spec.option or f"--{field.name.replace('_', '-')}"
         found[field.name] = dataclasses.replace(spec, name=field.name, kind=kind, optional=optional, option=option)

@@ -21,8 +21,8 @@ R = TypeVar("R")
 _RATINGS = "Who rated what."
 _HOW = {"threads": "int | None", "executor": "Executor | None", "progress": "Progress | None"}
 _HOW_DOCS = {
-    "threads, executor": "How many threads to use, all by default; or whose threads.",
-    "progress": "Called with what is being done, how far it is, and how far it goes.",
+    "threads, executor": "How many threads to use, one per core by default; or an executor to use instead.",
+    "progress": "Called with the current task, how much of it is done, and its total.",
 }
 _WIDTH = 116
 
@@ -32,29 +32,29 @@ class Asked(Protocol[R]):
 
     __name__: str
     settings: type[Settings]
-    """The class of the record that its keywords make."""
+    """The class of the record made from its keywords."""
     run: Callable[..., R]
-    """The function behind it, which takes the record as ``settings`` and how to work as ``how``."""
+    """The function behind it, which takes the record as ``settings`` and how to run as ``how``."""
     weights: bool
     """Whether it counts raters by their weights."""
 
     def __call__(self, *args: Any, **given: Any) -> R:
-        """Ask with keywords."""
+        """Call it with keywords."""
 
 
 def keywords(
     settings: type[Settings], positional: Sequence[str] = ("by",), *, weights: bool = False
 ) -> Callable[[Callable[..., R]], Asked[R]]:
-    """Make a public function with one keyword per setting of a function that takes them as one record.
+    """Turn a function that takes settings as one record into a public function with one keyword per setting.
 
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
     :class:`~plurivox.engine.running.Running`. The public one has the inputs, then the settings named in
-    ``positional``, and keyword-only all other settings, keyword-only inputs, ``threads``, ``executor`` and
+    ``positional``, and, as keywords only, all other settings, keyword-only inputs, ``threads``, ``executor`` and
     ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
     inputs other than ratings must be described by hand.
 
     ``weights`` says that the function counts raters by ``ratings.weights``. One that does not is given ratings without
-    any, and a warning says so: nobody ignores weights in silence.
+    weights, and a warning says so: weights are never ignored in silence.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def keywords(
 
 
 def _checked(run: Callable[..., R], *, weights: bool) -> Callable[..., R]:
-    """Return the function behind a public one, which refuses what that refuses."""
+    """Return the function behind a public one, with the same checks."""
 
     @functools.wraps(run)
     def checked(ratings: Any, *args: Any, settings: Settings, **given: Any) -> R:
@@ -122,15 +122,15 @@ def _checked(run: Callable[..., R], *, weights: bool) -> Callable[..., R]:
 
 
 def counting_alike(ratings: Any, what: str) -> Any:
-    """Return ratings whose raters count alike for a question that does not know weights, and say so if they did not."""
+    """Return ratings without weights for a function that does not use them, and warn if they had any."""
     if getattr(ratings, "weights", None) is None:
         return ratings
-    warnings.warn(UnweightedWarning(f"{what} does not use the weights: every rater counts alike"), stacklevel=3)
+    warnings.warn(UnweightedWarning(f"{what} does not use weights: every rater counts equally"), stacklevel=3)
     return ratings.unweighted()
 
 
 def _of_enough_raters(ratings: Any, settings: Settings) -> None:
-    """Refuse ratings of raters who were selected, if too few are left to be a group that is shown."""
+    """Refuse a selection of raters if it is smaller than the smallest group that may be shown."""
     intake = getattr(ratings, "intake", None)
     if intake is not None and intake.selected_raters:
         from plurivox.engine.withholding import enough_left
@@ -188,7 +188,7 @@ def _filled(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, dict[str, str], str]:
-    """Return what stands before the parameters, those described by hand, and the sections after them."""
+    """Return what comes before the parameters, those described by hand, and the sections after them."""
     heads = list(re.finditer(r"^(\w[\w ]*)\n-{3,}$", text, flags=re.MULTILINE))
     own = next((head for head in heads if head[1] == "Parameters"), None)
     later = [head for head in heads if head is not own and (own is None or head.start() > own.start())]

@@ -1,7 +1,7 @@
-"""Values that settings hold: hashable, and the same for all ways of writing the same thing.
+"""Values of settings: hashable, and the same for all ways of writing the same thing.
 
-Functions named after what they return (:func:`axes`, :func:`names` …) take what a caller or a TOML file gives. Those
-that begin with ``read_`` take the text of an option. Both raise ``ValueError``: the first with what to give instead,
+Functions named after what they return (:func:`axes`, :func:`names` …) accept what a caller or a TOML file gives. Those
+that begin with ``read_`` accept the text of an option. Both raise ``ValueError``: the first with what to give instead,
 the second with what follows the name of the option in the message.
 """
 
@@ -15,7 +15,7 @@ Axes = tuple[tuple[str, ...], ...]
 
 
 class Frozen(Mapping[str, Any]):
-    """A mapping that can be hashed and pickled and that nobody can change."""
+    """An immutable mapping that can be hashed and pickled."""
 
     __slots__ = ("_pairs",)
 
@@ -47,7 +47,7 @@ class Frozen(Mapping[str, Any]):
 
 
 def scalar(value: Any) -> Any:
-    """Return the Python number or text behind one of numpy's, other things as they are."""
+    """Return a numpy number or text as its Python equivalent, and other things unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
@@ -66,7 +66,7 @@ def frozen(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: lists, dictionaries, numbers, texts."""
+    """Return a value in JSON types: lists, dictionaries, numbers, texts."""
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, tuple):
@@ -96,7 +96,7 @@ def axes(value: Any) -> Axes:
         return (tuple(map(str, value)),)
     found = tuple((one,) if isinstance(one, str) else tuple(one) for one in value)
     if not all(isinstance(part, str) for one in found for part in one):
-        raise TypeError("an attribute is a text")
+        raise TypeError("an attribute must be a text")
     return tuple(tuple(map(str, one)) for one in found)
 
 
@@ -104,7 +104,7 @@ def names(value: Any) -> tuple[str, ...]:
     """Return one name or several as a tuple."""
     found = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(one, str) for one in found):
-        raise TypeError("a name is a text")
+        raise TypeError("a name must be a text")
     return tuple(map(str, found))
 
 
@@ -117,12 +117,12 @@ def two(value: Any) -> tuple[str, str]:
 
 
 def mapping(value: Any) -> Frozen:
-    """Return a mapping in the order of its keys, so that the order in which it was written makes no difference."""
+    """Return a mapping sorted by its keys, so that the order in which it was written makes no difference."""
     return Frozen(sorted(ordered_mapping(value).items()))
 
 
 def ordered_mapping(value: Any) -> Frozen:
-    """Return a mapping in its own order, where that shows in the result."""
+    """Return a mapping in its own order, for results that depend on the order."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError("a mapping from texts is needed")
     return Frozen((str(key), frozen(part)) for key, part in value.items())
@@ -137,7 +137,7 @@ def read_two(text: str) -> tuple[str, str]:
     """Read ``Man,Woman``."""
     first, sign, second = text.partition(",")
     if not sign:
-        raise ValueError(f"needs two groups with a comma between, not {text!r}")
+        raise ValueError(f"needs two groups separated by a comma, not {text!r}")
     return first.strip(), second.strip()
 
 
@@ -155,12 +155,12 @@ def read_values(texts: list[str]) -> dict[str, str]:
 
 
 def read_conditions(texts: list[str]) -> list[dict[str, str]]:
-    """Read several ``gender=Woman``, each a condition of its own."""
+    """Read several ``gender=Woman``, each as its own condition."""
     return [read_value(text) for text in texts]
 
 
 def conditions(value: Any) -> tuple[Frozen, ...]:
-    """Return one mapping or several, each a condition, in their order.
+    """Return one mapping or several, each a condition, in order.
 
     Examples
     --------
@@ -178,6 +178,6 @@ def read_prior(text: str) -> Any:
         weights = [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"is a number, one for each point with commas between, auto or empirical-bayes, not {text!r}"
+            f"must be a number, comma-separated numbers for all points, auto or empirical-bayes, not {text!r}"
         ) from None
     return weights[0] if len(weights) == 1 else weights

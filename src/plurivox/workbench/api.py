@@ -1,4 +1,4 @@
-"""The same for programs: JSON under /api/v1, described by :mod:`plurivox.workbench.openapi`."""
+"""The workbench for programs: JSON under /api/v1, described by :mod:`plurivox.workbench.openapi`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from plurivox.workbench.records import DONE, PLACES, Run, StudyRecord
 from plurivox.workbench.runs import run_of
 
 PATIENCE = 2.0
-"""Seconds that a question waits for its answer, before it is told to ask again."""
+"""Seconds that a request waits for its answer before it is told to ask again."""
 MANY = 8
 """Pieces of a file that wait to be written."""
 
 
 async def body_of(request: Request, *allowed: str) -> dict[str, Any]:
-    """Return the object that a request sends, or raise if it is none or says something unknown."""
+    """Return the object that a request sends, or raise if it is not one or has unknown keys."""
     try:
         found = json.loads(await request.body() or b"{}")
     except (ValueError, RecursionError):
@@ -43,7 +43,7 @@ async def body_of(request: Request, *allowed: str) -> dict[str, Any]:
 
 
 def shown_study(study: StudyRecord) -> dict[str, Any]:
-    """Return what programs are told of a study."""
+    """Return what programs are told about a study."""
     files = {role: {"name": one.shown, "size": one.size, "sha256": one.sha256} for role, one in study.files.items()}
     return {
         "id": study.id, "name": study.name, "created": study.created, "changed": study.changed,
@@ -52,7 +52,7 @@ def shown_study(study: StudyRecord) -> dict[str, Any]:
 
 
 def shown_run(request: Request, run: Run) -> dict[str, Any]:
-    """Return what programs are told of a run, with what came of it once it is there."""
+    """Return what programs are told about a run, with its result once there is one."""
     bench = bench_of(request)
     state = bench.jobs.progress(run.id)
     told: dict[str, Any] = {
@@ -68,10 +68,10 @@ def shown_run(request: Request, run: Run) -> dict[str, Any]:
 
 
 async def asked(request: Request, kind: str, question: Mapping[str, Any]) -> Response:
-    """Have something worked out; its answer if that takes no time, else what to ask for again."""
+    """Have something computed; return its answer if that is quick, otherwise what to ask for again."""
     bench, study = bench_of(request), study_of(request)
     if "ratings" not in study.files:
-        raise InputError("the study has no ratings yet", hint="Add the file that holds them.")
+        raise InputError("the study has no ratings yet", hint="Add the file with the ratings.")
     run = bench.run(study, question) if kind == "run" else bench.jobs.ask(study, kind, question, again=True)
     if run.going:
         with contextlib.suppress(TimeoutError):
@@ -99,14 +99,14 @@ async def add_study(request: Request) -> Response:
         found = await asyncio.to_thread(open_packed, bench.store, packed)
         return JSONResponse(shown_study(bench.store.study(found)), 201)
     if not isinstance(simulated, bool):
-        raise InputError("simulated is neither true nor false", hint="Send true for the simulated study.")
+        raise InputError("simulated must be true or false", hint="Send true for the simulated study.")
     found = await bench.simulated() if simulated else bench.store.add_study(name)
     return JSONResponse(shown_study(bench.store.study(found)), 201)
 
 
 def _check_packed(packed: Any, simulated: Any) -> None:
     if not isinstance(packed, str) or not packed.strip() or not packed.isprintable() or simulated is not False:
-        raise InputError("this is not a packed study", hint="Send the path of the folder that plurivox pack made.")
+        raise InputError("this is not a packed study", hint="Send the path of a folder made by plurivox pack.")
 
 
 def _check_name(name: Any) -> None:
@@ -115,7 +115,7 @@ def _check_name(name: Any) -> None:
 
 
 async def study(request: Request) -> Response:
-    """Tell what is known of a study."""
+    """Return what is known about a study."""
     return JSONResponse(shown_study(study_of(request)))
 
 
@@ -145,7 +145,7 @@ async def delete_study(request: Request) -> Response:
 
 
 async def put_file(request: Request) -> Response:
-    """Take a file as it comes, straight to disk."""
+    """Receive a file piece by piece, straight to disk."""
     bench, known, role = bench_of(request), study_of(request), _role(request)
     name = request.query_params.get("name", "")
     if not name.strip():
@@ -170,12 +170,12 @@ async def remove_file(request: Request) -> Response:
 
 
 async def look(request: Request) -> Response:
-    """Tell what is recognised in the files."""
+    """Return what was recognised in the files."""
     return await asked(request, "look", {})
 
 
 async def runs(request: Request) -> Response:
-    """List what was worked out."""
+    """List what was computed."""
     every = bench_of(request).store.runs(study_of(request).id)
     names = ("id", "kind", "state", "created", "ended")
     return JSONResponse([{name: getattr(one, name) for name in names} for one in every])
@@ -187,7 +187,7 @@ async def start_run(request: Request) -> Response:
 
 
 async def run(request: Request) -> Response:
-    """Tell how far a run is."""
+    """Return how far a run is."""
     return JSONResponse(shown_run(request, run_of(request)))
 
 
@@ -222,7 +222,7 @@ async def openapi(request: Request) -> Response:
 
 
 async def about(request: Request) -> Response:
-    """Explain it to people, with the key that programs send."""
+    """Explain the API to people, with the key that programs send."""
     told = description()
     lines = [(method.upper(), f"/api/v1{path}", one["summary"]) for path, methods in told["paths"].items()
              for method, one in methods.items() if method != "parameters"]  # fmt: skip

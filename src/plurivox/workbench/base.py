@@ -61,7 +61,7 @@ create index if not exists runs_of_study on runs (study, created);
 
 
 class Base:
-    """A folder that is ours alone, and what is known of it."""
+    """A folder that is ours alone, and what is known about it."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -77,7 +77,7 @@ class Base:
             except OSError:
                 self._lock.close()
                 hint = "Use that one, or name another folder with --folder."
-                raise FileError("another plurivox serve works in it", source=str(self.folder), hint=hint) from None
+                raise FileError("another plurivox serve is using it", source=str(self.folder), hint=hint) from None
         self._guard = threading.RLock()
         try:
             self._open()
@@ -87,12 +87,12 @@ class Base:
             raise FileError(f"it cannot be written ({error})", source=str(self.folder), hint=hint) from None
         except sqlite3.DatabaseError as error:
             self.close()
-            hint = "Move it away; the files of studies lie beside it."
+            hint = "Move it away; the files of studies are next to it."
             source = str(self.folder / "workbench.sqlite3")
             raise FileError(f"it is damaged ({error})", source=source, hint=hint) from None
 
     def _open(self) -> None:
-        """Open what is known of studies, and put in order what an end in the midst of something left behind."""
+        """Open what is known about studies, and clean up what an interrupted server left behind."""
         self._base = sqlite3.connect(self.folder / "workbench.sqlite3", check_same_thread=False, isolation_level=None)
         self._base.row_factory = sqlite3.Row
         self._base.execute("pragma journal_mode = wal")
@@ -101,14 +101,14 @@ class Base:
         version = self._base.execute("pragma user_version").fetchone()[0]
         if version > _VERSION:
             raise sqlite3.DatabaseError("it was written by a newer plurivox")
-        if version < _VERSION:  # a disk that is full is not written to without need
+        if version < _VERSION:  # a full disk is not written to unnecessarily
             self._base.executescript(_TABLES)
             self._base.execute(f"pragma user_version = {_VERSION}")
         going = (INTERRUPTED, time.time(), WAITING, RUNNING)
         self._base.execute("update runs set state = ?, ended = ? where state in (?, ?)", going)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         with self._guard:
             self._base.close()
             self._lock.close()
@@ -126,7 +126,7 @@ class Base:
                 self._base.execute("commit")
             except sqlite3.OperationalError as error:
                 self._roll_back()
-                hint = "Free some space, and try again; nothing was changed."
+                hint = "Free some space and try again; nothing was changed."
                 raise FileError(f"it cannot be written ({error})", source=str(self.folder), hint=hint) from None
             except BaseException:
                 self._roll_back()
@@ -137,6 +137,6 @@ class Base:
             self._base.execute("rollback")
 
     def rows(self, question: str, *given: Any) -> list[sqlite3.Row]:
-        """Return what the base answers."""
+        """Return the rows of a query."""
         with self._guard:
             return self._base.execute(question, given).fetchall()

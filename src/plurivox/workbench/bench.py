@@ -1,4 +1,4 @@
-"""What pages and the API share: the store, the work, and the questions that are put to a study."""
+"""What pages and the API share: the store, the work, and the questions asked about a study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plurivox.workbench.store import Store
 from plurivox.workbench.watcher import Watcher
 
 REPORT = ("reference", "predictions", "answers")
-"""What a report takes besides ratings."""
+"""The inputs of a report other than ratings."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Bench:
     local: bool = True
 
     def check_local(self) -> None:
-        """Raise if others than who sits at this machine may be asking: they name no folders of it."""
+        """Raise if the request may come from another machine, which must not name folders of this one."""
         if not self.local:
             hint = "Name the folder when you start the server: plurivox serve study.pvx."
-            raise InputError("folders are not opened from another machine", hint=hint)
+            raise InputError("folders cannot be opened from another machine", hint=hint)
 
     def commands(self, study: StudyRecord, asked: Mapping[str, Any], lens: Lens | None = None,
                  given: Mapping[str, str] | None = None) -> dict[str, str]:  # fmt: skip
@@ -68,12 +68,12 @@ class Bench:
         }
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:
-        """Return what is known of a study's files, None as long as nobody has looked."""
+        """Return what is known about a study's files, None until they have been examined."""
         folder = self._looked(study)
         return None if folder is None else self.jobs.told(folder)
 
     def panel(self, study: StudyRecord) -> str:
-        """Return the panel beside the population as a piece of a page, empty where raters are not weighted."""
+        """Return panel and population as a piece of a page, empty if raters are not weighted."""
         folder = self._looked(study)
         file = None if folder is None else folder / PANEL
         return file.read_text(encoding="utf-8") if file is not None and file.is_file() else ""
@@ -82,33 +82,33 @@ class Bench:
         return self.jobs.made(study.id, self.jobs.key(study, "look", {}))
 
     def run(self, study: StudyRecord, asked: Mapping[str, Any]) -> Run:
-        """Have every analysis run; of a study that is watched this is a look, and corrected for those planned."""
+        """Have every analysis run; for a watched study this is a look, corrected for all planned ones."""
         looks = self.watcher.watches.look(study.id)
         return self.jobs.ask(study, "run", {**asked, "looks": looks} if looks > 1 else asked, again=True)
 
     def question(self, study: StudyRecord, lens: Lens, settings: Settings, item: str = "") -> dict[str, Any]:
-        """Return a question to one lens; of a study that is watched, nothing in its answer is certain by itself."""
+        """Return a question for one lens; for a watched study, nothing in its answer is certain by itself."""
         watch = self.watcher.watches.of(study.id)
         looks = {"looks": watch.planned} if watch is not None and watch.counted and watch.planned > 1 else {}
         return {"lens": lens.name, "settings": settings.as_dict(), "given": {"item": item} if item else {}, **looks}
 
     async def forget(self, study: str) -> None:
-        """Delete a study, its files and all that is going on about it."""
+        """Delete a study, its files and all its running work."""
         self.watcher.end(study)
         await self.jobs.forget(study)
         self.store.delete_study(study)
 
     def last_run(self, study: str, wanted: str | None = None) -> Run | None:
-        """Return the run that is asked for, or the last one."""
+        """Return the requested run, or the last one."""
         if wanted:
             found = self.store.run(wanted)
             if found.study != study or found.kind != "run":
-                raise SelectionError("there is no such run of this study", hint="Choose one of the results.")
+                raise SelectionError("this study has no such run", hint="Choose one of the results.")
             return found
         return next(iter(self.store.runs(study, "run", 1)), None)
 
     def usual(self, study: StudyRecord, look: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return what is asked of a study before anybody says anything: groups of all attributes that have two."""
+        """Return the default settings of a study: groups of all attributes that have two."""
         if study.asked:
             return study.asked
         known = [] if look is None or look.get("problem") else look["raters"]
@@ -139,13 +139,13 @@ def single() -> tuple[Lens, ...]:
 
 
 def day(moment: float) -> str:
-    """Return when something was, in the time of this machine."""
+    """Return a time in the time zone of this machine."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
 
 @functools.cache
 def environment() -> Any:
-    """Return what fills the templates of pages."""
+    """Return the environment for the templates of pages."""
     made = templates()
     made.filters["day"] = day
     made.filters["moment"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))

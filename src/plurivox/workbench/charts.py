@@ -1,7 +1,7 @@
 """Links in charts: from the mark or the name of a group to its page, and of an item to its own.
 
-Charts are those of reports and say of each mark what it is; links are put around what was drawn. Where the study lies
-is not known while a chart is made, so addresses begin with ``~/`` until a page shows them.
+Charts are those of reports and describe each mark; links are put around what was drawn. The study's address is not
+known while a chart is made, so addresses begin with ``~/`` until a page shows them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Places:
     is_item: Callable[[str], bool]
 
     def of(self, said: str) -> Target | None:
-        """Return where a mark leads by what is said of it.
+        """Return where a mark leads, from its description.
 
         Examples
         --------
@@ -48,7 +48,7 @@ class Places:
             return None
         group, axis, other = found.groups()
         axes = [one for one, names in self.groups.items() if group in names and axis in (None, one)]
-        if len(axes) != 1:  # of several attributes with such a group nobody says which is meant
+        if len(axes) != 1:  # if several attributes have such a group, it is ambiguous
             return None
         axis = axes[0]
         if other is not None and other != group and other in self.groups[axis]:
@@ -59,7 +59,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Target:
-    """A page, what its address says, and the names under which a chart may write it beside an axis."""
+    """A page, what its address says, and the names that a chart may write for it next to an axis."""
 
     page: str
     asked: Mapping[str, str]
@@ -73,7 +73,7 @@ class Target:
 
 @dataclass
 class _Chart:
-    """One chart: what its marks are, in order, and which of its links the keyboard has come to."""
+    """One chart: what its marks are, in order, and which of its links the keyboard reaches."""
 
     places: Places
     said: list[str]
@@ -87,7 +87,7 @@ class _Chart:
                 self.named[name] = target if known is not None and known.address == target.address else None
 
     def at_text(self, text: str) -> Target | None:
-        """Return where a name beside an axis leads; texts of items follow their ids."""
+        """Return where a name next to an axis leads; texts of items follow their ids."""
         text = html.unescape(text).removesuffix(_REFERENCE)
         return self.named.get(text) or self.named.get(text.partition(" · ")[0])
 
@@ -125,14 +125,14 @@ def with_links(fragment: str, places: Places) -> str:
 
 
 def at_home(fragment: str, home: str, run: str | None) -> str:
-    """Return a piece of a page whose links lead to pages of a study, of a run; without one, there are no such pages."""
+    """Return a piece of a page whose links lead to pages of a study's run; without a run there are no links."""
     if run is None:
         return _LINK.sub(r"\1", fragment)
     return _PLACE.sub(rf'href="{home}/\1?run={run}&amp;', fragment)
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether a name could as well be a number at an axis."""
+    """Return whether a name could also be a number on an axis."""
     try:
         float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a person would type to get the same: a command line, lines of Python. Made of the settings that were used."""
+"""What a person would type to get the same result: a command line and lines of Python, from the settings used."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from plurivox.workbench.reading import (
 from plurivox.workbench.records import of_role, role_in
 
 _PLACED = ("predictions", "answers")
-"""What lenses take as their second argument."""
+"""The second arguments of lenses."""
 
 
 def options_of(settings: Settings, leave: Sequence[str] = ()) -> list[str]:
-    """Return the options that differ from what a command does by itself."""
+    """Return the options that differ from a command's defaults."""
     found: list[str] = []
     for name, spec in settings.specs().items():
         value = getattr(settings, name)
@@ -41,7 +41,7 @@ def options_of(settings: Settings, leave: Sequence[str] = ()) -> list[str]:
 
 
 def usual(spec: Spec) -> Any:
-    """Return what a setting is if nobody says anything, in the form in which records hold it."""
+    """Return the default of a setting, in the form in which records hold it."""
     return None if spec.required else spec.checked(spec.default)
 
 
@@ -61,7 +61,7 @@ def _option(spec: Spec, value: Any) -> Iterator[str]:
 
 
 def text_of_value(value: Any) -> str:
-    """Return a value as the command line has it."""
+    """Return a value as written on the command line."""
     if value is None:
         return "none"
     if isinstance(value, Mapping):
@@ -100,7 +100,7 @@ def _asking(settings: Settings) -> list[str]:
 
 
 def reference_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
-    """Return the options that say what scores are held against."""
+    """Return the options that say what scores are compared with."""
     wanted = held_against(reading, files)
     if wanted == CROWD:
         return []
@@ -126,7 +126,7 @@ def report_command(reading: ReadingSettings, asked: ReportSettings, files: Mappi
 def lens_command(
     lens: Lens, reading: ReadingSettings, asked: Settings, files: Mapping[str, str], given: Mapping[str, str]
 ) -> str:
-    """Return the command that asks one lens; ``given`` has what it takes besides files, such as an item."""
+    """Return the command that runs one lens; ``given`` holds its inputs other than files, such as an item."""
     line = ["plurivox", lens.command, source_of(reading, files)]
     for source in lens.inputs:
         first = source.options[0]
@@ -140,7 +140,7 @@ def lens_command(
 
 
 def _unsaid(reading: ReadingSettings, asked: Settings) -> ReadingSettings:
-    """Return the reading without what the question says in its own words."""
+    """Return the reading without what the question itself says."""
     return reading.replace(several={}) if getattr(asked, "several", None) else reading
 
 
@@ -150,7 +150,7 @@ def python_lines(
 ) -> str:  # fmt: skip
     """Return lines of Python that do the same.
 
-    ``before`` has what stands beside and is of the points before, ``raked`` the attributes of the population.
+    ``before`` holds the inputs on the points before recoding, ``raked`` the attributes of the population.
     """
     lines = ["import plurivox as pv", ""]
     own = keywords_of(reading, files, raked)
@@ -188,7 +188,7 @@ def _weighted(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
 
 
 def given_arguments(given: Mapping[str, str]) -> list[str]:
-    """Return what a function takes by place besides ratings."""
+    """Return a function's positional arguments other than ratings."""
     return [repr(value) for name, value in given.items() if name == "item"]
 
 
@@ -196,7 +196,7 @@ def _inputs(
     reading: ReadingSettings, files: Mapping[str, str], given: Mapping[str, str], own: dict[str, Any],
     before: Collection[str],
 ) -> list[str]:  # fmt: skip
-    """Return lines that read what stands beside the ratings, and name it in the call."""
+    """Return lines that read the other inputs, and name them in the call."""
     lines = []
     wanted = held_against(reading, files)
     if "reference" in given and (wanted == COLUMN or (wanted == FILE and "reference" in files)):
@@ -212,9 +212,9 @@ def _inputs(
 
 
 def _read_beside(role: str, reading: ReadingSettings, files: Mapping[str, str], before: Collection[str]) -> str:
-    """Return what reads predictions or answers; those of the points before are recoded like the ratings."""
+    """Return code that reads predictions or answers; those on the points before are recoded like the ratings."""
     places = [place for place in files if role_in(place) == role]
-    described = role == "answers" and "items" in files  # of items that nobody rated, too
+    described = role == "answers" and "items" in files  # including items that nobody rated
     more = f", like=ratings, items={files['items']!r}" if described else ""
     if not any(place in before for place in places):
         named = [files[place] for place in places]
@@ -244,7 +244,7 @@ def _recoded(reading: ReadingSettings) -> str:
 
 
 class _Name(str):
-    """A name of Python, which is written as it is."""
+    """A Python name, written as it is."""
 
     def __repr__(self) -> str:
         return str(self)

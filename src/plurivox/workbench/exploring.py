@@ -1,4 +1,4 @@
-"""Pages to look closer: a group, two groups, items, a lens on its own; and notes beside any of it."""
+"""Pages for a closer look: a group, two groups, items, a single lens; and notes on any of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def view(
     request: Request, template: str, study: StudyRecord, tab: str, kind: str, asked: Mapping[str, Any] | None,
     place: str = "", **known: Any,
 ) -> Response:  # fmt: skip
-    """Return a page with a view of something, or how far it is; without anything asked, with what can be chosen."""
+    """Return a page with a view of something, or its progress; if nothing is chosen, with the choices."""
     bench = bench_of(request)
     base = bench.last_run(study.id, request.query_params.get("run"))
     run = None if asked is None else bench.jobs.ask(study, kind, asked)
@@ -146,7 +146,7 @@ async def item(request: Request) -> Response:
     bench, study = bench_of(request), study_of(request)
     run, wanted = needed(request, study), request.query_params.get("item", "")
     if not wanted:
-        raise SelectionError("no item is named", hint="Choose one of the list of items.")
+        raise SelectionError("no item is named", hint="Choose one from the list of items.")
     lens = lens_named("item_view")
     settings = {name: run.asked[name] for name in lens.settings.specs() if name in run.asked}
     return view(
@@ -156,7 +156,7 @@ async def item(request: Request) -> Response:
 
 
 async def lens(request: Request) -> Response:
-    """Ask one lens, with all the settings that it has; the address is the question."""
+    """Run one lens, with all its settings; the address is the question."""
     bench, study = bench_of(request), study_of(request)
     record = lens_named(request.path_params["lens"])
     look = bench.look(study)
@@ -183,11 +183,13 @@ async def lens(request: Request) -> Response:
 
 
 async def write_note(request: Request) -> Response:
-    """Keep a note beside a result."""
+    """Save a note on a result."""
     study, form = study_of(request), await form_of(request)
     place, text = one(form, "place"), one(form, "text")
     if not place or len(place) > 500 or len(text) > 5000:
-        raise InputError("this note cannot be kept", hint="It may have 5,000 characters, beside a result.")
+        raise InputError(
+            "this note cannot be saved", hint="A note belongs to a result and may have up to 5,000 characters."
+        )
     bench_of(request).store.write_note(study.id, place, text)
     return go(one(form, "back") or f"/studies/{study.id}/results")
 

@@ -1,4 +1,4 @@
-"""The page of a study whose files grow: counts as they come, and a deliberate look at the tests."""
+"""The page of a study whose files grow: counts as they arrive, and a deliberate look at the tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 30
 
 
 def watch_of(request: Request) -> Watch:
-    """Return how the study that an address names is watched, or raise if it has no file to watch."""
+    """Return how the study in an address is watched, or raise if it has no file to watch."""
     found = bench_of(request).watcher.watches.of(study_of(request).id)
     if found is None:
         raise SelectionError(
@@ -29,7 +29,7 @@ def watch_of(request: Request) -> Watch:
 
 
 async def following(request: Request) -> Response:
-    """Show what the files hold now, what came when, and which look the tests are of."""
+    """Show what the files contain now, what arrived when, and which look the tests belong to."""
     bench, study, watch = bench_of(request), study_of(request), watch_of(request)
     look = bench.look(study)
     tested = summary(look) if look is not None and not look["problem"] else None
@@ -45,7 +45,7 @@ async def following(request: Request) -> Response:
 
 
 def _log(arrivals: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what changed when, the last first."""
+    """Return what changed when, the latest first."""
     found: list[dict[str, Any]] = []
     before: Mapping[str, Any] | None = None
     for told in arrivals:
@@ -84,7 +84,7 @@ def _number(form: Form, name: str) -> int | None:
 
 
 async def change(request: Request) -> Response:
-    """Begin to watch, or end it."""
+    """Start or stop watching."""
     study, form = study_of(request), await form_of(request)
     bench_of(request).watcher.watches.change(
         study.id, going=one(form, "going") == "1", planned=_number(form, "planned"), expected=_number(form, "expected")
@@ -93,12 +93,12 @@ async def change(request: Request) -> Response:
 
 
 async def run_now(request: Request) -> Response:
-    """Take in what arrived, and run the analyses: a look."""
+    """Accept what arrived, and run the analyses: a look."""
     bench, form = bench_of(request), await form_of(request)
     watch_of(request)
     study = bench.watcher.watches.take_in(study_of(request).id, revision(form))
     look = bench.look(study)
-    if look is None:  # what was shown was read before, and is only written down anew
+    if look is None:  # what was shown was read before, and is only recorded again
         await bench.jobs.until_ended(bench.jobs.ask(study, "look", {}, again=True).id)
         look = bench.look(study)
     run = bench.run(study, bench.usual(study, look))

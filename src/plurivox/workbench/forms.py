@@ -1,4 +1,4 @@
-"""Forms made of settings records: a field for each setting, and back from what a form sends to a record."""
+"""Forms made from settings records: a field for each setting, and back from what a form sends to a record."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from plurivox.workbench.commands import text_of_value, usual
 WORDS = {
     "by": "Groups of raters", "items_by": "Parts of the items", "min_group_size": "Smallest group shown",
     "n_lenses": "Lenses", "gai": "GAI of", "same_view": "Same view from", "permutations": "Shuffles",
-    "max_permutations": "Shuffles at most", "bootstrap": "Bootstrap draws", "resample": "Intervals generalise over",
+    "max_permutations": "Maximum shuffles", "bootstrap": "Bootstrap draws", "resample": "Intervals generalise over",
     "interval": "Intervals", "within": "Shuffle within", "threshold": "Unsafe from", "level": "Level of measurement",
     "poles": "Ends of the scale", "several": "Several values", "bins": "Intervals of numbers",
     "rater_attributes": "Columns about raters", "item_attributes": "Columns about items", "where": "Keep only",
-    "table": "Sheet or table", "reference_scale": "Points of the reference", "seed": "Seed of chance",
-    "missing": "Words for no rating", "duplicates": "Rated twice", "conflicts": "Values that contradict",
+    "table": "Sheet or table", "reference_scale": "Points of the reference", "seed": "Random seed",
+    "missing": "Words for no rating", "duplicates": "Rated twice", "conflicts": "Conflicting values",
     "layout": "What a row is", "scale": "Points of the scale", "score": "Score", "recode": "Other points",
     "point_columns": "A column for each point", "unsafe_from": "Two points, unsafe from",
     "reference_column": "Reference in a column", "in_memory": "Read it whole into memory",
     "trim": "Largest weight of a rater", "subset": "Parts of the items", "what": "What to estimate",
-    "width": "Width wanted of intervals", "unanswered": "Refused or unreadable answers", "models": "Only these models",
-    "require": "What every model has to reach", "max_iterations": "Rounds at most", "starts": "Random starts",
+    "width": "Target width of intervals", "unanswered": "Refused or unreadable answers", "models": "Only these models",
+    "require": "What every model must reach", "max_iterations": "Maximum rounds", "starts": "Random starts",
 }  # fmt: skip
-"""What settings are called in forms, where their name with spaces is not enough."""
+"""Labels of settings in forms, if their name with spaces is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a form: what it is called, what it is for, its value and what it may be."""
+    """A field of a form: its name, its purpose, its value and its choices."""
 
     name: str
     label: str
@@ -60,7 +60,7 @@ class Known:
 
 
 NOT_SHOWN = frozenset(("n_lenses", "ids", "title", "several"))
-"""Settings that forms leave out: they follow from the study, or would show ids of raters."""
+"""Settings that forms leave out: they follow from the study, or would show rater ids."""
 
 
 def fields_of(record: Settings, known: Known) -> list[Field]:
@@ -101,7 +101,7 @@ def _field(spec: Spec, value: Any, known: Known) -> Field:
 
 
 def _menu(spec: Spec, known: Known) -> list[tuple[str, str]] | None:
-    """Return what a setting can be, where that is known."""
+    """Return the possible values of a setting, if known."""
     if spec.choices is not None:
         return [(str(one), str(one)) for one in spec.choices]
     columns = {"item": known.columns, "rater": known.columns, "score": known.columns, "time": known.columns,
@@ -124,12 +124,12 @@ def _usual(spec: Spec) -> str:
 def read_form(
     settings: type[Settings], given: Mapping[str, Sequence[str]], *, keep: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the settings that a form, or an address, says; what it leaves empty has its default.
+    """Return the settings in a form or an address; empty fields have their defaults.
 
     Raises
     ------
     InputError
-        If a value is not one that the setting can have.
+        If the setting cannot have a value.
     """
     found: dict[str, Any] = {}
     for name, spec in settings.specs().items():

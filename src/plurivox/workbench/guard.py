@@ -1,9 +1,9 @@
-"""The one outermost layer: nobody gets an answer who does not come from the address that the server printed.
+"""The outermost layer: only those who come from the address that the server printed get an answer.
 
 Any page in the same browser can send requests to this machine, and any program on it can try. So every request must
-name exactly this host and port (a name that was rebound to this machine does not), must not come from another site,
-and must carry a cookie that only the first address gives. What goes out may be neither framed nor cached, and runs no
-script but ours.
+name exactly this host and port (a name that was rebound to this machine does not), must not come from another site, and
+must carry a cookie that only the first address gives. Responses may be neither framed nor cached, and run only our own
+scripts.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 TOKEN = "token"  # noqa: S105  the name of the parameter
 SAFE = ("GET", "HEAD")
 SMALL = 1 << 20
-"""Bytes that a request may have, unless it is an upload."""
+"""The most bytes a request may have, unless it is an upload."""
 UPLOADS = re.compile(r"/studies(/\w+)?/files|/api/v1/studies/\w+/files/\w+")
-"""Addresses that take files."""
+"""Addresses that accept files."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 NONCE = "nonce"
-"""Where pages find what marks their own scripts, in the scope of a request."""
+"""Where pages find the mark of their own scripts, in the scope of a request."""
 
 
 def policy(nonce: str) -> str:
-    """Return what a page may do: nothing but what comes from here, no script or style within a page, no frame."""
+    """Return what a page may do: load only what comes from here, with no inline script or style and no frame."""
     return "; ".join((
         "default-src 'none'", f"script-src 'self' 'nonce-{nonce}'", "style-src 'self'", "img-src 'self' data: blob:",
         "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
@@ -50,17 +50,17 @@ class Guard:
     Attributes
     ----------
     app
-        What answers those who may ask.
+        The application that answers permitted requests.
     port
         Where the server listens.
     hosts
-        Names by which it may be called.
+        Host names by which it may be addressed.
     token
-        What the first address carries; it holds good once.
+        The token in the first address; valid once.
     key
         What programs send as ``Authorization: Bearer``; pages show it.
     most
-        Bytes that an upload may have.
+        The most bytes an upload may have.
     """
 
     app: App
@@ -74,11 +74,11 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: browsers keep one for all ports of a machine, so that each has its own name."""
+        """The name of the cookie: browsers share cookies between the ports of a machine, so each has its own name."""
         return f"plurivox-{self.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse in a few words that tell nothing."""
+        """Answer, or refuse in a few words that reveal nothing."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -99,7 +99,7 @@ class Guard:
             await self._introduce(scope, send)
 
     def _elsewhere(self, headers: _Headers) -> tuple[int, str] | None:
-        """Return why a request is refused that was meant for another host, or comes from another site."""
+        """Return why a request for another host, or from another site, is refused."""
         names = {f"{host}:{self.port}" for host in self.hosts} | (set(self.hosts) if self.port == 80 else set())
         called = headers.all("host")
         if len(called) != 1 or called[0] not in names:
@@ -110,14 +110,14 @@ class Guard:
         return None
 
     def _unsaid(self, method: str, headers: _Headers) -> tuple[int, str] | None:
-        """Return why a request is refused that changes something and does not say where it comes from."""
+        """Return why a request that changes something without saying where it comes from is refused."""
         said = headers.all("origin") or headers.all("sec-fetch-site") == ["same-origin"]
         if method in SAFE or said or self._has_key(headers):
             return None
-        return 403, "A request that changes something must say where it comes from, in its header Origin."
+        return 403, "A request that changes something must say where it comes from in its Origin header."
 
     def _has_key(self, headers: _Headers) -> bool:
-        """Tell whether a request carries the key of programs."""
+        """Return whether a request carries the key for programs."""
         given = headers.all("authorization")
         return len(given) == 1 and given[0].startswith("Bearer ") and _same(given[0].removeprefix("Bearer "), self.key)
 
@@ -135,18 +135,18 @@ class Guard:
         """Give the cookie to whoever has the first address, once, and lead to the same address without the token."""
         given = [value for name, value in _query(scope) if name == TOKEN]
         if scope["method"] != "GET" or len(given) != 1 or not _same(given[0], self.token):
-            await _answer(send, 401, "Open the address that plurivox serve printed: it holds a key to this page.")
+            await _answer(send, 401, "Open the address that plurivox serve printed: it contains a key to this page.")
             return
         if self._used:
-            told = "This address was opened before, and holds good once. Go on in the browser that opened it, or start "
-            await _answer(send, 401, f"{told}plurivox serve again.")
+            told = "This address was already opened and is valid only once. Continue in the browser that opened it"
+            await _answer(send, 401, f"{told}, or start plurivox serve again.")
             return
         self._used.append(True)
         cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
         await _answer(send, 303, "", {"location": _without_token(scope) or "/", "set-cookie": cookie})
 
     async def _pass(self, scope: Scope, headers: _Headers, receive: Receive, send: Send) -> None:
-        """Let the application answer, hold the body to its size, and add what every answer carries."""
+        """Let the application answer, limit the size of the body, and add the headers of every answer."""
         most = self.most if UPLOADS.fullmatch(scope["path"]) else SMALL
         length = headers.all("content-length")
         if length and (not length[0].isdigit() or int(length[0]) > most):
@@ -179,16 +179,16 @@ class Guard:
 
 
 class TooLargeError(Exception):
-    """A request goes on after all that it may have."""
+    """A request is larger than allowed."""
 
 
 def _too_large(most: int) -> str:
-    more = "" if most == SMALL else "; plurivox serve --max-upload says how much"
-    return f"This is more than {most:,} bytes, which is as much as is taken here at once{more}"
+    more = "" if most == SMALL else "; plurivox serve --max-upload changes the limit"
+    return f"This is more than {most:,} bytes, the largest size accepted here{more}"
 
 
 class _Headers:
-    """Headers by their name, several of one name kept apart."""
+    """Headers by name; several with the same name are kept separate."""
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         self._pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in pairs]
@@ -211,7 +211,7 @@ def _added(nonce: str) -> list[tuple[bytes, bytes]]:
 
 
 def _without(headers: Iterable[tuple[bytes, bytes]], names: tuple[bytes, ...]) -> list[tuple[bytes, bytes]]:
-    """Return the headers without those that are added; what says nothing of caching is not kept by anybody."""
+    """Return the headers without those that are added; responses are not cached unless they say so."""
     kept = [(name, value) for name, value in headers if name.lower() not in names]
     if not any(name.lower() == b"cache-control" for name, _ in kept):
         kept.append((b"cache-control", b"no-store"))
@@ -235,7 +235,7 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 
 def _without_token(scope: Scope) -> str | None:
-    """Return the address of a request without the token, None where there is none in it."""
+    """Return the address of a request without the token, None if it has none."""
     query = _query(scope)
     if scope["method"] != "GET" or not any(name == TOKEN for name, _ in query):
         return None

@@ -1,7 +1,7 @@
-"""Who computes what: a few processes, each for one study at a time, and everybody who waits is told how it goes.
+"""Who computes what: a few processes, each for one study at a time, with progress for everybody who waits.
 
-What was made once under the same key, that is of the same files, read and asked in the same way by the same version,
-is not made again. Cancelling ends the process.
+What was made under the same key, that is, from the same files, reading, settings and version, is not made again.
+Cancelling ends the process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENDED = "ended"
 
 @dataclass
 class Progress:
-    """How far a run is: which step of how many, what is being done, and which parts are there."""
+    """How far a run is: which step of how many, what is being done, and which parts are finished."""
 
     what: str = ""
     done: int = 0
@@ -48,12 +48,12 @@ class Progress:
 
     @property
     def share(self) -> int:
-        """How much of the whole is done, in percent, as far as anybody can tell."""
+        """Roughly how much of the whole is done, in percent."""
         within = self.done / self.total if self.total else 0.0
         return round(100 * (self.step + min(within, 1.0)) / self.steps) if self.steps else round(100 * within)
 
     def take(self, told: Mapping[str, Any]) -> str | None:
-        """Note what a worker tells; return the name of what changed."""
+        """Note what a worker reports; return the name of what changed."""
         if told["event"] == "progress":
             self.what, self.done, self.total = told["what"], told["done"], told["total"]
         elif told["event"] == "step":
@@ -98,7 +98,7 @@ class Listener:
         self._there.set()
 
     async def changes(self, every: float = 15.0) -> AsyncIterator[list[str]]:
-        """Yield names of what changed, an empty list now and then while nothing does, until the run has ended."""
+        """Yield names of what changed, or an empty list from time to time, until the run has ended."""
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._there.wait(), every)
@@ -120,7 +120,7 @@ class Listeners:
 
     @contextlib.contextmanager
     def to(self, what: str) -> Iterator[Listener]:
-        """Yield somebody who hears what is told of something."""
+        """Yield a listener for the changes of something."""
         listener = Listener()
         every = self._every.setdefault(what, set())
         every.add(listener)
@@ -132,13 +132,13 @@ class Listeners:
                 self._every.pop(what, None)
 
     def tell(self, what: str, name: str) -> None:
-        """Tell all who listen to something what changed."""
+        """Tell all listeners of something what changed."""
         for listener in self._every.get(what, ()):
             listener.tell(name)
 
 
 class Jobs:
-    """Everything that is being worked out, or waits for its turn."""
+    """Everything that is being computed, or waits for its turn."""
 
     def __init__(self, store: Store, at_once: int = AT_ONCE) -> None:
         self._store = store
@@ -153,7 +153,7 @@ class Jobs:
     # Asking -----------------------------------------------------------------------------------------------------------
 
     def key(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> str:
-        """Return what stands for a question about a study as it is now."""
+        """Return the key of a question about a study as it is now."""
         return digest_of([self._source(study).key, kind, asked])
 
     def _source(self, study: StudyRecord) -> Source:
@@ -162,12 +162,12 @@ class Jobs:
         return Source(files, reading, self._store.inputs(study.id), self._store.made(study.id))
 
     def made(self, study: str, key: str) -> Path | None:
-        """Return the folder of what was made under a key, None as long as it is not all there."""
+        """Return the folder of what was made under a key, None until it is complete."""
         folder = self._store.made(study) / key
         return folder if (folder / DONE_FILE).is_file() else None
 
     def told(self, folder: Path) -> dict[str, Any]:
-        """Return what is told of something that was made."""
+        """Return the record of something that was made."""
         found: dict[str, Any] = json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
         return found
 
@@ -177,7 +177,7 @@ class Jobs:
         return next((run for run in self._store.runs(study.id, kind, 500) if run.key == key), None)
 
     def ask(self, study: StudyRecord, kind: str, asked: Mapping[str, Any], *, again: bool = False) -> Run:
-        """Have something worked out, unless it was, or is; what failed or was cancelled only if asked ``again``."""
+        """Have something computed, unless it was or is; what failed or was cancelled, only if asked ``again``."""
         key = self.key(study, kind, asked)
         before = self.last(study, kind, asked)
         if (folder := self.made(study.id, key)) is not None:
@@ -201,13 +201,13 @@ class Jobs:
         return run
 
     def progress(self, run: str) -> Progress:
-        """Return how far a run is; one that is not going is nowhere."""
+        """Return how far a run is; nothing if it is not running."""
         job = self._going.get(run)
         return job.progress if job is not None else Progress()
 
     @contextlib.contextmanager
     def listening(self, run: str) -> Iterator[Listener]:
-        """Yield what hears of the changes of a run; of one that has ended, that it has."""
+        """Yield a listener for the changes of a run; if it has ended, it hears that."""
         with self._listeners.to(run) as listener:
             listener.tell("progress" if run in self._going else ENDED)
             yield listener
@@ -234,7 +234,7 @@ class Jobs:
         self._next()
 
     async def forget(self, study: str) -> None:
-        """End all that is going on about a study."""
+        """End all running work on a study."""
         for job in list(self._going.values()):
             if job.run.study == study:
                 await self.cancel(job.run.id)
@@ -242,7 +242,7 @@ class Jobs:
             await self._stop(worker)
 
     async def close(self) -> None:
-        """End every process; what was going is interrupted."""
+        """End every process; running work is interrupted."""
         self._closed = True
         for job in list(self._going.values()):
             if job.worker is not None:
@@ -250,13 +250,13 @@ class Jobs:
             self._end(job, INTERRUPTED)
         for worker in list(self._workers):
             await self._stop(worker)
-        if self._tasks:  # among them processes that are just being started, which end as soon as they are
+        if self._tasks:  # including processes that are just being started, which end as soon as they have
             await asyncio.wait(self._tasks)
 
     # Processes --------------------------------------------------------------------------------------------------------
 
     def _next(self) -> None:
-        """Give waiting jobs to who is free: a process that knows the study, a new one, or one in place of another."""
+        """Give waiting jobs to a free process: one that knows the study, a new one, or one that replaces another."""
         while self._waiting and not self._closed:
             job = self._waiting[0]
             free = [one for one in self._workers if one.job is None]
@@ -286,7 +286,7 @@ class Jobs:
         self._later(self._begin(worker, job))
 
     async def _begin(self, worker: _Worker, job: _Job) -> None:
-        """Start a process, in a group of its own so that all of it can be ended."""
+        """Start a process, in its own process group, so that all of it can be ended."""
         try:
             worker.process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "plurivox.workbench.worker", stdin=asyncio.subprocess.PIPE,
@@ -295,13 +295,13 @@ class Jobs:
         except OSError as error:
             self._workers.remove(worker)
             text = f"no process could be started ({error.strerror})"
-            self._end(job, FAILED, problem_in_words(text, "Try again when less is going on."))
+            self._end(job, FAILED, problem_in_words(text, "Try again when the machine is less busy."))
             self._next()
             return
         worker.reader = asyncio.get_running_loop().create_task(self._read(worker))
         if worker.job is job:
             await self._give(worker, job)
-        else:  # cancelled meanwhile
+        else:  # cancelled in the meantime
             await self._stop(worker)
 
     async def _give(self, worker: _Worker, job: _Job) -> None:
@@ -309,11 +309,11 @@ class Jobs:
             worker.idle.cancel()
         assert worker.process.stdin is not None
         worker.process.stdin.write(json.dumps(job.line).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):  # of one that is gone the reader tells
+        with contextlib.suppress(ConnectionError):  # if it is gone, the reader reports it
             await worker.process.stdin.drain()
 
     async def _read(self, worker: _Worker) -> None:
-        """Hear what a process tells, until it ends."""
+        """Listen to a process until it ends."""
         assert worker.process.stdout is not None
         async for line in worker.process.stdout:
             told = json.loads(line)
@@ -332,7 +332,7 @@ class Jobs:
             self._workers.remove(worker)
         if worker.job is not None:
             text = "the process that worked on it ended unexpectedly"
-            text += ", perhaps for want of memory" if code == -signal.SIGKILL else ""
+            text += ", perhaps because it ran out of memory" if code == -signal.SIGKILL else ""
             self._end(worker.job, FAILED, problem_in_words(text, "Try again, or ask for less at once."))
             self._next()
 
@@ -360,7 +360,7 @@ class Jobs:
         await worker.process.wait()
 
     def _end(self, job: _Job, state: str, problem: Mapping[str, Any] | None = None) -> None:
-        """Note how a job ended, and tell everybody; of what did not come to an end nothing is left."""
+        """Note how a job ended, and tell everybody; unfinished output is removed."""
         self._going.pop(job.run.id, None)
         if state != DONE:
             shutil.rmtree(job.out, ignore_errors=True)
@@ -370,7 +370,7 @@ class Jobs:
         self._tell(job, ENDED)
 
     def _prune(self, job: _Job) -> None:
-        """Let go of what nobody looked at for long; what is being made, and what pages begin with, stays."""
+        """Remove what nobody has looked at for long; keep what is being made and what pages start with."""
         study = job.run.study
         newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
         with contextlib.suppress(FileError):  # a disk that is full; next time

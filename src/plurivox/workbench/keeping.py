@@ -1,4 +1,4 @@
-"""How much is kept of what was worked out: what nobody looked at for longest goes first, and can be made again."""
+"""How much computed output is kept: what has not been looked at for longest goes first, and can be made again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plurivox.workbench.store import Store
 
 MOST_BYTES = 1 << 30
 MOST_ENTRIES = 2000
-"""What is kept of one study at most."""
+"""The most that is kept of one study."""
 DONE_FILE = "done.json"
 RESULTS = "results"
 
@@ -31,9 +31,9 @@ def touch(path: Path) -> None:
 
 
 def prune(store: Store, study: str, needed: Collection[str]) -> None:
-    """Remove what was made of a study and not looked at for longest, until the rest is small enough.
+    """Remove a study's output that has not been looked at for longest, until the rest is small enough.
 
-    ``needed`` are keys that stay: what is being made, and what pages begin with. Runs whose results go are forgotten.
+    ``needed`` are keys that stay: what is being made, and what pages start with. Runs without results are forgotten.
     """
     every = sorted(_kept(store.made(study)))
     size, n = sum(one.size for one in every), len(every)
@@ -52,7 +52,7 @@ def prune(store: Store, study: str, needed: Collection[str]) -> None:
 
 
 def _kept(made: Path) -> list[_Kept]:
-    """Return what was made, each with when it was looked at; what is not finished has no such time and is left out."""
+    """Return what was made, each with when it was last looked at; unfinished output is left out."""
     found = []
     for path in (*_entries(made), *_entries(made / RESULTS)):
         with contextlib.suppress(OSError):

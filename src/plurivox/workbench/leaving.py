@@ -1,4 +1,4 @@
-"""What is taken away: the report, tables, and how the study is read, each made when somebody asks for it."""
+"""What can be downloaded: the report, tables, and how the study is read, each made on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPORTS = {
     "summary.pdf": "One-page summary (PDF)",
 }  # fmt: skip
 PATIENCE = 8.0
-"""Seconds that a request for a file waits for it, before a page tells how far it is."""
+"""Seconds that a request for a file waits before a page shows its progress."""
 
 
 def _report(bench: Bench, study: StudyRecord, based: Run) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _report(bench: Bench, study: StudyRecord, based: Run) -> dict[str, Any]:
 
 
 async def export(request: Request) -> Response:
-    """Show what can be taken away."""
+    """Show what can be downloaded."""
     bench, study = bench_of(request), study_of(request)
     based = needed(request, study)
     run = bench.jobs.last(study, "report", _report(bench, study, based))
@@ -47,7 +47,7 @@ async def export(request: Request) -> Response:
 
 
 def _answerable(record: Any, study: StudyRecord) -> bool:
-    """Tell whether a lens was asked in a report of a study, so that it has tables."""
+    """Return whether a lens is part of a study's report, so that it has tables."""
     wanted = [source.name for source in record.inputs if source.options[0].argument]
     return bool(record.section) and all(name in study.files for name in wanted)
 
@@ -57,7 +57,9 @@ async def make_report(request: Request) -> Response:
     bench, study, form = bench_of(request), study_of(request), await form_of(request)
     based = bench.last_run(study.id, one(form, "run"))
     if based is None:
-        raise SelectionError("nothing was asked of this study yet", hint="Go to Questions, and run the analyses.")
+        raise SelectionError(
+            "no analyses have been run for this study yet", hint="Go to Questions and run the analyses."
+        )
     bench.jobs.ask(study, "report", _report(bench, study, based), again=True)
     return go(f"/studies/{study.id}/export?run={based.id}")
 
@@ -68,7 +70,7 @@ async def report_file(request: Request) -> Response:
     based, name = needed(request, study), request.path_params["name"]
     kind, asked = ("config", {}) if name == "plurivox.toml" else ("report", _report(bench, study, based))
     if name not in (*REPORTS, "plurivox.toml"):
-        raise SelectionError("there is no such file", hint="Choose one of the list.")
+        raise SelectionError("there is no such file", hint="Choose one from the list.")
     if kind == "report" and bench.jobs.last(study, kind, asked) is None:
         return go(f"/studies/{study.id}/export?run={based.id}")
     return await _file(request, study, kind, asked, name)
@@ -81,7 +83,7 @@ async def table(request: Request) -> Response:
     name, _, form = request.path_params["name"].rpartition(".")
     known = (*(record.csv_tables or ("values",)), "shown")
     if name not in known or form not in FORMS or not _answerable(record, study):
-        raise SelectionError("there is no such table", hint="Choose one of the list.")
+        raise SelectionError("there is no such table", hint="Choose one from the list.")
     asked = {"asked": based.asked, "lens": record.name, "table": name, "form": form}
     return await _file(request, study, "table", asked, None)
 
@@ -89,7 +91,7 @@ async def table(request: Request) -> Response:
 async def _file(
     request: Request, study: StudyRecord, kind: str, asked: Mapping[str, Any], name: str | None
 ) -> Response:  # fmt: skip
-    """Hand out a file once it is made; until then a page tells how far it is."""
+    """Hand out a file once it is made; until then, a page shows its progress."""
     bench = bench_of(request)
     run = bench.jobs.ask(study, kind, asked)
     if run.going:

@@ -1,4 +1,4 @@
-"""Packed studies: opened where they lie, never copied, changed or deleted."""
+"""Packed studies: opened in place, never copied, changed or deleted."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from plurivox.workbench.records import StoredFile
 from plurivox.workbench.store import Store
 
 WHOLE = 20_000_000
-"""Ratings up to which a packed study is read whole unless somebody says otherwise: about 0.4 GB."""
+"""The largest number of ratings of a packed study that is read whole by default: about 0.4 GB."""
 MOST_OFFERED = 50
 
 
 def open_packed(store: Store, name: str) -> str:
-    """Add a study of a packed one, and return its id.
+    """Add a study for a packed one, and return its id.
 
     Raises
     ------
     FileError
-        If there is no packed study of this name on this machine, or it is damaged.
+        If there is no packed study with this name on this machine, or it is damaged.
     """
     file = link_of(name)
     with store.beginning(name_of(file.shown), reading_of(file)) as found:
@@ -38,44 +38,44 @@ def reading_of(file: StoredFile) -> dict[str, Any]:
 
 
 def name_of(file: str) -> str:
-    """Return what a study is called at first: like its file, or folder."""
+    """Return a study's first name: that of its file or folder."""
     return Path(file).stem[:200] or "A study"
 
 
 def link_of(name: str) -> StoredFile:
     """Return what is kept of a packed study, as it is now."""
     if is_address(name):
-        hint = "Copy the folder to this machine, or ask it with commands: plurivox cohesion ADDRESS."
-        raise FileError("the workbench opens packed studies of this machine only", source=name, hint=hint)
+        hint = "Copy the folder to this machine, or analyse it with commands: plurivox cohesion ADDRESS."
+        raise FileError("the workbench only opens packed studies on this machine", source=name, hint=hint)
     path = Path(os.path.abspath(os.path.expanduser(name)))
     if not is_packed(path):
         what = "it is not a packed study" if path.exists() else "there is no such folder"
-        raise FileError(what, source=str(path), hint="Name the folder that plurivox pack made, such as study.pvx.")
+        raise FileError(what, source=str(path), hint="Name a folder made by plurivox pack, such as study.pvx.")
     read_manifest(path)
     size = sum(one.stat().st_size for one in path.iterdir() if one.is_file())
     return StoredFile("ratings", path.name, str(path), size, digest_of_packed(path))
 
 
 def digest_of_packed(path: str | os.PathLike[str]) -> str:
-    """Return what stands for the content of a packed study: its manifest has the checksums of all its files."""
+    """Return the fingerprint of a packed study: its manifest has the checksums of all its files."""
     try:
         return hashlib.sha256(Path(path, MANIFEST).read_bytes()).hexdigest()
     except OSError as error:
-        hint = "Put the folder back, and try again. What was worked out before can still be looked at."
+        hint = "Put the folder back and try again. Earlier results can still be viewed."
         raise FileError(
-            f"the packed study is not there any more ({error.strerror})", source=os.fspath(path), hint=hint
+            f"the packed study is no longer there ({error.strerror})", source=os.fspath(path), hint=hint
         ) from None
 
 
 def check_link(path: str | os.PathLike[str], digest: str) -> None:
-    """Raise unless a packed study is there, and the same as when it was opened."""
+    """Raise unless a packed study exists and is the same as when it was opened."""
     if digest_of_packed(path) != digest:
-        hint = "Go to Data, and choose “Use it as it is now”."
-        raise FileError("the packed study was changed since it was opened here", source=os.fspath(path), hint=hint)
+        hint = "Go to Data and choose “Use it as it is now”."
+        raise FileError("the packed study has changed since it was opened here", source=os.fspath(path), hint=hint)
 
 
 def state_of(file: StoredFile | None) -> dict[str, Any] | None:
-    """Return what a page says of a packed study: where it lies, and what is wrong with it, if anything."""
+    """Return what a page says about a packed study: where it is, and what is wrong with it, if anything."""
     if file is None:
         return None
     found: dict[str, Any] = {"path": file.stored, "changed": False, "gone": False}

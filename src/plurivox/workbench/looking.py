@@ -1,4 +1,4 @@
-"""What files hold: their first rows, what was recognised in them and why, and what is wrong with them."""
+"""What files contain: their first rows, what was recognised in them and why, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ROWS = 6
 LONGEST = 60
 """Rows, and characters of a cell, that are shown of a file."""
 MANY = 12
-"""Different numbers from which on bins are offered."""
+"""The fewest distinct numbers for which bins are offered."""
 MOST_VALUES = 40
-"""Different values of an attribute that a menu offers."""
+"""The most values of an attribute that a menu offers."""
 
 
 def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Read everything as it is said to be read, and tell what came of it."""
+    """Read everything as specified, and report the result."""
     found: dict[str, Any] = {"problem": None, "beside": {}, "warnings": []}
     try:
         found |= _recognised(desk, desk.unweighted)
@@ -55,7 +55,7 @@ def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
-    """Return what was taken for what, sizes, attributes and their groups."""
+    """Return how columns were understood, sizes, attributes and their groups."""
     intake, reading = ratings.intake, desk.source.reading
     attributes = [] if not ratings.has_raters else ratings.raters.columns[1:]
     described = describe(ratings, [(name,) for name in attributes])
@@ -81,7 +81,7 @@ def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
 
 
 def _why(role: str, name: str, said: str | None, platform: str | None) -> str:
-    """Tell why a column was taken for a role."""
+    """Say why a column was given a role."""
     if said is not None:
         return "as you said"
     if platform is not None:
@@ -89,17 +89,17 @@ def _why(role: str, name: str, said: str | None, platform: str | None) -> str:
     known = ROLE_NAMES.get(role, ())
     if plain(name) in known:
         return "by its name"
-    return "by what it holds, the others being taken"
+    return "by its content, as the other columns are assigned"
 
 
 def _numbers(values: pl.Series) -> bool:
-    """Tell whether an attribute holds so many numbers that intervals are wanted."""
+    """Return whether an attribute has so many numbers that intervals are useful."""
     texts = values.drop_nulls().cast(pl.String)
     return texts.n_unique() > MANY and texts.cast(pl.Float64, strict=False).null_count() == 0
 
 
 def few_values(values: pl.Series) -> list[str]:
-    """Return the values of an item attribute, where there are few."""
+    """Return the values of an item attribute, if there are few."""
     found = values.drop_nulls().cast(pl.String).unique().sort().to_list()
     return [short(one, LONGEST) for one in found] if len(found) <= MOST_VALUES else []
 
@@ -113,7 +113,7 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
         kind: Any = reading.format if own else None
         with open_table(source, kind_of(kind), reading.encoding or "utf-8") as table:
             if isinstance(table, Ratings):
-                told = "plurivox stored this itself, so that nothing is left to recognise."
+                told = "This was stored by plurivox itself, so nothing needs to be recognised."
                 return {"columns": [], "rows": [], "told": told, "points": [], "stored": True}
             names, frame = list(table.columns), table.first().head(ROWS)
             rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
@@ -136,7 +136,7 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _points(head: pl.DataFrame, first: pl.DataFrame, columns: Mapping[str, str]) -> list[str]:
-    """Return the different answers in the first rows of what may be the column of scores."""
+    """Return the distinct answers in the first rows of what may be the score column."""
     name = columns.get("score") or next((one for one in first.columns if plain(one) in ROLE_NAMES["score"]), None)
     if name not in first.columns:
         return []
@@ -149,7 +149,7 @@ def _cell(value: Any) -> str:
 
 
 def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
-    """Tell what a file beside the ratings holds, or what is wrong with it."""
+    """Describe a further file of the study, or what is wrong with it."""
     found, known = _tried(lambda: desk.beside(role))
     if found is None:
         return known if known["problem"] else None
@@ -161,7 +161,7 @@ def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
 
 
 def _tried(read: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
-    """Return what is read, None where that fails, and what is to be said about it."""
+    """Return what is read, None if that fails, and what to say about it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlurivoxWarning)
         try:
@@ -172,7 +172,7 @@ def _tried(read: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
-    """Tell how the panel stands beside the population, or why raters cannot be weighted to it; None without one."""
+    """Compare panel and population, or say why raters cannot be weighted; None without a population."""
     panel, known = _tried(lambda: desk.ratings.panel)
     if panel is None:
         return known if known["problem"] else None
@@ -184,7 +184,7 @@ def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
 
 
 def _before(desk: Desk, role: str) -> list[str]:
-    """Return which files of predictions or answers are of the points before the ratings were recoded."""
+    """Return which files of predictions or answers use the points before the ratings were recoded."""
     from plurivox.intake.recoded import are_before
 
     if desk.recoding is None or role == "reference":

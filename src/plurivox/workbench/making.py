@@ -1,6 +1,6 @@
-"""What is worked out in a process of its own: what files hold, what lenses find, views of a group or an item, files.
+"""What is computed in a separate process: the content of files, what lenses find, views of a group or an item, files.
 
-Everything is written under a folder that the server names, whole or not at all, and told as it comes.
+Everything is written in a folder that the server names, whole or not at all, and reported as it is made.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
 
 Tell = Callable[[dict[str, Any]], None]
-WHOLE = "Choose “Read it whole into memory” on the page Data, or keep only some raters or items there."
+WHOLE = "Choose “Read it whole into memory” on the Data page, or keep only some raters or items there."
 BESIDE = ("reference", "predictions", "answers")
 PANEL = "panel.html"
-"""The panel beside the population, as a piece of a page."""
+"""Panel and population, as a piece of a page."""
 UNCORRECTED = (
-    "Several looks are planned at this growing study. What is certain after all of them stands under “In short” alone: "
-    "tests on this page are not corrected for looks, and nothing here is marked as certain."
+    "Several looks are planned at this growing study. Only “In short” shows what is certain after all of them: tests "
+    "on this page are not corrected for looks, and nothing here is marked as certain."
 )
 
 
@@ -65,13 +65,13 @@ class Source:
 
     @property
     def key(self) -> str:
-        """What stands for all that results rest on, apart from what is asked."""
+        """The fingerprint of everything that results depend on, apart from the settings."""
         digests = {role: one[2] for role, one in self.files.items()}
         return digest_of([__version__, digests, self.reading.as_dict()])
 
 
 def digest_of(value: Any) -> str:
-    """Return a short text that stands for a value."""
+    """Return a short fingerprint of a value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -99,19 +99,19 @@ class Desk:
         self._folder.cleanup()
 
     def check(self) -> None:
-        """Raise if a packed study, which lies elsewhere, is not what it was when it was opened."""
+        """Raise if a packed study, which is kept elsewhere, has changed since it was opened."""
         for stored, _, digest in self.source.files.values():
             if os.path.isabs(stored):
                 check_link(stored, digest)
 
     @property
     def folder(self) -> Path:
-        """Where the files lie under names that messages can quote."""
+        """Where the files are under names that messages can quote."""
         return Path(self._folder.name)
 
     @cached_property
     def population(self) -> Population | None:
-        """The shares of the population, None where there is no file of them."""
+        """The shares of the population, None if there is no file with them."""
         return population_of(self.source.reading, self.names)
 
     @cached_property
@@ -119,38 +119,38 @@ class Desk:
         self.progress("reading the ratings", 0, 1)
         try:
             population = self.population
-        except PlurivoxError:  # which is said of that file; the ratings can be read without it
+        except PlurivoxError:  # which is reported for that file; the ratings can be read without it
             population = None
         return read(self.source.reading, self.names, population)
 
     @property
     def unweighted(self) -> Ratings:
-        """Who rated what, all raters counting alike."""
+        """Who rated what, with all raters counting equally."""
         return self._read[0]
 
     @cached_property
     def ratings(self) -> Ratings:
-        """Who rated what, raters weighted to the population where there is one."""
+        """Who rated what, with raters weighted to the population if there is one."""
         return weighted(self.source.reading, self.unweighted, self.population)
 
     @property
     def recoding(self) -> Recoding | None:
-        """What became of the points of the files."""
+        """How the points of the files were recoded."""
         return self._read[1]
 
     def beside(self, role: str) -> Any:
-        """Read what stands beside the ratings; None where there is nothing."""
+        """Read a further input; None if there is none."""
         return beside(role, self.source.reading, self.names, self.unweighted, self.recoding)
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """What stands beside the ratings, by the name that lenses call it."""
+        """The further inputs, by the names that lenses use."""
         found = {role: self.beside(role) for role in BESIDE}
         return {role: one for role, one in found.items() if one is not None}
 
     @cached_property
     def study(self) -> Study:
-        """What answers questions."""
+        """The study that answers questions."""
         how = Running.given(None, None, self.progress)
         return Study(self.ratings, self.inputs, how, Results(self.source))
 
@@ -163,7 +163,7 @@ class Desk:
         return Places(groups, lambda name: name in self._item_ids)
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """Tell how far something is."""
+        """Report progress."""
         self.tell({"event": "progress", "what": what, "done": done, "total": total})
 
     def brief(self, asked: Mapping[str, Any]) -> Brief:
@@ -176,13 +176,13 @@ class Desk:
 
 @dataclass(frozen=True)
 class Results:
-    """Results on disk, by what they rest on and what was asked; a damaged one is as good as none."""
+    """Results on disk, by what they depend on and the settings; a damaged one counts as missing."""
 
     source: Source
     _lenses: dict[str, Lens] = field(default_factory=lambda: {lens.name: lens for lens in lenses()})
 
     def _path(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Path:
-        # What was read from files stands in the key of the source; what is said in words, such as an item, does not.
+        # What was read from files is in the key of the source; what is given in words, such as an item, is not.
         given = {one: value if isinstance(value, str) else None for one, value in inputs.items()}
         key = digest_of([self.source.key, name, settings.key(), given])
         return self.source.made / RESULTS / f"{key}.json"
@@ -192,7 +192,7 @@ class Results:
         return found if hasattr(found, "from_json") else None
 
     def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
-        """Return a result, None where there is none."""
+        """Return a result, or None if there is none."""
         kind, path = self._class(name), self._path(name, settings, inputs)
         if kind is None or not path.exists():
             return None
@@ -206,7 +206,7 @@ class Results:
         """Keep a result that can be read back."""
         if self._class(name) is not None:
             path = self._path(name, settings, inputs)
-            with contextlib.suppress(FileError, OSError):  # what cannot be kept is worked out anew
+            with contextlib.suppress(FileError, OSError):  # what cannot be kept is computed again
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_text(path, result.to_json())
 
@@ -215,7 +215,7 @@ class Results:
 
 
 def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
-    """Work out one thing and write it into a folder; ``done.json`` comes last, and tells that it is all there."""
+    """Compute one thing and write it into a folder; ``done.json`` comes last and shows that it is complete."""
     kinds()
     desk.check()
     out.mkdir(parents=True, exist_ok=True)
@@ -232,7 +232,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def problem_of(error: BaseException) -> dict[str, Any]:
-    """Return what is to be said about an error, in parts that a page can show; of our own mistakes only their kind."""
+    """Return what to say about an error, in parts that a page can show; for our own mistakes, only their kind."""
     found: dict[str, Any] = {"source": None, "column": None, "places": [], "n_places": 0, "hint": None}
     if isinstance(error, InputError):
         found |= {name: getattr(error, name) for name in ("source", "column", "n_places", "hint")}
@@ -242,22 +242,22 @@ def problem_of(error: BaseException) -> dict[str, Any]:
     elif isinstance(error, PlurivoxError):
         found["problem"] = str(error)
     elif isinstance(error, MemoryError):
-        found |= {"problem": "this takes more memory than there is", "hint": "Ask for less at once."}
+        found |= {"problem": "this needs more memory than is available", "hint": "Ask for less at once."}
     elif isinstance(error, OSError):
         found |= {"problem": f"the machine refused ({error.strerror or type(error).__name__})"}
     else:
         problem = f"something went wrong inside plurivox ({type(error).__name__})"
-        found |= {"problem": problem, "hint": "The window of plurivox serve tells where."}
+        found |= {"problem": problem, "hint": "The window of plurivox serve shows where."}
     return {**found, "text": str(error) if isinstance(error, PlurivoxError) else f"{found['problem']}."}
 
 
 def problem_in_words(text: str, hint: str | None = None) -> dict[str, Any]:
-    """Return the same for what is no error of a file."""
+    """Return the same for an error that does not concern a file."""
     return problem_of(InputError(text, hint=hint))
 
 
 def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Ask every lens that the inputs allow, a part for each section of the report; then the first screen."""
+    """Run every lens that the inputs allow, a part for each section of the report; then the first screen."""
     brief = desk.brief(asked)
     places = desk.places(groups_in(brief))
     shown: list[Section] = []
@@ -290,7 +290,7 @@ def groups_in(brief: Brief) -> dict[str, list[str]]:
 
 
 def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Write the report and the summary, as HTML, and as PDF where there is a browser to print it."""
+    """Write the report and the summary, as HTML, and as PDF if there is a browser to print it."""
     from plurivox.report.printing import browser
 
     brief = replace(desk.brief(asked["asked"]), notes=asked["notes"])
@@ -306,8 +306,8 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
 def fragment(section: Section, places: Places, looks: int = 1) -> str:
     """Return a section as a piece of a page, whose charts lead to groups and items.
 
-    Where several looks at a growing study are planned, only the first screen is corrected for them, and claims: here
-    nothing is marked as certain.
+    If several looks at a growing study are planned, only the first screen is corrected for them and makes claims;
+    nothing here is marked as certain.
     """
     if looks > 1:
         said = [replace(one, said=replace(one.said, claim=False)) for one in section.findings]
@@ -344,7 +344,7 @@ def _ids(section: Section) -> Iterator[str]:
 
 
 def templates() -> Any:
-    """Return what fills the templates of the workbench, and those of reports."""
+    """Return the environment for the templates of the workbench and of reports."""
     return environment(template)
 
 
@@ -355,11 +355,11 @@ def template(name: str) -> str | None:
 
 
 KINDS: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {}
-"""By name, what can be made: from what is asked to what is told of it."""
+"""What can be made, by name: functions from settings to results."""
 
 
 def kinds() -> None:
-    """Learn what can be made; not before it is needed, since charts and lenses take a while to load."""
+    """Load what can be made; only when needed, since charts and lenses take a while to load."""
     from plurivox.workbench import looking, views
 
     KINDS.update(

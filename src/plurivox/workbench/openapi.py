@@ -1,4 +1,4 @@
-"""The OpenAPI description of the programs' side, made of the records of lenses, reports and reading."""
+"""The OpenAPI description for programs, made from the records of lenses, reports and reading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRING: dict[str, Any] = {"type": "string"}
 
 
 def schema_of(settings: type[Settings]) -> dict[str, Any]:
-    """Return what JSON may say of a settings record."""
+    """Return the JSON schema of a settings record."""
     specs = settings.specs()
     made: dict[str, Any] = {
         "type": "object", "additionalProperties": False,
@@ -53,8 +53,8 @@ def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 
 def _answers(*statuses: int) -> dict[str, Any]:
-    words = {200: "Done", 201: "Added", 202: "Being worked out: ask for the run again", 204: "Gone", 400: "Not usable: "
-             "the error says why", 404: "Not there", 409: "Changed meanwhile", 413: "Too large"}  # fmt: skip
+    words = {200: "Done", 201: "Added", 202: "Being computed: ask for the run again", 204: "Gone", 400: "Not usable: "
+             "the error says why", 404: "Not found", 409: "Changed in the meantime", 413: "Too large"}  # fmt: skip
     found: dict[str, Any] = {}
     for status in statuses:
         found[str(status)] = {"description": words[status]}
@@ -69,7 +69,7 @@ _STUDY = {"name": "study", "in": "path", "required": True, "schema": {"type": "s
 _RUN = {"name": "run", "in": "path", "required": True, "schema": {"type": "string"}, "description": "Its id."}
 _ROLE = {"name": "role", "in": "path", "required": True, "schema": {"type": "string", "enum": list(PLACES)}}
 _NAME = {"name": "name", "in": "query", "required": True, "schema": {"type": "string", "minLength": 1},
-         "description": "What its owner calls it; its end tells the kind of file."}  # fmt: skip
+         "description": "The file name; its extension gives the kind of file."}  # fmt: skip
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def description() -> dict[str, Any]:
             "get": {"operationId": "studies", "summary": "List all studies.", "responses": _answers(200)},
             "post": {
                 "operationId": "add_study",
-                "summary": "Add a study without files, the simulated one, or a packed one of this machine.",
+                "summary": "Add a study without files, the simulated one, or a packed one on this machine.",
                 "requestBody": _body(_object({"name": {"type": "string", "minLength": 1, "maxLength": 200},
                                               "simulated": {"type": "boolean"}, "packed": {"type": "string"}})),
                 "responses": _answers(201, 400),
@@ -88,10 +88,10 @@ def description() -> dict[str, Any]:
         },
         "/studies/{study}": {
             "parameters": [_STUDY],
-            "get": {"operationId": "study", "summary": "Tell what is known of a study.",
+            "get": {"operationId": "study", "summary": "Return what is known about a study.",
                     "responses": _answers(200, 404)},
             "patch": {
-                "operationId": "change_study", "summary": "Change its name, how its files are read, or what is asked.",
+                "operationId": "change_study", "summary": "Change its name, how its files are read, or its settings.",
                 "requestBody": _body(_object({
                     "name": {"type": "string", "minLength": 1, "maxLength": 200}, "revision": {"type": "integer"},
                     "reading": schema_of(ReadingSettings), "asked": schema_of(ReportSettings)})),
@@ -103,7 +103,7 @@ def description() -> dict[str, Any]:
         "/studies/{study}/files/{role}": {
             "parameters": [_STUDY, _ROLE],
             "put": {
-                "operationId": "put_file", "summary": "Add a file, or put it in the place of another.",
+                "operationId": "put_file", "summary": "Add a file, or replace another.",
                 "parameters": [_NAME],
                 "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {
                     "type": "string", "format": "binary"}}}},
@@ -113,18 +113,18 @@ def description() -> dict[str, Any]:
         },
         "/studies/{study}/look": {
             "parameters": [_STUDY],
-            "post": {"operationId": "look", "summary": "Tell what is recognised in the files, and what is wrong.",
+            "post": {"operationId": "look", "summary": "Return what was recognised in the files, and what is wrong.",
                      "responses": _answers(200, 202, 400, 404)},
         },
         "/studies/{study}/runs": {
             "parameters": [_STUDY],
-            "get": {"operationId": "runs", "summary": "List what was worked out.", "responses": _answers(200, 404)},
+            "get": {"operationId": "runs", "summary": "List what was computed.", "responses": _answers(200, 404)},
             "post": {"operationId": "start_run", "summary": "Run every analysis that the files allow.",
                      "requestBody": _body(schema_of(ReportSettings)), "responses": _answers(200, 202, 400, 404)},
         },
         "/studies/{study}/runs/{run}": {
             "parameters": [_STUDY, _RUN],
-            "get": {"operationId": "run", "summary": "Tell how far a run is; with its result once it is there.",
+            "get": {"operationId": "run", "summary": "Return how far a run is, with its result once there is one.",
                     "responses": _answers(200, 404)},
             "delete": {"operationId": "cancel_run", "summary": "End a run.", "responses": _answers(204, 404)},
         },
@@ -144,7 +144,8 @@ def description() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "plurivox workbench", "version": __version__,
-                 "description": "What pages of the workbench do, for programs on the same machine. Send the key that "
+                 "description": "What the pages of the workbench do, for programs on the same machine. Send the key "
+                 "that "
                  "the page /api shows as: Authorization: Bearer KEY."},
         "servers": [{"url": "/api/v1"}],
         "security": [{"key": []}],

@@ -33,10 +33,10 @@ LATER = (
     "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
 IN_COLUMN = "column:"
-"""How a form says that scores are held against a column of the items."""
+"""How a form says that scores are compared with a column of the items."""
 DECIDED_FIRST = ("poles", "in_memory", "trim")
 DECIDED_LATER = ("recode", "unsafe_from", "reference_column", "reference_scale")
-"""What is left to say of ratings that plurivox stored itself."""
+"""What can still be set for ratings that plurivox stored itself."""
 Form = Mapping[str, Sequence[str]]
 
 
@@ -54,7 +54,7 @@ def page(request: Request, template: str, *, status: int = 200, **known: Any) ->
 
 
 def study_page(request: Request, template: str, study: StudyRecord, tab: str, **known: Any) -> HTMLResponse:
-    """Return a page of a study, with the ways to its other pages that lead somewhere."""
+    """Return a page of a study, with links to its available pages."""
     home = f"/studies/{study.id}"
     tabs = [("data", "Data", home), ("ask", "Questions", f"{home}/ask")]
     if bench_of(request).last_run(study.id) is not None:
@@ -67,7 +67,7 @@ def study_page(request: Request, template: str, study: StudyRecord, tab: str, **
 
 
 def study_of(request: Request) -> StudyRecord:
-    """Return the study that an address names."""
+    """Return the study named in an address."""
     return bench_of(request).store.study(request.path_params["study"])
 
 
@@ -83,13 +83,13 @@ def one(form: Form, name: str) -> str:
 
 
 def revision(form: Form) -> int | None:
-    """Return which state of a study a form was made for."""
+    """Return the revision of a study that a form was made for."""
     text = one(form, "revision")
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def go(address: str) -> RedirectResponse:
-    """Lead to another page, whose address begins with one slash."""
+    """Redirect to another page, whose address begins with one slash."""
     parts = urlsplit(address)
     local = not parts.scheme and not parts.netloc and address.startswith("/") and not address.startswith(("//", "/\\"))
     return RedirectResponse(address if local else "/", 303)
@@ -106,7 +106,7 @@ async def studies(request: Request) -> Response:
 
 
 async def add_study(request: Request) -> Response:
-    """Add a study of the files that came."""
+    """Add a study with the uploaded files."""
     bench = bench_of(request)
     async with request.form(max_files=MOST_FILES) as form:
         files = roles_of(form.getlist("files"))
@@ -123,7 +123,7 @@ async def add_simulated(request: Request) -> Response:
 
 
 async def add_packed(request: Request) -> Response:
-    """Open a packed study where it lies."""
+    """Open a packed study in place."""
     bench, form = bench_of(request), await form_of(request)
     bench.check_local()
     return go(f"/studies/{await asyncio.to_thread(open_packed, bench.store, _path(form))}")
@@ -132,15 +132,15 @@ async def add_packed(request: Request) -> Response:
 def _path(form: Form) -> str:
     path = one(form, "path").strip()
     if not path or "\0" in path:
-        raise InputError("no folder is named", hint="Name the folder that plurivox pack made, such as study.pvx.")
+        raise InputError("no folder is named", hint="Name a folder made by plurivox pack, such as study.pvx.")
     return path
 
 
 async def renew_packed(request: Request) -> Response:
-    """Take a packed study over as it is now."""
+    """Accept a packed study as it is now."""
     bench, study = bench_of(request), study_of(request)
     if study.packed is None:
-        raise SelectionError("this study is not of a packed one", hint="Replace its files instead.")
+        raise SelectionError("this is not a packed study", hint="Replace its files instead.")
     bench.store.link(study.id, await asyncio.to_thread(link_of, study.packed.stored))
     return go(f"/studies/{study.id}")
 
@@ -166,7 +166,7 @@ async def rename_study(request: Request) -> Response:
 
 
 async def add_file(request: Request) -> Response:
-    """Add a file to a study, or put it in the place of another."""
+    """Add a file to a study, or replace another."""
     bench, study = bench_of(request), study_of(request)
     async with request.form(max_files=MOST_FILES) as form:
         for place, file in places_of(study, str(form.get("role")), form.getlist("files")).items():
@@ -204,12 +204,12 @@ async def data(request: Request) -> Response:
 
 
 def _roles(decided: bool) -> dict[str, str]:
-    """Return what can be added; a study that plurivox stored carries what is known of raters and items with it."""
+    """Return what can be added; a study that plurivox stored already contains the attributes of raters and items."""
     return {role: name for role, name in NAMES.items() if not decided or role not in OPTIONS_OF_FILES}
 
 
 def _first(study: StudyRecord, *, decided: bool) -> list[str]:
-    """Return the fields that are shown first; weights are about a population."""
+    """Return the fields that are shown first; weights need a population."""
     return [name for name in (DECIDED_FIRST if decided else FIRST) if name != "trim" or POPULATION in study.files]
 
 
@@ -222,7 +222,7 @@ def _free(columns: Sequence[str], look: Mapping[str, Any] | None) -> list[str]:
 
 
 def _points(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[str]:
-    """Return the answers to put in order, where nobody has said what the points are."""
+    """Return the answers to put in order, if the points have not been given."""
     if look is None or reading.scale:
         return []
     found: list[str] = look["scale"] if not look["problem"] else look["files"].get("ratings", {}).get("points", [])
@@ -241,12 +241,12 @@ def _several(look: Mapping[str, Any] | None, reading: ReadingSettings) -> dict[s
 
 
 def _item_columns(look: Mapping[str, Any] | None) -> list[str]:
-    """Return what is known of items."""
+    """Return what is known about items."""
     return [one["name"] for one in (look["items"] if look else ())]
 
 
 def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[tuple[str, str, list[str], list[str]]]:
-    """Return whose attributes raters and items can be chosen by: whose, name, values and those that are kept."""
+    """Return the attributes by which raters and items can be selected: whose, name, values and those that are kept."""
     every = {("raters", one["name"]): [name for name, _ in one["groups"]] for one in (look["raters"] if look else ())}
     every |= {("items", one["name"]): one["values"] for one in (look["items"] if look else ())}
     kept: dict[tuple[str, str], list[str]] = {}
@@ -261,7 +261,7 @@ def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[t
 
 
 async def change_reading(request: Request) -> Response:
-    """Keep how the files are to be read."""
+    """Save how the files are to be read."""
     study, form = study_of(request), await form_of(request)
     given: dict[str, Any] = {name: form[name] for name in (*FIRST, *LATER, *DECIDED_FIRST) if name in form}
     found = read_form(ReadingSettings, given)
@@ -298,7 +298,7 @@ def _edges(form: Form) -> dict[str, list[str]]:
 
 
 def said_of(record: Settings) -> dict[str, Any]:
-    """Return what a record says beyond its defaults, as it is stored."""
+    """Return what a record sets beyond its defaults, as it is stored."""
     usual = type(record)().as_dict()
     return {name: value for name, value in record.as_dict().items() if value != usual.get(name)}
 
@@ -307,7 +307,7 @@ def said_of(record: Settings) -> dict[str, Any]:
 
 
 async def questions(request: Request) -> Response:
-    """Show what can be asked of a study."""
+    """Show the questions that can be asked about a study."""
     bench, study = bench_of(request), study_of(request)
     look = bench.look(study)
     if look is None or look["problem"]:
@@ -325,7 +325,7 @@ async def questions(request: Request) -> Response:
 
 
 def _gold_columns(look: Mapping[str, Any], reading: ReadingSettings) -> list[str]:
-    """Return the columns of the items that may say what each is."""
+    """Return the columns of the items that may serve as a reference."""
     known = [one["name"] for one in look["items"] if one["values"]]
     chosen = reading.reference_column
     return known if chosen is None or chosen in known else [*known, chosen]
@@ -340,7 +340,7 @@ def known_of(look: Mapping[str, Any]) -> Known:
 
 
 async def ask(request: Request) -> Response:
-    """Keep what is asked, and have it worked out."""
+    """Save the settings, and run the analyses."""
     bench, study, form = bench_of(request), study_of(request), await form_of(request)
     asked = read_form(ReportSettings, form)
     reading = _held_against(form, study)
@@ -350,7 +350,7 @@ async def ask(request: Request) -> Response:
 
 
 def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
-    """Return how the files are read, with what scores are held against as a form says."""
+    """Return how the files are read, with the reference given in a form."""
     wanted, column = one(form, "reference"), one(form, "reference").removeprefix(IN_COLUMN)
     reading = {name: value for name, value in study.reading.items() if name not in ("reference", "reference_column")}
     if wanted != column:

@@ -40,7 +40,7 @@ def _edges(given: Any) -> Frozen:
 
 
 def _conditions(given: Any) -> tuple[tuple[str, str, str], ...]:
-    """Return of whom, raters or items, which attribute has to have which value."""
+    """Return the conditions: raters or items, an attribute, and the value it must have."""
     found = tuple((str(whose), str(name), str(value)) for whose, name, value in given or ())
     if not all(whose in ("raters", "items") and name.strip() and value for whose, name, value in found):
         raise ValueError("Give raters or items, an attribute, and the value to keep.")
@@ -53,21 +53,24 @@ def _optional(help: str, option: str | None = None, **known: Any) -> Any:  # noq
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingSettings(Settings):
-    """How the files of a study are read; what is not said is recognised, and shown to be checked."""
+    """How the files of a study are read; what is not set is recognised, and shown for checking."""
 
-    item: str | None = _optional("Column with the item, or several that make its id: a,b.")
+    item: str | None = _optional("Column with the item, or several that together form its id: a,b.")
     rater: str | None = _optional("Column with the rater.")
     score: str | None = _optional("Column with the score.")
     point_columns: str | None = _optional(
-        "Columns in place of a score, one for each point: severity.*; a 1 marks the point that was given.", "--one-hot"
+        "Columns instead of a score, one for each point: severity.*; a 1 marks the chosen point.", "--one-hot"
     )
-    scale: str | None = _optional("The points, lowest first: 0:4, or No,Unsure,Yes, or the name of a known scale.")
+    scale: str | None = _optional("The points, lowest first: 0:4, No,Unsure,Yes or the name of a known scale.")
     poles: str | None = _optional("What the two ends of the scale mean, lowest first: safe,unsafe.")
     missing: tuple[str, ...] = setting(
-        (), "Answers that mean no rating, besides blank, NA, NaN and null.", canonical=values.names, repeated=True
+        (),
+        "Answers that mean no rating, in addition to blank, NA, NaN and null.",
+        canonical=values.names,
+        repeated=True,
     )
-    recode: str | None = _optional("New points made of points or ranges of the scale: 0-2=no,3-4=yes.")
-    unsafe_from: str | None = _optional("Two points made of the scale: below this one, and from it on.")
+    recode: str | None = _optional("Combine points or ranges of the scale into new points: 0-2=no,3-4=yes.")
+    unsafe_from: str | None = _optional("Split the scale into two points: below this one, and from it upwards.")
     duplicates: str = setting("error", "If a rater rated an item twice.", choices=RULES)
     layout: str | None = _optional("What a row is: a rating (long), an item with a column per rater (wide) or per "
                                    "point (totals).", choices=LAYOUTS)  # fmt: skip
@@ -79,11 +82,11 @@ class ReadingSettings(Settings):
         (), "Columns of the ratings that describe items.", canonical=values.names
     )
     bins: Frozen = setting(
-        Frozen(), "Where the intervals of an attribute that holds numbers start.", option="--bin", canonical=_edges,
+        Frozen(), "Where the intervals of a numeric attribute start.", option="--bin", canonical=_edges,
         repeated=True,
     )  # fmt: skip
     several: Frozen = setting(
-        Frozen(), "What separates values of an attribute of which a rater may have several.", repeated=True,
+        Frozen(), "The separator of an attribute of which a rater may have several values.", repeated=True,
         canonical=lambda given: values.mapping(given or {}),
     )  # fmt: skip
     where: tuple[tuple[str, str, str], ...] = setting(
@@ -91,22 +94,22 @@ class ReadingSettings(Settings):
     )
     conflicts: str = setting("missing", "If a rater or an item has several values of an attribute.", choices=CONFLICTS)
     trim: float | None = _optional(
-        "With a population: no rater's weight above this many times the mean; 5 unless you say otherwise.", least=1
+        "With a population: limit each rater's weight to this many times the mean; 5 by default.", least=1
     )
-    time: str | None = _optional("Column with when a rating was given.")
+    time: str | None = _optional("Column with the time of each rating.")
     questions: str | None = _optional("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or Q*.")
     rejected: str | None = _optional("What to do with rejected answers.", choices=CHOICES)
     unfinished: str | None = _optional("What to do with answers of people who did not finish.", choices=CHOICES)
-    format: str | None = _optional("What the file is, if it is taken for something else.", choices=FORMATS)
+    format: str | None = _optional("Format of the file, if it is not recognised correctly.", choices=FORMATS)
     encoding: str | None = _optional("Encoding of the text, if not UTF-8.")
     in_memory: bool = setting(
-        False, "Read a packed study whole, for questions that need all ratings at once.", cli=True
+        False, "Read a packed study into memory, for analyses that need all ratings at once.", cli=True
     )
     reference: str | None = _optional(
-        "What scores are held against: the other raters (crowd), the file, or a group: gender=Woman."
+        "What scores are compared with: the other raters (crowd), the file, or a group: gender=Woman."
     )
     reference_column: str | None = _optional(
-        "What scores are held against, instead: a column of the items that says what each is."
+        "What scores are compared with instead: a column of the items with the reference for each."
     )
     reference_scale: str | None = _optional("Points of the reference: safe,unsafe; same: those of the ratings.")
 
@@ -117,7 +120,7 @@ def source_of(reading: ReadingSettings, files: Mapping[str, str]) -> str:
 
 
 def keywords_of(reading: ReadingSettings, files: Mapping[str, str], raked: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keywords of :func:`plurivox.read_ratings` that say something; ``raked`` is what a population is of."""
+    """Return the keywords of :func:`plurivox.read_ratings` that are set; ``raked`` are the population's attributes."""
     asked: dict[str, Any] = {
         name: getattr(reading, name)
         for name in (
@@ -133,7 +136,7 @@ def keywords_of(reading: ReadingSettings, files: Mapping[str, str], raked: Seque
 
 
 def asked_of(record: type[Asked], asked: Mapping[str, Any], reading: ReadingSettings) -> Asked:
-    """Return what is asked as a record; of which attributes raters may have several values, the reading says."""
+    """Return the settings as a record; the reading says which attributes may have several values per rater."""
     found = record.from_dict(asked)
     if "several" in record.specs() and not getattr(found, "several", None) and reading.several:
         return found.replace(several=reading.several)
@@ -141,7 +144,7 @@ def asked_of(record: type[Asked], asked: Mapping[str, Any], reading: ReadingSett
 
 
 def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
-    """Return what scores are held against: crowd, file, column, or a group such as gender=Woman."""
+    """Return what scores are compared with: crowd, file, column, or a group such as gender=Woman."""
     if reading.reference_column:
         return COLUMN
     return reading.reference or (FILE if "reference" in files else CROWD)
@@ -150,14 +153,14 @@ def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
 def read(
     reading: ReadingSettings, files: Mapping[str, str], population: Population | None = None
 ) -> tuple[Ratings, Recoding | None]:
-    """Read the ratings of a study as its owner says; return what became of the points, too.
+    """Read the ratings of a study as its owner says; also return how points were recoded.
 
-    With a population, the columns of the ratings that it speaks of are taken to be about raters; see :func:`weighted`.
+    With a population, the columns of the ratings that it names are treated as rater attributes; see :func:`weighted`.
     """
     from plurivox.intake.read import read_ratings
 
     if "ratings" not in files:
-        raise InputError("there are no ratings", hint="Add the file that holds them.")
+        raise InputError("there are no ratings", hint="Add the file with the ratings.")
     raked = () if population is None else population.attributes
     ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files, raked))
     ratings = ratings.in_memory() if reading.in_memory else ratings
@@ -171,7 +174,7 @@ def read(
 
 
 def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
-    """Read the shares of the population, None where there is no file of them."""
+    """Read the shares of the population, None if there is no file with them."""
     from plurivox.intake.population import read_population
 
     if POPULATION not in files:
@@ -180,17 +183,17 @@ def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Populat
 
 
 def weighted(reading: ReadingSettings, ratings: Ratings, population: Population | None) -> Ratings:
-    """Return the ratings with their raters weighted to the population, as they are without one."""
+    """Return the ratings with raters weighted to the population, unchanged without one."""
     return ratings if population is None else ratings.weighted(population, **weighting(reading))
 
 
 def weighting(reading: ReadingSettings) -> dict[str, float]:
-    """Return the keywords of :meth:`plurivox.Ratings.weighted` that say something."""
+    """Return the keywords of :meth:`plurivox.Ratings.weighted` that are set."""
     return {} if reading.trim is None else {"trim": reading.trim}
 
 
 def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
-    """Return which raters and items are kept, as :meth:`plurivox.Ratings.where` takes it."""
+    """Return which raters and items are kept, as :meth:`plurivox.Ratings.where` expects it."""
     wanted: dict[str, dict[str, list[str]]] = {}
     for whose, name, value in reading.where:
         wanted.setdefault(whose, {}).setdefault(name, []).append(value)
@@ -200,7 +203,7 @@ def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
 def beside(
     role: str, reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings, recoding: Recoding | None
 ) -> Any:
-    """Read what stands beside the ratings: a reference, predictions or answers; None where there is nothing."""
+    """Read a further input: a reference, predictions or answers; None if there is none."""
     if role == "reference":
         return _reference(reading, files, ratings, recoding)
     if role not in files:
@@ -222,7 +225,7 @@ def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Rati
     if wanted not in (FILE, COLUMN):
         return wanted
     if wanted == FILE and "reference" not in files:
-        raise InputError("there is no file of a reference", hint="Add it, or hold scores against the crowd.")
+        raise InputError("there is no reference file", hint="Add one, or compare scores with the crowd.")
     same = reading.reference_scale == "same"
     scale: Any = reading.reference_scale
     if same:
@@ -239,7 +242,7 @@ def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Rati
 
 
 def _other_ratings(reading: ReadingSettings, file: str, scale: Any) -> Ratings:
-    """Read other ratings, whose columns have obvious names or those of the ratings."""
+    """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
     from plurivox.intake.read import read_ratings
 
     try:
@@ -250,9 +253,9 @@ def _other_ratings(reading: ReadingSettings, file: str, scale: Any) -> Ratings:
 
 
 def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, str]:
-    """Lay the files of a study, stored and shown names by role, into a folder under names that messages can quote.
+    """Put the files of a study, stored and shown names by role, into a folder under names that messages can quote.
 
-    What owners call a file is kept where it is a plain name, so that a message speaks of the file that they know.
+    An owner's file name is kept if it is plain, so that a message names the file that they know.
     """
     found: dict[str, str] = {}
     for role, (stored, shown) in files.items():
@@ -270,7 +273,7 @@ def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, st
 
 
 def _is_plain(name: str) -> bool:
-    """Tell whether a name can be read as a file's name and as nothing else."""
+    """Return whether a name can only be read as a file name."""
     fine = all(c.isalnum() or c in " ._()+-" for c in name)
     return fine and name[:1].isalnum() and len(name.encode()) < 200 and "::" not in name
 

@@ -1,4 +1,4 @@
-"""What is known of studies: their files, what is asked of them, and what was worked out."""
+"""What is known about studies: their files, their settings, and what was computed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from plurivox.errors import SelectionError
 ROLES = ("ratings", "raters", "items", "population", "reference", "predictions", "answers")
 """What a file of a study can be."""
 SEVERAL = ("predictions",)
-"""Of what a study can have several files, each of other models."""
+"""The roles that can have several files, each for different models."""
 MOST = 16
 PLACES = tuple(
     place for role in ROLES for place in (role, *(f"{role}-{n}" for n in range(2, MOST + 1) if role in SEVERAL))
 )
-"""Where a file of a study can stand: its role, and from the second of several on a number with it."""
+"""The places of a study's files: the role, with a number from the second of several upwards."""
 KINDS = (
     ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xls",
     ".xlsb", ".ods", ".db", ".sqlite", ".sqlite3", ".duckdb", ".zip", ".gz", ".zst", ".csv.gz", ".tsv.gz", ".json.gz",
     ".jsonl.gz", ".csv.zst", ".tsv.zst", ".json.zst", ".jsonl.zst", ".eval", ".toml",
 )  # fmt: skip
-"""Ends of names that are kept, since readers go by them; others are left out."""
+"""File extensions that are kept, since readers depend on them; others are left out."""
 WAITING, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED = (
     "waiting", "running", "done", "failed", "cancelled", "interrupted",
 )  # fmt: skip
@@ -31,7 +31,7 @@ One = TypeVar("One")
 
 
 def role_in(place: str) -> str:
-    """Return what a file is by where it stands.
+    """Return the role of a file from its place.
 
     Examples
     --------
@@ -47,16 +47,16 @@ def of_role(role: str, files: Mapping[str, One]) -> list[One]:
 
 
 def free_place(role: str, taken: Iterable[str]) -> str | None:
-    """Return where the next file of a role stands; None where there is no room."""
+    """Return the place of the next file of a role; None if there is no room."""
     known = set(taken)
     return next((place for place in PLACES if role_in(place) == role and place not in known), None)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file of a study: where it stands, see ``PLACES``, what its owner calls it, what we call it.
+    """A file of a study: its place, see ``PLACES``, its owner's name for it, and ours.
 
-    A packed study stays where it lies: then ``stored`` is the path of its folder, and ``sha256`` that of its manifest.
+    A packed study stays in place: then ``stored`` is the path of its folder, and ``sha256`` that of its manifest.
     """
 
     role: str
@@ -67,13 +67,13 @@ class StoredFile:
 
     @property
     def linked(self) -> bool:
-        """Whether it lies elsewhere and is not ours to delete."""
+        """Whether it is kept elsewhere and is not ours to delete."""
         return os.path.basename(self.stored) != self.stored
 
 
 @dataclass(frozen=True, slots=True)
 class StudyRecord:
-    """A study: how its files are read, what is asked of it, and how often either was changed."""
+    """A study: how its files are read, its settings, and how often either was changed."""
 
     id: str
     name: str
@@ -86,14 +86,14 @@ class StudyRecord:
 
     @property
     def packed(self) -> StoredFile | None:
-        """The packed study that it is of, None for one of files."""
+        """The packed study that it uses, None for one made of files."""
         found = self.files.get("ratings")
         return found if found is not None and found.linked else None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Something that was worked out, or is: what, under which key, and how it ended."""
+    """Something that was or is being computed: what, under which key, and how it ended."""
 
     id: str
     study: str
@@ -112,4 +112,4 @@ class Run:
 
 
 class ChangedError(SelectionError):
-    """A study was changed meanwhile, from another tab."""
+    """A study was changed from another tab in the meantime."""

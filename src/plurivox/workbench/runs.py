@@ -1,4 +1,4 @@
-"""Pages of what is being worked out: how far it is, and the results of a run as they come."""
+"""Pages of running work: its progress, and the results of a run as they arrive."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ SECTIONS = ("study", *(lens.name for lens in single() if lens.section), "soft", 
 
 
 def run_of(request: Request) -> Run:
-    """Return the run that an address names, of the study that it names."""
+    """Return the run and the study named in an address."""
     study, run = study_of(request), bench_of(request).store.run(request.path_params["run"])
     if run.study != study.id:
-        raise SelectionError("there is no such run of this study", hint="Choose one of the results.")
+        raise SelectionError("this study has no such run", hint="Choose one of the results.")
     return run
 
 
 async def events(request: Request) -> Response:
-    """Tell a page how its run goes, as long as it listens."""
+    """Report a run's progress to a page, as long as it listens."""
     jobs, run = bench_of(request).jobs, run_of(request)
 
     async def told() -> AsyncIterator[bytes]:
@@ -43,7 +43,7 @@ async def events(request: Request) -> Response:
 
 
 async def progress(request: Request) -> Response:
-    """Show how far a run is, as a piece of a page."""
+    """Show a run's progress, as a piece of a page."""
     macros = (
         environment()
         .get_template("macros.html.j2")
@@ -60,7 +60,7 @@ async def cancel(request: Request) -> Response:
 
 
 async def again(request: Request) -> Response:
-    """Try once more what failed, or was cancelled."""
+    """Try again what failed or was cancelled."""
     bench, run, form = bench_of(request), run_of(request), await form_of(request)
     if run.kind == "run":
         bench.run(study_of(request), run.asked)
@@ -76,12 +76,14 @@ def needed(request: Request, study: StudyRecord) -> Run:
     """Return the run that a page is based on, or raise if there is none."""
     run = bench_of(request).last_run(study.id, request.query_params.get("run"))
     if run is None:
-        raise SelectionError("nothing was asked of this study yet", hint="Go to Questions, and run the analyses.")
+        raise SelectionError(
+            "no analyses have been run for this study yet", hint="Go to Questions and run the analyses."
+        )
     return run
 
 
 async def results(request: Request) -> Response:
-    """Show a part of a run, or its first screen; parts that are there already while the run goes on."""
+    """Show a part of a run, or its first screen; finished parts are shown while the run continues."""
     bench, study = bench_of(request), study_of(request)
     run = needed(request, study)
     folder = bench.store.made(study.id) / run.key
@@ -103,7 +105,7 @@ async def results(request: Request) -> Response:
 
 
 def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None:
-    """Return which look at a growing study a run is; None of a study that nobody watches."""
+    """Return which look at a growing study a run is; None for a study that is not watched."""
     watch = bench.watcher.watches.of(study.id)
     if watch is None or not watch.counted:
         return None
@@ -112,7 +114,7 @@ def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None
 
 
 def piece(path: Path, study: StudyRecord, run: Run | None) -> str:
-    """Return a piece of a page that was made by the library itself, which escapes everything; empty if it is gone.
+    """Return a piece of a page made by the library itself, which escapes everything; empty if it is gone.
 
     Links in its charts lead to pages of the run.
     """

@@ -1,4 +1,4 @@
-"""The application and the server: routes, what is said where something goes wrong, and the loop that runs it all."""
+"""The application and the server: routes, error pages, and the loop that runs it all."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ASSETS = {
 }
 MAX_UPLOAD = 1 << 30
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the machine says where there is no room."""
+"""The system's errors if there is no room."""
 
 
 async def asset(request: Request) -> Response:
@@ -59,7 +59,7 @@ async def asset(request: Request) -> Response:
 
 
 def status_of(error: Exception) -> int:
-    """Return the status that goes with an error."""
+    """Return the HTTP status of an error."""
     if isinstance(error, HTTPException):
         return error.status_code
     if isinstance(error, TooLargeError):
@@ -80,19 +80,19 @@ HEADINGS = {404: "Not found", 405: "Not found", 409: "Changed in the meantime", 
 
 
 async def failed(request: Request, error: Exception) -> Response:
-    """Say in one page, or one object, what is wrong and what to do; never how the program got there."""
+    """Say in one page, or one object, what is wrong and what to do, without internals."""
     status = status_of(error)
     if status == 500:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, HTTPException):
-        text = {404: "There is nothing at this address.", 405: "This address does not take such a request."}.get(
+        text = {404: "There is nothing at this address.", 405: "This address does not accept such a request."}.get(
             status, str(error.detail)
         )
         told = problem_in_words(text)
     else:
         told = problem_in_words(str(error)) if status == 413 else problem_of(error)
         if status == 507 and told["hint"] is None:
-            told["hint"] = "Free some space, and try again; nothing was changed."
+            told["hint"] = "Free some space and try again; nothing was changed."
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": {"status": status, **told}}, status)
     study = request.path_params.get("study")
@@ -105,7 +105,7 @@ async def failed(request: Request, error: Exception) -> Response:
 def application(
     store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
 ) -> Starlette:
-    """Return what answers requests, without who may ask: :class:`~plurivox.workbench.guard.Guard` is around it."""
+    """Return the application that answers requests; :class:`~plurivox.workbench.guard.Guard` decides who may ask."""
     jobs = Jobs(store)
 
     @contextlib.asynccontextmanager
@@ -128,7 +128,7 @@ def application(
 
 
 async def gone(request: Request, error: Exception) -> Response:
-    """Say nothing to somebody who left in the midst of a request."""
+    """Say nothing to a client that left in the middle of a request."""
     return Response(status_code=400)
 
 
@@ -144,7 +144,7 @@ def guarded(
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen: an open socket, and by which names it may be called."""
+    """Where to listen: an open socket, and the host names by which it may be addressed."""
 
     listening: socket.socket
     hosts: tuple[str, ...]
@@ -161,7 +161,7 @@ class Address:
 
     @classmethod
     def open(cls, host: str, port: int) -> Address:
-        """Take a port of a host; of any that is free if it is 0."""
+        """Open a port on a host; any free one if it is 0."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -170,20 +170,20 @@ class Address:
         except (OSError, OverflowError) as error:
             listening.close()
             told = getattr(error, "strerror", None) or str(error)
-            hint = "Name another port with --port, or 0 for any that is free."
-            raise InputError(f"nobody can listen at {host}, port {port} ({told})", hint=hint) from None
+            hint = "Choose another port with --port, or 0 for any free one."
+            raise InputError(f"cannot listen on {host}, port {port} ({told})", hint=hint) from None
         named = f"[{host}]" if ":" in host else host
         return cls(listening, (named, *(one for one in LOOPBACK if one != named)) if named in LOOPBACK else (named,))
 
 
 def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
-    """Serve studies until somebody ends it; ``ready`` is called with the first address."""
+    """Serve studies until stopped; ``ready`` is called with the first address."""
     import uvicorn
 
     guard = guarded(store, address.port, address.hosts, max_upload, address.local)
     incoming = store.folder / "incoming"
     incoming.mkdir(exist_ok=True)
-    tempfile.tempdir = str(incoming)  # uploads lie where there is room for studies, not where memory is the disk
+    tempfile.tempdir = str(incoming)  # uploads go where there is room for studies, not to a disk in memory
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
         timeout_graceful_shutdown=3, limit_concurrency=200,
@@ -192,7 +192,7 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            app.state.bench.watcher.end()  # else streams are waited for, and cut off
+            app.state.bench.watcher.end()  # otherwise streams are waited for, and cut off
             await app.state.bench.jobs.close()
             await super().shutdown(sockets)
 
@@ -205,7 +205,7 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
 
 
 def default_folder() -> Path:
-    """Return where studies lie unless somebody says otherwise."""
+    """Return the default folder of studies."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("plurivox", appauthor=False)) / "workbench"

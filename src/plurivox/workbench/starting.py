@@ -1,4 +1,4 @@
-"""A study begun from files that lie on this machine."""
+"""A study started from files on this machine."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _PIECE = 1 << 20
 
 
 def begin(store: Store, files: Sequence[str], weights: str | None = None, trim: float | None = None) -> str:
-    """Add a study of some files, and return the address of its page; of files that are watched, of that study.
+    """Add a study of some files, and return the address of its page; for watched files, that of their study.
 
     ``weights`` is the file of the population, ``trim`` the largest weight.
     """
     packed = [name for name in files if is_packed(name)]
     roles = _places(files, packed, weights)
     reading = {} if trim is None else {"trim": trim}
-    ReadingSettings.from_dict(reading)  # rather now than on every page
+    ReadingSettings.from_dict(reading)  # fail now rather than on every page
     watches = Watches(store)
     if packed:
         return _with_packed(store, packed[0], roles, reading)
     watched = watches.same_sources(map(str, roles.values()))
-    if watched is not None:  # looks are counted there; a study of its own would begin to count anew
+    if watched is not None:  # looks are counted there; a new study would start counting again
         return f"/studies/{watched}/watch"
     with store.beginning(name_of(roles["ratings"].name), reading) as found:
         sources = _fill(found, roles)
@@ -43,7 +43,7 @@ def begin(store: Store, files: Sequence[str], weights: str | None = None, trim: 
 
 
 def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) -> dict[str, Path]:
-    """Return where files stand in a study, told by their names; what the population is was said."""
+    """Return the places of files in a study, from their names; the population was named explicitly."""
     roles: dict[str, Path] = {}
     said = [(name, "ratings" if len(files) == 1 or name in packed else role_of(name)) for name in files]
     for name, role in (*said, *([] if weights is None else [(weights, POPULATION)])):
@@ -52,18 +52,18 @@ def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) ->
             hint = "Give one of them; add the other on the page of the study."
             raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
         if Path(name).is_dir() and name not in packed:
-            hint = "Give files, or a folder that plurivox pack made."
-            raise FileError("it is a folder, and the workbench takes files", source=name, hint=hint)
+            hint = "Give files, or a folder made by plurivox pack."
+            raise FileError("it is a folder, but the workbench expects files", source=name, hint=hint)
         if not Path(name).is_file() and name not in packed:
             raise FileError("there is no such file", source=name, hint="Check the name.")
         roles[place] = Path(os.path.abspath(name))
     if "ratings" not in roles:
-        raise InputError("none of the files looks like ratings", hint="Give the file of ratings, too.")
+        raise InputError("none of the files looks like ratings", hint="Also give the file with the ratings.")
     return roles
 
 
 def _with_packed(store: Store, folder: str, roles: Mapping[str, Path], reading: Mapping[str, Any]) -> str:
-    """Begin a study of a packed one, or go to the one that was begun with it, if nothing else is given."""
+    """Start a study from a packed one, or go to the one already started with it, if nothing else is given."""
     file = link_of(folder)
     same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
     if same and len(roles) == 1:
@@ -75,11 +75,11 @@ def _with_packed(store: Store, folder: str, roles: Mapping[str, Path], reading: 
 
 
 def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
-    """Put files into a study that is being made; return where they lie, and by what their versions are known."""
+    """Put files into a study that is being made; return where they are, and the marks of their versions."""
     sources: dict[str, tuple[str, str]] = {}
     for role, path in roles.items():
         note_input(path)
-        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes meanwhile is read anew
+        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes in the meantime is read again
         with path.open("rb") as file, study.adding(role, path.name) as upload:
             while piece := file.read(_PIECE):
                 upload.write(piece)

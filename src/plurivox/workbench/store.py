@@ -1,8 +1,8 @@
-"""Studies on disk: what is known of them in SQLite, their files in a folder each, all named by us.
+"""Studies on disk: what is known about them in SQLite, their files in a folder each, all named by us.
 
-Only the server writes here, and one server at a time. A file is whole or not there; a row tells of a file only once it
-is there. So whatever ends the server at any moment, the next one finds studies as they were, and runs that did not come
-to an end are said to be interrupted.
+Only the server writes here, and one server at a time. A file is whole or absent; a row refers to a file only once it
+exists. So whenever the server ends, the next one finds studies as they were, and unfinished runs are marked as
+interrupted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Store(Base):
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what no row tells of: of uploads, studies and runs that were cut off, or deleted half."""
+        """Remove what no row refers to: leftovers of interrupted uploads, studies and runs, or of deletions."""
         known = {row["id"] for row in self._base.execute("select id from studies")}
         home = self.folder / "studies"
         home.mkdir(exist_ok=True)
@@ -96,7 +96,7 @@ class Store(Base):
     def beginning(
         self, name: str, reading: Mapping[str, Any] | None = None, asked: Mapping[str, Any] | None = None
     ) -> Iterator[Beginning]:
-        """Make a study: at the end it is there with all its files, or nothing of it is."""
+        """Make a study: in the end it exists with all its files, or not at all."""
         found = Beginning(self, secrets.token_hex(6))
         try:
             self.inputs(found.id).mkdir(parents=True)
@@ -113,19 +113,20 @@ class Store(Base):
             raise
 
     def change_study(self, study: str, revision: int | None = None, **changes: Any) -> int:
-        """Change the name, how files are read or what is asked; return its new revision.
+        """Change the name, how files are read or the settings; return its new revision.
 
         Raises
         ------
         ChangedError
-            If the study is not at the revision that the change was made for: another tab was quicker.
+            If the study is not at the revision that the change was made for, because another tab was quicker.
         """
         known: dict[str, Callable[[Any], str]] = {"name": str, "reading": json.dumps, "asked": json.dumps}
         with self.changing() as base:
             now = self.study(study).revision
             if revision is not None and revision != now:
                 raise ChangedError(
-                    "this study was changed in another tab meanwhile", hint="Look at it again, and repeat the change."
+                    "this study was changed in another tab in the meantime",
+                    hint="Look at it again and repeat the change.",
                 )
             for column, value in changes.items():
                 base.execute(f"update studies set {column} = ? where id = ?", (known[column](value), study))  # noqa: S608
@@ -152,15 +153,14 @@ class Store(Base):
         return self.home(study) / "inputs"
 
     def made(self, study: str) -> Path:
-        """Return the folder of what was worked out."""
+        """Return the folder of computed output."""
         return self.home(study) / "made"
 
     @contextlib.contextmanager
     def adding(self, study: str, role: str, shown: str) -> Iterator[Upload]:
-        """Take a file piece by piece; at the end it is there as a whole, in place of the one before, or not at all.
+        """Receive a file piece by piece; in the end it replaces the previous one as a whole, or not at all.
 
-        ``role`` is what it is, or where it stands beside others. Whatever file of this machine stood in this place is
-        not watched any more.
+        ``role`` is what it is, or its place among several. A file of this machine in this place is no longer watched.
         """
         self._check_place(study, role)
         with self.receiving(study, role, shown) as upload:
@@ -168,7 +168,7 @@ class Store(Base):
         self._put(study, upload.stored)
 
     def link(self, study: str, file: StoredFile) -> None:
-        """Note what stays where it lies, such as the folder of a packed study."""
+        """Note what stays in place, such as the folder of a packed study."""
         self._put(study, file)
 
     def _put(self, study: str, file: StoredFile) -> None:
@@ -184,10 +184,10 @@ class Store(Base):
 
     @contextlib.contextmanager
     def receiving(self, study: str, role: str, shown: str) -> Iterator[Upload]:
-        """Take a file, whole or not at all, of which no row tells yet; the next start removes it if none ever does."""
+        """Receive a file, whole or not at all, that no row refers to yet; the next start removes it if none does."""
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
-        stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never tells of another content
+        stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never refers to other content
         path = self.inputs(study) / stored
         with replacing(path) as temporary, temporary.open("r+b") as file:
             upload = Upload(file, role, shown[:200], stored)
@@ -195,7 +195,7 @@ class Store(Base):
             file.flush()
 
     def _check_place(self, study: str, place: str) -> None:
-        """Raise unless a file can stand there: one of several stands behind the others, without a gap."""
+        """Raise unless a file can have this place: several files of a role have no gaps."""
         files = self.study(study).files
         if place not in PLACES:
             raise SelectionError(f"a study has no file {place!r}", hint=f"It has: {', '.join(PLACES)}.")
@@ -204,25 +204,25 @@ class Store(Base):
             raise InputError(f"there is no file before {place!r}", hint=f"Add it as {following!r}.")
 
     def put_in(self, base: sqlite3.Connection, study: str, file: StoredFile) -> None:
-        """Note in a change under way that a file is one of the study, in place of the one before."""
+        """Note within a change that a file belongs to the study, replacing the previous one."""
         row = (study, file.role, file.shown, file.stored, file.size, file.sha256)
         base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
         self.change_in(base, study)
 
     def discard(self, study: str, stored: str) -> None:
-        """Remove a file of ours of which no row tells any more; what lies elsewhere is never touched."""
+        """Remove a file of ours that no row refers to any more; what is kept elsewhere is never touched."""
         if os.path.basename(stored) == stored:
             _remove(self.inputs(study) / stored)
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:
-        """Note in a change under way that the study is another one from now on."""
+        """Note within a change that the study has changed."""
         base.execute("update studies set revision = revision + 1, changed = ? where id = ?", (time.time(), study))
 
     def remove_file(self, study: str, role: str) -> None:
         """Remove a file of a study."""
         known = self.study(study).files.get(role)
         if known is None:
-            raise SelectionError(f"the study has no file {role!r}", hint="It may have been removed before.")
+            raise SelectionError(f"the study has no file {role!r}", hint="It may have been removed already.")
         later = [place for place in PLACES[PLACES.index(role) + 1 :] if role_in(place) == role_in(role)]
         with self.changing() as base:
             for table in ("files", "sources", "arrived"):
@@ -236,7 +236,7 @@ class Store(Base):
     # Runs -------------------------------------------------------------------------------------------------------------
 
     def add_run(self, study: str, kind: str, key: str, asked: Mapping[str, Any], state: str = WAITING) -> Run:
-        """Note that something is to be worked out."""
+        """Note that something is to be computed."""
         found = secrets.token_hex(8)
         with self.changing() as base:
             row = (found, study, kind, key, json.dumps(asked), state, time.time(), None, None)
@@ -244,9 +244,9 @@ class Store(Base):
         return self.run(found)
 
     def end_run(self, name: str, state: str, problem: Mapping[str, Any] | None = None) -> None:
-        """Note how a run goes on, or how it ended; of a study that was deleted meanwhile nothing is noted.
+        """Note a run's progress, or how it ended; nothing is noted for a study deleted in the meantime.
 
-        What a full disk does not take is known until it does, or this ends.
+        What does not fit on a full disk is remembered until it does, or until the server ends.
         """
         told = None if problem is None else json.dumps(problem)
         ended = None if state in (WAITING, RUNNING) else time.time()
@@ -264,7 +264,7 @@ class Store(Base):
             base.execute("delete from runs where id = ?", (name,))
 
     def drop_runs(self, study: str, key: str) -> None:
-        """Forget the runs whose results are kept under a key, or were."""
+        """Forget the runs whose results are, or were, kept under a key."""
         with self.changing() as base:
             base.execute("delete from runs where study = ? and key = ?", (study, key))
 
@@ -294,7 +294,7 @@ class Store(Base):
     # Notes ------------------------------------------------------------------------------------------------------------
 
     def notes(self, study: str) -> dict[str, str]:
-        """Return what was written beside results, by the place."""
+        """Return the notes on results, by place."""
         with self._guard:
             rows = self._base.execute(
                 "select place, text from notes where study = ? order by place", (study,)
@@ -302,7 +302,7 @@ class Store(Base):
         return {row["place"]: row["text"] for row in rows}
 
     def write_note(self, study: str, place: str, text: str) -> None:
-        """Keep what was written beside a result; nothing removes it."""
+        """Save a note on a result; an empty one removes it."""
         with self.changing() as base:
             if text.strip():
                 row = (study, place, text.strip(), time.time())
@@ -320,14 +320,14 @@ class Beginning:
 
     @contextlib.contextmanager
     def adding(self, place: str, shown: str) -> Iterator[Upload]:
-        """Take a file piece by piece."""
+        """Receive a file piece by piece."""
         with self._store.receiving(self.id, place, shown) as upload:
             yield upload
         self.files.append(upload.stored)
 
 
 class Upload:
-    """A file that is coming in."""
+    """A file that is being received."""
 
     def __init__(self, file: Any, role: str, shown: str, stored: str) -> None:
         self._file = file
@@ -337,7 +337,7 @@ class Upload:
 
     @property
     def stored(self) -> StoredFile:
-        """What is known of the file, once it is there."""
+        """What is known about the file, once it is complete."""
         return StoredFile(*self._names, self.size, self.digest.hexdigest())
 
     def write(self, piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Files that come in: what each of them may be, and into the study with them, whole or not at all."""
+"""Uploaded files: what each of them may be, and adding them to the study, whole or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GUESSED = {
     "predictions": ("predictions", "predicted"),
     "answers": ("answers",),
 }
-"""By how their names begin, files that stand beside ratings."""
+"""Beginnings of file names, and the roles they suggest."""
 
 
 def role_of(name: str) -> str:
@@ -48,12 +48,12 @@ def chosen(files: Sequence[Any]) -> list[UploadFile]:
 
 
 def places_of(study: StudyRecord, role: str, files: Sequence[Any]) -> dict[str, UploadFile]:
-    """Return where files that are said to be something go: in place of the one before, or of the one of this name.
+    """Return the places of files with a given role: that of the previous one, or of the one with the same name.
 
     Raises
     ------
     InputError
-        If there is none, or more than a study takes.
+        If there are none, or more than a study allows.
     """
     found: dict[str, UploadFile] = {}
     for one in chosen(files):
@@ -62,18 +62,18 @@ def places_of(study: StudyRecord, role: str, files: Sequence[Any]) -> dict[str, 
         place = known.get(name) if role in SEVERAL else role
         place = place or free_place(role, (*study.files, *found))
         if place is None or place in found:
-            raise InputError(f"these are too many files of {role}", hint="Choose fewer of them.")
+            raise InputError(f"there are too many files of {role}", hint="Choose fewer of them.")
         found[place] = one
     return found
 
 
 def roles_of(files: Sequence[Any]) -> dict[str, UploadFile]:
-    """Return files that come together by what they are.
+    """Return files that were uploaded together by their roles.
 
     Raises
     ------
     InputError
-        If there is none, none that holds ratings, or two that say to be the same.
+        If there are none, none with ratings, or two with the same role.
     """
     given = chosen(files)
     found: dict[str, UploadFile] = {}
@@ -83,7 +83,7 @@ def roles_of(files: Sequence[Any]) -> dict[str, UploadFile]:
         if place is None:
             raise InputError(
                 f"{found[role].filename} and {one.filename} both look like {role}",
-                hint="Add one of them first; the others, and what they are, on the page of the study.",
+                hint="Add one of them first, and the others with their roles on the page of the study.",
             )
         found[place] = one
     if "ratings" not in found:

@@ -1,6 +1,6 @@
-"""Views of one thing: a lens asked on its own, a group, an item, two groups side by side; and tables as files.
+"""Views of one thing: a single lens, a group, an item, two groups side by side; and tables as files.
 
-Each is a section as reports have them, made of what lenses found; nothing is drawn or tabulated here a second time.
+Each is a section as in reports, made from the results of lenses; nothing is drawn or tabulated twice.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ LONGEST = 200
 OF_GROUPS: dict[str, Any] = {
     "variation": variation, "cohesion": cohesion, "responsiveness": responsiveness, "alignment": alignment,
 }  # fmt: skip
-"""Lenses that say something of each group, and the sections that ask them."""
+"""Lenses that say something about each group, and the sections that run them."""
 HEADINGS = {"variation": "Leniency: who rates higher", "cohesion": "Who sees things alike",
             "responsiveness": "Whose scores convey severity", "alignment": "How far models are from it"}  # fmt: skip
 
 
 def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Ask one lens, and show its tables and what stands out."""
+    """Run one lens, and show its tables and findings."""
     lens = lens_named(asked["lens"])
     result = answer_of(desk, lens, asked)
     document = document_of(result, {}, lens=lens)
@@ -64,14 +64,14 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def _alike(desk: Desk, lens: Lens) -> list[str]:
-    """Return that raters count alike in what a lens says, where they have weights elsewhere."""
+    """Say that raters count equally in a lens, if they are weighted elsewhere."""
     if desk.ratings.weights is None or lens.load("run").weights:
         return []
-    return [f"{lens.command} does not use the weights: every rater counts alike."]
+    return [f"{lens.command} does not use weights: every rater counts equally."]
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
-    """Return what a lens answers; ``asked`` has its settings, and what it takes besides files."""
+    """Return the result of a lens; ``asked`` holds its settings, and its inputs other than files."""
     given = {**asked.get("given", {})}
     needed = [one.name for one in lens.inputs if one.options[0].argument and one.name not in given]
     for name in needed:
@@ -82,7 +82,7 @@ def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
 
 
 def _groups_asked(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the groups that a question is about by axis, without those that are withheld; of raters there are none."""
+    """Return the groups of a question by axis, without withheld ones; there are none for individual raters."""
     settings = asked_of(lens.settings, asked["settings"], desk.source.reading)
     axes = [axis for axis in getattr(settings, "by", ()) if not any(map(names_raters, axis))]
     described = describe(desk.ratings, axes) if axes and desk.ratings.has_raters else None
@@ -100,7 +100,7 @@ def _chart(lens: Lens, result: Any) -> Iterator[Block]:
 
 
 def _text_table(name: str, shown: Shown) -> DataTable:
-    """Return a table of text as reports show tables; columns of the same name are told apart, those without named."""
+    """Return a table of text for a report; columns with the same name are numbered, those without one are named."""
     header: list[str] = []
     for at, given in enumerate(shown.header):
         one = given or ("what" if at == 0 else "result")
@@ -115,7 +115,7 @@ def _text_table(name: str, shown: Shown) -> DataTable:
 
 
 def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Show one group: how it uses the scale, what every lens says of it, advice, and the items on which it differs."""
+    """Show one group: how it uses the scale, what lenses say about it, advice, and the items on which it differs."""
     brief, axis, name = desk.brief(asked["asked"]), asked["axis"], asked["group"]
     _check_group(brief, axis, name)
     blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
@@ -159,9 +159,9 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def _check_group(brief: Brief, axis: str, name: str) -> None:
-    """Raise if there is no such group that may be shown; raters one by one are never shown."""
+    """Raise if there is no such group that may be shown; individual raters are never shown."""
     if names_raters(axis) or name not in groups_in(brief).get(axis, ()):
-        raise SelectionError(f"there is no group {name!r} of {axis!r} to show", hint="Choose one of the menu.")
+        raise SelectionError(f"there is no group {name!r} of {axis!r} to show", hint="Choose one from the menu.")
 
 
 def _size(brief: Brief, axis: str, name: str) -> str:
@@ -181,7 +181,7 @@ def _use(brief: Brief, axis: str) -> Iterator[Block]:
 
 
 def _results(brief: Brief) -> Iterator[tuple[str, Any]]:
-    """Yield what the lenses of a report found of groups, as the report asks it."""
+    """Yield the results of a report's lenses about groups."""
     for name, home in OF_GROUPS.items():
         if name != "alignment" or "answers" in brief.study.inputs:
             yield name, home.found_in(brief)
@@ -205,7 +205,7 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
-    """Return a table with a row for each statistic, and the numbers of two groups, or models, beside each other."""
+    """Return a table with a row for each statistic, and the numbers of two groups or models side by side."""
     numbers = [name for name in ("value", "low", "high", "p corrected") if name in frame.columns]
     keys = [one for one in frame.columns if one in ("axis", "group", "subset", "model", "statistic") and one != column]
     parts = [
@@ -218,7 +218,7 @@ def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFr
 
 
 def _said(brief: Brief, axis: str, names: list[str]) -> list[Any]:
-    """Return what lenses say of the groups."""
+    """Return what lenses say about the groups."""
     every = [one for name, found in _results(brief) for one in findings_of(found, slug("group", name))]
     return [one for one in every if one.said.axis == axis and one.said.group in names]
 
@@ -247,7 +247,7 @@ def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
 
 
 def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
-    """Yield the difference of two groups in agreement, tested for itself where nobody is in both."""
+    """Yield the difference between two groups in agreement, tested by itself if nobody is in both."""
     if axis in brief.asked.several:
         return
     by = [one for one in brief.axes if CROSS.join(one) == axis]
@@ -255,20 +255,20 @@ def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
     rows = [row for row in found.rows if row.kind == "contrast"]
     if rows:
         shown = tested_values(frame_of(rows)).drop("axis", "group")
-        yield table("compare-contrast", f"Agreement: {names[0]} less {names[1]}", _filled(shown), MOST_ROWS)
+        yield table("compare-contrast", f"Agreement: {names[0]} minus {names[1]}", _filled(shown), MOST_ROWS)
 
 
 # An item --------------------------------------------------------------------------------------------------------------
 
 
 def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Show one item: its text, the scores of all groups, and which of them stand apart."""
+    """Show one item: its text, the scores of all groups, and which of them stand out."""
     brief = desk.brief(asked["asked"])
     found = brief.ask("item_view", inputs={"item": asked["item"]})
     document = document_of(found, {}, lens=lens_named("item_view"))
     tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
     known = found.table("attributes").height > 0  # then they are the first table
-    blocks: list[Block] = [replace(one, title="What is known of it") for one in tables[:known]]
+    blocks: list[Block] = [replace(one, title="What is known about it") for one in tables[:known]]
     blocks.append(drawn(
         "item_groups", found, "item-groups", "What each group gave it", "Share of each point by group.",
         "Groups that are too small to show are left out.",
@@ -320,7 +320,7 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Write a table of a lens as the run asked it: CSV and Parquet with all rows, LaTeX and HTML as it is shown."""
+    """Write a table of a lens with the run's settings: CSV and Parquet with all rows, LaTeX and HTML as shown."""
     brief, lens, form = desk.brief(asked["asked"]), lens_named(asked["lens"]), asked["form"]
     home = sys.modules[lens.load("section").__module__]
     result = home.found_in(brief) if hasattr(home, "found_in") else brief.ask(lens.name)

@@ -1,7 +1,7 @@
-"""Who looks whether files have grown, reads them anew in full, and tells the pages that show it.
+"""Watches whether files have grown, reads them again in full, and tells the pages that show them.
 
-A file is read only once it is the same at two glances, and what was copied counts only if it is still the same after
-that; so what somebody is just writing is left alone. What cannot be read changes nothing but what is said.
+A file is read only once it is the same at two successive checks, and the copy counts only if the file is still the same
+afterwards; so a file that is being written is left alone. A file that cannot be read changes only the message.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watch, Watches, data_of, summary
 
 EVERY = 2.0
-"""Seconds between two glances at files."""
+"""Seconds between two checks of files."""
 PIECE = 1 << 20
 CHANGED = "arrived"
 UNKNOWN = ""
-"""The mark of a file that is to be read anew, whatever it holds."""
+"""The mark of a file that must be read again, whatever it contains."""
 
 
 class MovingError(Exception):
-    """A file changed while it was read, or reading it was cut off: it is read at another glance."""
+    """A file changed while it was read, or reading was interrupted: it is read at a later check."""
 
 
 def mark_of(path: str) -> str:
-    """Return by what a version of a file is known without reading it.
+    """Return the mark of a file's version, without reading it.
 
     Raises
     ------
     FileError
-        If it is gone, or no file that can be read.
+        If it is gone, or is not a readable file.
     """
     try:
         found = os.stat(path)
     except OSError as error:
         raise _unreadable(path, error) from None
     if not stat.S_ISREG(found.st_mode):
-        raise FileError("it is not a file any more", source=Path(path).name, hint="Put the file back in its place.")
+        raise FileError("it is no longer a file", source=Path(path).name, hint="Put the file back in its place.")
     return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
 
 
 def _unreadable(path: str, error: OSError) -> FileError:
-    hint = "What was read of it before stays; put it back, or end the watch."
+    hint = "What was read before stays; put it back, or stop watching."
     text = "it is gone" if isinstance(error, FileNotFoundError) else f"it cannot be read ({error.strerror})"
     return FileError(text, source=Path(path).name, hint=hint)
 
@@ -72,7 +72,7 @@ class Watcher:
         self._listeners = Listeners()
 
     async def run(self) -> None:
-        """Look at files every now and then, until somebody ends it; one study does not wait for another."""
+        """Check files from time to time until stopped; one study does not wait for another."""
         try:
             while True:
                 going = {one.study: one for one in self.watches.going()}
@@ -90,7 +90,7 @@ class Watcher:
         try:
             await self._look(watch)
         except PlurivoxError as error:
-            with contextlib.suppress(PlurivoxError):  # of a study that was deleted meanwhile nothing is said
+            with contextlib.suppress(PlurivoxError):  # nothing is said about a study deleted in the meantime
                 self._store.study(watch.study)
                 self._say_problem(watch, dict.fromkeys(watch.sources, UNKNOWN), problem_of(error))
         except MovingError:
@@ -101,7 +101,7 @@ class Watcher:
             self._tasks.pop(watch.study, None)
 
     async def _look(self, watch: Watch) -> None:
-        """Read files that are others than before, and the same as at the last glance."""
+        """Read files that have changed, and are the same as at the last check."""
         if not self.watches.arrivals(watch.study):
             await self._begin(watch)
         marks = await asyncio.to_thread(lambda: {role: mark_of(path) for role, path in watch.sources.items()})
@@ -133,7 +133,7 @@ class Watcher:
         return upload.stored
 
     async def _begin(self, watch: Watch) -> None:
-        """Note what the study holds as it is, to tell later what changed."""
+        """Note what the study contains now, to report changes later."""
         study = self._store.study(watch.study)
         look = await self._told(study)
         said = {"problem": look["problem"]} if look["problem"] else summary(look)
@@ -141,7 +141,7 @@ class Watcher:
         self._listeners.tell(watch.study, CHANGED)
 
     async def _read(self, watch: Watch, marks: Mapping[str, str], files: Mapping[str, StoredFile]) -> bool:
-        """Find out what new files hold; return whether they are kept."""
+        """Find out what new files contain; return whether they are kept."""
         now = self.watches.newest(self._store.study(watch.study))
         newest = replace(now, files={**now.files, **files})
         same = data_of(newest.files) == data_of(now.files)
@@ -159,14 +159,14 @@ class Watcher:
         return not same
 
     async def _told(self, study: Any, keep: bool = True) -> dict[str, Any]:
-        """Have a process read the files of a study, and return what it tells of them."""
+        """Have a process read the files of a study, and return what it reports."""
         run = self._jobs.ask(study, "look", {}, again=True)
         run = await self._jobs.until_ended(run.id)
         folder = self._jobs.made(study.id, run.key)
         if run.state in (CANCELLED, INTERRUPTED):
             raise MovingError
         if run.state != DONE or folder is None:
-            return {"problem": run.problem or problem_in_words("it could not be read", "Save the file once more.")}
+            return {"problem": run.problem or problem_in_words("it could not be read", "Save the file again.")}
         told = self._jobs.told(folder)
         if not keep:  # one for every change of a file would pile up; what is shown of it is kept elsewhere
             self._store.drop_run(run.id)
@@ -174,7 +174,7 @@ class Watcher:
         return told
 
     def _troubled(self, watch: Watch) -> bool:
-        """Tell whether the last thing that was said is that something cannot be read."""
+        """Return whether the last message was that something cannot be read."""
         said = self.watches.arrivals(watch.study)
         return bool(said) and bool(said[-1].get("problem"))
 
@@ -189,10 +189,10 @@ class Watcher:
     # Who is told ------------------------------------------------------------------------------------------------------
 
     def listening(self, study: str) -> AbstractContextManager[Listener]:
-        """Return what hears of arrivals."""
+        """Return a listener for arrivals."""
         return self._listeners.to(study)
 
     def end(self, study: str | None = None) -> None:
-        """Tell everybody who listens, or who listens to one study, that nothing more comes."""
+        """Tell all listeners, or those of one study, that nothing more will come."""
         for one in [study] if study else self._listeners:
             self._listeners.tell(one, ENDED)

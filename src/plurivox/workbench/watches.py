@@ -1,7 +1,7 @@
-"""What is kept of a study whose files grow: where they lie, what came of them last, and how often tests were looked at.
+"""What is kept of a study whose files grow: where they are, what was read last, and how often tests were looked at.
 
 Only files that were named on the command line are watched; nothing that a browser sends becomes one of them. New
-ratings lie beside the study until somebody runs the analyses: until then every page, and every test, is of the ratings
+ratings are kept separately until somebody runs the analyses: until then every page, and every test, shows the ratings
 of the last look.
 """
 
@@ -20,7 +20,7 @@ from plurivox.workbench.records import StoredFile, StudyRecord
 from plurivox.workbench.store import Store
 
 PLANNED = 5
-"""Looks that are planned unless somebody says otherwise."""
+"""The default number of planned looks."""
 MOST_EXPECTED = 1_000_000_000
 KEPT = 200
 """Arrivals that are kept."""
@@ -30,8 +30,8 @@ KEPT = 200
 class Watch:
     """How a study is watched: whether now, how many looks were planned, how many ratings are expected.
 
-    ``sources`` has where its files lie, by role, and ``marks`` by what the versions that were read last are known;
-    ``looks`` has when the tests of new data were looked at.
+    ``sources`` holds the paths of its files by role, ``marks`` the marks of the versions read last, and ``looks`` when
+    the tests of new data were looked at.
     """
 
     study: str
@@ -45,29 +45,29 @@ class Watch:
 
     @property
     def spent(self) -> bool:
-        """Whether all looks that were planned are made."""
+        """Whether all planned looks have been made."""
         return len(self.looks) >= self.planned
 
 
 def data_of(files: Mapping[str, StoredFile]) -> str:
-    """Return what stands for the content of files."""
+    """Return the fingerprint of the content of files."""
     return digest_of({role: one.sha256 for role, one in files.items()})
 
 
 class Watches:
-    """What a store knows of files that grow."""
+    """What a store knows about files that grow."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def add_sources(self, study: str, sources: Mapping[str, tuple[str, str]]) -> None:
-        """Note where the files of a study lie, and by what the versions that it has are known."""
+        """Note where the files of a study are, and the marks of its versions."""
         with self._store.changing() as base:
             for role, (path, mark) in sources.items():
                 base.execute("insert or replace into sources values (?, ?, ?, ?)", (study, role, path, mark))
 
     def of(self, study: str) -> Watch | None:
-        """Return how a study is watched; None where it has no files of this machine, and never had."""
+        """Return how a study is watched; None if it never had files on this machine."""
         known = self._store.rows("select * from watches where study = ?", study)
         sources = self._store.rows("select * from sources where study = ?", study)
         if not known and not sources:
@@ -91,7 +91,7 @@ class Watches:
         return max(every, key=lambda one: self._store.study(one.study).created).study if every else None
 
     def change(self, study: str, *, going: bool, planned: int | None = None, expected: int | None = None) -> None:
-        """Begin to watch, or end it; how many looks are planned cannot be changed once one is made.
+        """Start or stop watching; the number of planned looks cannot be changed once one has been made.
 
         Tests that were looked at before anybody planned looks are the first.
         """
@@ -107,8 +107,8 @@ class Watches:
             if expected is not None and not 1 <= expected <= MOST_EXPECTED:
                 raise InputError("the number of ratings expected is out of range", hint="Give at least 1, or nothing.")
             if known.looks and planned != known.planned:
-                hint = "A plan that is changed after a look protects from nothing."
-                raise InputError(f"{known.planned} looks were planned, and the first is made", hint=hint)
+                hint = "A plan that is changed after a look offers no protection."
+                raise InputError(f"{known.planned} looks were planned, and the first has been made", hint=hint)
             base.execute("insert or replace into watches values (?, ?, ?, ?)", (study, going, planned, expected))
             if not known.counted and self._store.runs(study, "run", 1):
                 self.look(study)
@@ -134,7 +134,7 @@ class Watches:
                 )
             for role, one in files.items():
                 if not self._store.rows("select 1 from sources where study = ? and role = ?", study, role):
-                    old.append(one.stored)  # another file was put in its place meanwhile
+                    old.append(one.stored)  # another file has replaced it in the meantime
                     continue
                 before = self._store.rows("select stored from arrived where study = ? and role = ?", study, role)
                 old += [row["stored"] for row in before]
@@ -178,7 +178,7 @@ class Watches:
         Raises
         ------
         InputError
-            If all looks that were planned are made.
+            If all planned looks have been made.
         """
         with self._store.changing() as base:
             known = self.of(study)
@@ -188,8 +188,8 @@ class Watches:
             if not self._store.rows("select 1 from looks where study = ? and data = ?", study, data):
                 if known.spent:
                     raise InputError(
-                        f"all {known.planned} looks that were planned are made: nothing more can be claimed at 5 %",
-                        hint="The counts go on. To test a claim anew, collect a new study.",
+                        f"all {known.planned} planned looks have been made: nothing more can be claimed at 5 %",
+                        hint="The counts continue. To test a claim again, collect a new study.",
                     )
                 base.execute("insert into looks values (?, ?, ?)", (study, data, time.time()))
             return known.planned
@@ -199,7 +199,7 @@ class Watches:
 
 
 def summary(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is kept of what files hold: counts alone, nothing that is tested."""
+    """Return what is kept of the files' content: only counts, nothing that is tested."""
     return {
         "sizes": {name: n for name, n in look["sizes"].items() if name != "raters" or look["has_raters"]},
         "groups": [[one["name"], name, n] for one in look["raters"] for name, n in one["groups"]],
@@ -231,5 +231,5 @@ def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> str:
         old = known.pop((axis, name), None)
         if old != n:
             parts.append(f"{axis} {name} {'new, ' if old is None else f'{old:,} → '}{n:,}")
-    parts += [f"{axis} {name} not shown any more" for axis, name in known]
+    parts += [f"{axis} {name} no longer shown" for axis, name in known]
     return " · ".join(parts) or "other values, the same counts"

@@ -1,7 +1,7 @@
-"""The process that computes: it reads what to make, one line of JSON each, and tells how it goes, one line each.
+"""The process that computes: it reads what to make and reports its progress, each as lines of JSON.
 
-``python -m plurivox.workbench.worker`` is started by the server alone. It ends when nobody writes to it any more, so
-that nothing computes on after the server is gone.
+``python -m plurivox.workbench.worker`` is started only by the server. It ends when nobody writes to it any more, so
+that nothing keeps computing after the server is gone.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from plurivox.workbench.making import Desk, Source, make, problem_of
 from plurivox.workbench.reading import ReadingSettings
 
 OFTEN = 0.2
-"""Seconds between two words about progress, at least."""
+"""The fewest seconds between two progress messages."""
 
 
 class Worker:
-    """Makes one thing after another, and remembers the study that it made the last one of."""
+    """Makes one thing after another, and remembers the last study."""
 
     def __init__(self, tell: Any) -> None:
         self._tell = tell
@@ -33,11 +33,11 @@ class Worker:
         self._told = 0.0
 
     def do(self, job: dict[str, Any]) -> None:
-        """Make one thing; whatever goes wrong is told."""
+        """Make one thing; report whatever goes wrong."""
         try:
             desk = self._at(job)
             desk.tell = lambda told: self._pass_on(job["id"], told)
-            os.chdir(desk.folder)  # where the files lie under names that messages can quote
+            os.chdir(desk.folder)  # where the files are under names that messages can quote
             make(desk, job["kind"], job["asked"], Path(job["out"]))
         except (PlurivoxError, MemoryError, OSError) as error:
             self._tell({"job": job["id"], "event": "failed", "problem": problem_of(error)})
@@ -59,7 +59,7 @@ class Worker:
         return self._desk
 
     def _pass_on(self, job: str, told: dict[str, Any]) -> None:
-        """Tell the server, but of progress not more often than anybody can read."""
+        """Tell the server, but report progress no more often than anybody can read."""
         now = time.monotonic()
         if told["event"] == "progress" and now - self._told < OFTEN and told["done"] < told["total"]:
             return
@@ -68,7 +68,7 @@ class Worker:
 
 
 def main() -> None:
-    """Work until nobody asks any more; pages come first, so that they are quick while this computes."""
+    """Work until nobody asks any more; pages come first, so that they stay quick meanwhile."""
     if hasattr(os, "nice"):
         os.nice(10)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -85,7 +85,7 @@ def main() -> None:
     def listen() -> None:
         for line in sys.stdin:
             jobs.put(json.loads(line))
-        os._exit(0)  # at once, also in the midst of something: nobody waits for it
+        os._exit(0)  # at once, even in the middle of something: nobody waits for it
 
     threading.Thread(target=listen, daemon=True).start()
     worker = Worker(tell)

@@ -8,16 +8,16 @@ from plurivox.lenses.record import Instead, Lens
 ADVISE = Lens(
     name="advise",
     command="advise",
-    question="Tell what the scores of raters or groups show, what it may mean, and what to look at next.",
-    about="Scores that are hardly used, ends preferred or avoided, ranges over which a higher score does not mean more "
-    "severe,\nand pairs of an unsafe and a safe item with the same score. --by rater, the default without a by in "
-    "plurivox.toml,\ntakes each rater on their own. --plan tells what can be asked of the table, and how many raters "
-    "and items an answer\ntakes.",
+    question="Show what stands out in raters' or groups' scores, what it may mean, and what to look at next.",
+    about="It looks for scores that are hardly used, ends preferred or avoided, ranges over which a higher score does "
+    "not mean\nmore severe, and pairs of an unsafe and a safe item with the same score. --by rater, the default unless "
+    "plurivox.toml\nsets by, looks at each rater individually. --plan shows which analyses apply to the table, and how "
+    "many raters and\nitems they need.",
     settings=AdviceSettings,
     inputs=(REFERENCE,),
     instead=Instead(
         name="plan",
-        help="Tell instead which analyses apply, which groups are too small, and what to collect next.",
+        help="Instead, show which analyses apply, which groups are too small, and what to collect next.",
         lens=PLAN,
     ),
     csv_tables=("advice", "members", "precision", "pairs", "items"),

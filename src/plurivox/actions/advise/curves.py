@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 class Curve(NamedTuple):
-    """Precision at each score, with its standard error and the number of items it rests on; NaN where unused."""
+    """Precision at each score, with its standard error and the number of items it is based on; NaN where unused."""
 
     precision: Floats
     error: Floats
@@ -21,7 +21,7 @@ class Curve(NamedTuple):
 def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Floats, n_points: int) -> Curve:
     """Return the precision at each score of one member, from its scores of items and the reference ratings they meet.
 
-    Items are taken as drawn at random: of a score's items with reference ratings n_i, of which u_i are unsafe, the
+    Items are treated as drawn at random: of a score's items with reference ratings n_i, of which u_i are unsafe, the
     error of Σu/Σn is √Σ(u_i − P·n_i)² / Σn, with m/(m − 1) for m items.
     """
     met = total > 0

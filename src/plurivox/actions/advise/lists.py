@@ -1,4 +1,4 @@
-"""Items to look at: those behind what was seen, one list for each question that it raises."""
+"""Items to look at: those behind each remark, one list for each question it raises."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
 
 RANGE, HIGH, GOLDEN = "range", "high", "golden"
-"""Items of a range over which precision stands still or falls; items that the reference calls high, at every score;
-items on which the reference is surest."""
+"""Items of a range over which precision is flat or falls; items that the reference calls high; its surest ones."""
 ORDERED = ("still", "falling", "reversed")
 """Habits that name a range of scores."""
 
 
 class Entries(NamedTuple):
-    """Scores of items with the reference ratings that they meet; ``ones`` of ``total`` are unsafe."""
+    """Scores of items with their reference ratings; ``ones`` of ``total`` are unsafe."""
 
     member: NDArray[np.int64]
     item: NDArray[np.int64]
@@ -53,7 +52,7 @@ class Entries(NamedTuple):
         return cls(*whole, ones.astype(float), total.astype(float))
 
     def of_each(self, members: Sequence[int]) -> list[Entries]:
-        """Return those of some members, one by one."""
+        """Return the scores of some members, one by one."""
         order = np.argsort(self.member, kind="stable")
         ordered = self.member[order]
         found = []
@@ -63,7 +62,7 @@ class Entries(NamedTuple):
         return found
 
     def settled(self) -> Entries:
-        """Return those with a reference and one score; where points tie there is no one score."""
+        """Return those with a reference and a single score; tied points give none."""
         return Entries._make(part[(self.total > 0) & (self.share == 1)] for part in self)
 
     @property
@@ -83,10 +82,11 @@ class Listed(NamedTuple):
 
 
 def listed(own: Entries, habits: Iterable[Habit], n_points: int, most: int) -> list[Listed]:
-    """Return the items behind what was seen of one member, at most so many for each list and score.
+    """Return the items behind the remarks on one member, with a limit for each list and score.
 
-    Low MPA asks for the items of ranges over which precision stands still or falls, and for those that the reference
-    calls high at every score; both low, or scores against the reference, for items on which the reference is surest.
+    Low MPA calls for the items of ranges over which precision is flat or falls, and for those that the reference calls
+    high at every score; if both are low, or scores run against the reference, for items on which the reference is most
+    certain.
     """
     known, seen = own.settled(), list(habits)
     names = {one.name for one in seen}
@@ -102,7 +102,7 @@ def listed(own: Entries, habits: Iterable[Habit], n_points: int, most: int) -> l
 
 
 def _range(known: Entries, scores: range, most: int) -> Iterator[Listed]:
-    """Yield items of each score of a range: at its lower half the most unsafe, at its upper half the least."""
+    """Yield items of each score of a range: the most unsafe in its lower half, the least unsafe in its upper half."""
     for c in scores:
         down = c - scores.start < len(scores) / 2
         yield from _at(known, RANGE, np.flatnonzero(known.point == c), -known.unsafe if down else known.unsafe, most)
@@ -114,7 +114,7 @@ def _high(known: Entries, n_points: int, most: int) -> Iterator[Listed]:
 
 
 def _golden(known: Entries, n_points: int, most: int) -> Iterator[Listed]:
-    """Yield the items on which the reference is surest, those first that are scored farthest from it."""
+    """Yield the items on which the reference is most certain, those scored farthest from it first."""
     sure = np.abs(known.unsafe - 0.5)
     surest = np.flatnonzero(sure >= np.sort(sure)[-min(len(sure), 5 * most) :][0]) if len(sure) else np.zeros(0, int)
     off = np.abs(known.unsafe - known.point / max(n_points - 1, 1))
@@ -131,7 +131,7 @@ def _at(known: Entries, name: str, places: NDArray[np.intp], order: NDArray[np.f
 
 
 def pairs_of(own: Entries, n_points: int, most: int) -> tuple[list[tuple[int, int, float, int, float]], float]:
-    """Return pairs of an unsafe and a safe item of one score, the clearest first, and which share of all have one.
+    """Return pairs of an unsafe and a safe item with the same score, the clearest first, and the share of all that tie.
 
     An item is unsafe if most of its reference ratings say so, safe if most do not; against a reference without a
     single boundary, if their mean lies above or below the middle of the scale. A pair is the score, the unsafe item and

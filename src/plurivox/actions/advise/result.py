@@ -33,9 +33,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """The tables and their columns."""
 NAMES = {
-    "both_low": "MPA and WRA low",
-    "low_mpa": "MPA low",
-    "low_wra": "WRA low",
+    "both_low": "low MPA and WRA",
+    "low_mpa": "low MPA",
+    "low_wra": "low WRA",
     "against": "scores run against the reference",
     "unused": "scores hardly used",
     "extreme": "ends preferred",
@@ -43,46 +43,45 @@ NAMES = {
     "piled": "one score for most items",
     "reversed": "precision falls over the whole scale",
     "falling": "precision falls",
-    "still": "precision stands still",
+    "still": "precision is flat",
 }
-"""What habits are called."""
+"""The names of habits."""
 MEANING = {
     "both_low": "The scale or the reference is understood differently, the reference is noisy, or items are truly "
     "seen differently.",
-    "low_mpa": "Scores make broad distinctions, and finer steps do not follow this reference.",
+    "low_mpa": "Scores make broad distinctions, but finer steps do not follow this reference.",
     "low_wra": "Items that the reference calls {high} and items that it calls {low} often share a score.",
     "against": "The scale may be read the other way round, or items are seen the other way round.",
     "unused": "Parts of the scale may seem not to apply, or the instructions do not say when to use them.",
     "extreme": "The scale may be used as yes and no, with little between.",
-    "central": "The ends may be kept for cases that hardly come, out of caution or by instruction.",
-    "piled": "Most items may look alike under these instructions, or this score is a way not to decide.",
+    "central": "The ends may be reserved for rare cases, out of caution or by instruction.",
+    "piled": "Most items may look alike under these instructions, or this score is a way to avoid deciding.",
     "reversed": "The scale may be read the other way round, or items are seen the other way round.",
-    "falling": "Over these scores a higher one does not mean {more} by this reference: a habit, or a view of its "
-    "own.",
-    "still": "Over these scores a higher one does not mean {more} by this reference: chosen at random, or by "
-    "something else than what the reference looks at.",
+    "falling": "Over these scores a higher one does not mean {more} by this reference: a habit, or a different view.",
+    "still": "Over these scores a higher one does not mean {more} by this reference: they may be chosen at random, or "
+    "by something the reference does not consider.",
 }  # fmt: skip
 NEXT = {
-    "both_low": "Go through the items listed, on which the reference is surest, and check the reference on them, too; "
-    "revise the instructions of both sides if need be.",
-    "low_mpa": "Look at the use of the scale and at the range where precision stands still; compare the items listed, "
-    "{high} by the reference and at different scores.",
+    "both_low": "Go through the items listed, on which the reference is most certain, and check the reference itself; "
+    "revise the instructions of both sides if necessary.",
+    "low_mpa": "Look at the use of the scale and at the range where precision is flat; compare the items listed, "
+    "which are {high} by the reference but have different scores.",
     "low_wra": "Look at the pairs of items listed, one {high} and one {low} with the same score: are they hard to tell "
     "apart?",
-    "against": "Ask what the highest and the lowest score are taken to mean, and go through the items listed, on which "
-    "the reference is surest.",
+    "against": "Ask how the highest and the lowest score are understood, and go through the items listed, on which "
+    "the reference is most certain.",
     "unused": "Show what these scores are for, with examples, and encourage the use of the whole scale.",
     "extreme": "Show examples of items in between, and ask what would make them so.",
     "central": "Show examples of items at both ends.",
-    "piled": "Look at different items that got this score; show examples of the others.",
-    "reversed": "Ask what the highest and the lowest score are taken to mean, with an item of each.",
+    "piled": "Look at different items with this score; show examples of the other scores.",
+    "reversed": "Ask how the highest and the lowest score are understood, with an item of each.",
     "falling": "Look at the items of this range side by side, and ask what makes those with higher scores {more}.",
     "still": "Look at the items of this range side by side, and ask what makes those with higher scores {more}.",
 }
 """What habits may mean and what to look at next, with the names of the scale's ends in braces."""
 REMINDER = (
-    "Lower values are distance from this reference, which has a view of its own; they are a reason to look and to ask, "
-    "never to leave raters or groups out."
+    "Lower values mean distance from this reference, which has its own view; they are a reason to look and ask, never "
+    "to leave raters or groups out."
 )
 
 
@@ -90,10 +89,10 @@ REMINDER = (
 class Advice(TableResult):
     """What the scores of raters or groups show, and what to look at next.
 
-    Tables: ``advice`` (one row for each thing seen), ``members`` (MPA, WRA and the share of unsafe–safe pairs with the
-    same score of each rater or group), ``precision`` (at each score, with intervals), ``pairs`` (items to compare) and
-    ``items`` (those behind what was seen: of a *range* over which precision stands still or falls, those that the
-    reference calls *high* at every score, and *golden* ones, on which it is surest).
+    Tables: ``advice`` (one row for each remark), ``members`` (MPA, WRA and the share of unsafe–safe pairs with the same
+    score of each rater or group), ``precision`` (at each score, with intervals), ``pairs`` (items to compare) and
+    ``items`` (those behind the remarks: in a *range* over which precision is flat or falls, those that the reference
+    calls *high* at every score, and *golden* ones, on which it is most certain).
     """
 
     KIND: ClassVar[str] = "advice"
@@ -104,16 +103,16 @@ class Advice(TableResult):
 
     @property
     def axes(self) -> list[str]:
-        """The names of the axes, in the order asked for."""
+        """The names of the axes, in the requested order."""
         return list(self.settings["outside"])
 
     def of(self, group: str, axis: str | None = None) -> pl.DataFrame:
-        """Return what was seen of one rater or group."""
+        """Return the remarks on one rater or group."""
         frame = self.to_frame().filter(pl.col("group") == group)
         return frame if axis is None else frame.filter(pl.col("axis") == axis)
 
     def _said(self) -> list[str]:
-        """Return what was seen: of groups one by one, of raters counted."""
+        """Return the remarks: on groups one by one, on raters as counts."""
         sentences = []
         for axis in self.axes:
             own = self.to_frame().filter(pl.col("axis") == axis)
@@ -132,15 +131,15 @@ class Advice(TableResult):
         """Say that nothing stands out on an axis, or that nothing could."""
         members = self.table("members").filter(pl.col("axis") == axis)
         if members.is_empty():
-            raise SelectionError(f"advice was not asked for {axis!r}")
+            raise SelectionError(f"no advice was requested for {axis!r}")
         who = counted(members.height, "rater") if axis == "rater" else f"{counted(members.height, 'group')} of {axis}"
         n_looked = members.filter(pl.col("note") == "").height
         if not n_looked:
-            return f"Nothing could be looked at for {who}: {members['note'][0]}."
+            return f"Nothing could be examined for {who}: {members['note'][0]}."
         return f"Nothing stands out in how {who} {'uses' if members.height == 1 else 'use'} the scale."
 
     def closing(self) -> list[str]:
-        """Return what holds for all: which groups are withheld, and how values are to be taken."""
+        """Return what holds for all: which groups are withheld, and how to read the values."""
         n_withheld = sum(self.settings["withheld"].values())
         n_revealing = sum(self.settings["revealing"].values())
         said = withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
@@ -148,7 +147,7 @@ class Advice(TableResult):
 
 
 def seen(one: Habit, labels: Sequence[str], mpa: Row, wra: Row, poles: Poles) -> str:
-    """Say what was seen, with its numbers, what is usual, and how unlikely it is by chance."""
+    """Describe a remark with its numbers, what is usual, and how unlikely it is by chance."""
     scores = [labels[c] for c in one.scores]
     whose = "other raters of the same items have" if mpa.kind == "rater" else "random groups of its size have"
     end = f"; {p_text(one.p)} after correction."
@@ -178,4 +177,4 @@ def _counted(own: pl.DataFrame, n_members: int) -> list[str]:
     )
     parts = [f"{NAMES[habit]} {n}" for habit, n in counts.iter_rows()]
     n_seen = own["group"].n_unique()
-    return [f"Of {n_members} raters one by one, something stands out for {n_seen}: {', '.join(parts)}."]
+    return [f"Of {n_members} raters, something stands out for {n_seen}: {', '.join(parts)}."]

@@ -30,19 +30,20 @@ MAX_PAIRS = 10
 
 @keywords(AdviceSettings)
 def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: AdviceSettings, how: Running) -> Advice:
-    """Tell what the scores of each rater or group show beside those of the others, and what to look at next.
+    """Show what stands out in the scores of each rater or group, and what to look at next.
 
-    Looked for are low MPA and WRA, scores that are hardly used, ends preferred or avoided, one score for most items,
-    and ranges of scores over which precision falls or stands still; with the items to look at for each. Groups are
-    held against shuffled raters, and their MPA and WRA are low where :func:`plurivox.responsiveness` claims so; raters
-    one by one are held against other raters of the same items. So few of those who score like all others get a remark.
+    It looks for low MPA and WRA, scores that are hardly used, ends preferred or avoided, one score for most items, and
+    ranges of scores over which precision falls or is flat, and lists the items to look at for each. Groups are compared
+    with shuffled raters, and their MPA and WRA are low where :func:`plurivox.responsiveness` claims so; individual
+    raters are compared with other raters of the same items. Few raters who score like all others therefore get a
+    remark.
 
     Parameters
     ----------
     ratings
         Who rated what. Higher points mean more severe.
     reference
-        What the scores are held against, as in :func:`plurivox.responsiveness`.
+        What the scores are compared with, as in :func:`plurivox.responsiveness`.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def advice_on(
     max_pairs: int = MAX_PAIRS,
     how: Running | None = None,
 ) -> Advice:
-    """Return the advice that goes with a result of :func:`plurivox.responsiveness` on the same data."""
+    """Return the advice that belongs to a result of :func:`plurivox.responsiveness` on the same data."""
     settings = found.settings
     size = settings["min_group_size"]
     against = resolve(ratings, reference, threshold=settings["threshold"], min_group_size=size)
@@ -99,7 +100,7 @@ class _Work:
     rows: dict[str, list[tuple[object, ...]]] = field(default_factory=lambda: {name: [] for name in SCHEMAS})
 
     def add(self, compared_by: Compared) -> None:
-        """Write down the members of an axis."""
+        """Record the members of an axis."""
         found, ratings, reference = self.looking.found, self.looking.ratings, self.looking.reference
         name, how = compared_by.axis.name, {one: found.settings[one] for one in ("group_score", "ties", "seed")}
         rows = {

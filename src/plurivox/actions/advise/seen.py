@@ -1,4 +1,4 @@
-"""What is seen of raters and groups: the verdict on MPA and WRA, and habits, each held against chance."""
+"""What stands out in raters and groups: the verdict on MPA and WRA, and habits, each tested against chance."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from plurivox.ratings import Ratings
 Floats = NDArray[np.float64]
 
 MIN_ITEMS = 20
-"""With a score of fewer items with a reference nothing is looked for."""
+"""Nothing is looked for if fewer items with a reference have a score."""
 LEAST_SHUFFLES = 199
-"""Shuffles that are made of groups however many marks there are."""
-FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to look at"
+"""Shuffles of groups that are always made, however many marks there are."""
+FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to examine"
 FEW_PEERS = "too few others rated the same items to compare with"
 
 
 class Seen(NamedTuple):
-    """What was seen of one rater or group, each with whether it is clear; and why nothing could be looked at, if so."""
+    """The remarks on one rater or group, each with whether it is clear; or why nothing could be examined."""
 
     habits: list[tuple[Habit, bool]]
     why: str = ""
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looking:
-    """What to look at: a result of responsiveness, the data that it is about, and from where on something counts."""
+    """What to examine: a result of responsiveness, its data, and the thresholds."""
 
     found: Responsiveness
     ratings: Ratings
@@ -63,7 +63,7 @@ class Looking:
         return self.ratings.items["item"].cast(pl.String).to_list()
 
     def seen(self, axes: Sequence[Compared]) -> dict[tuple[str, str], Seen]:
-        """Return what is seen of every rater or group that may be shown, by axis and name."""
+        """Return the remarks on every rater or group that may be shown, by axis and name."""
         within = self.found.settings["within"]
         exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
         groups = [one for one in axes if one.axis.attributes != ("rater",)]
@@ -76,10 +76,11 @@ class Looking:
     # Groups ----------------------------------------------------------------------------------------------------------
 
     def _groups(self, axes: Sequence[Compared], exchange: Exchange) -> Iterator[tuple[tuple[str, str], Seen]]:
-        """Yield what is seen of groups.
+        """Yield the remarks on groups.
 
-        The verdict on MPA and WRA is what the lens claims, at an error rate of .05 over all groups. Habits are a family
-        of their own, said at ``error_rate`` where the verdict asks what is behind it, at the rate ``alone`` elsewhere.
+        The verdict on MPA and WRA is what the lens claims, at an error rate of .05 over all groups. Habits are a
+        separate family, reported at ``error_rate`` if they may explain the verdict, and at the rate ``alone``
+        elsewhere.
         """
         at, judged = self.thresholds, verdicts(self.found.rows, self.found.settings)
         shuffles = self._shuffles(sum(len(places) for one in axes for _, places in one.shown))
@@ -98,7 +99,7 @@ class Looking:
                 yield key, Seen([(one, one.p <= at.alone) for one in [*first, *more]], why)
 
     def _shuffles(self, n_groups: int) -> Draws:
-        """Return the shuffles of the lens, or fewer, since those of all marks are held in memory."""
+        """Return the number of shuffles of the lens, or fewer, since those of all marks are held in memory."""
         settings, n_marks = self.found.settings, len(marks(len(self.ratings.scale)))
         room = max(LEAST_SHUFFLES, MOST_KEPT // max(n_groups * n_marks, 1))
         return Draws.permuted(min(settings["permutations"], room), settings["seed"])
@@ -109,7 +110,7 @@ class Looking:
             self.ratings, axis.codes, len(axis), self.reference, strata=exchange.strata,
             **{name: settings[name] for name in ("group_score", "ties", "seed")},
         )  # fmt: skip
-        how = self.how.doing(f"looking at {one.axis.name}")
+        how = self.how.doing(f"examining {one.axis.name}")
         return Looked.of(self.ratings, responses, places, shuffles, how, settings["min_support"])
 
     def _habits(self, values: Floats, usual: Floats, p: Floats, rate: float) -> list[Habit]:
@@ -119,10 +120,10 @@ class Looking:
     # Raters ----------------------------------------------------------------------------------------------------------
 
     def _raters(self, one: Compared, exchange: Exchange) -> Iterator[tuple[tuple[str, str], Seen]]:
-        """Yield what is seen of raters one by one, held against other raters of the same items.
+        """Yield the remarks on individual raters, compared with other raters of the same items.
 
-        Corrected over what is looked at of one rater, so that few of those who score like all others get a remark at
-        all; what also survives correction over all raters is clear.
+        p-values are corrected over everything examined for one rater, so that few who score like all others get a
+        remark; what also survives correction over all raters is clear.
         """
         settings, axis, rate = self.found.settings, one.axis, self.thresholds.error_rate
         responses = RaterResponses.of(self.ratings, self.reference)
@@ -140,7 +141,7 @@ class Looking:
 
 
 def _of_verdict(verdict: Verdict) -> Iterator[Habit]:
-    """Yield the verdict on a group as something seen."""
+    """Yield the verdict on a group as a remark."""
     rows = (verdict.mpa, verdict.wra)
     low = [row for row, is_low in zip(rows, (verdict.low_mpa, verdict.low_wra), strict=True) if is_low]
     if low:

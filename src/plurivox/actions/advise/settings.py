@@ -1,4 +1,4 @@
-"""What can be asked of advice, and from where on something is called a habit."""
+"""The settings of advice, and the thresholds at which something is called a habit."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """From where on something is called a habit.
+    """The thresholds at which something is called a habit.
 
-    Everything is first held against chance: against shuffled raters, or against other raters of the same items.
+    Everything is first compared with chance: with shuffled raters, or with other raters of the same items.
 
     Attributes
     ----------
     error_rate
-        Of raters who score like all others, so many get any remark at most; of studies whose groups score alike, so
-        many have a remark on any of them.
+        The largest share of raters who score like all others that get any remark, and of studies whose groups score
+        alike that have a remark on any group.
     alone
-        What the use of the scale or the precision curve of a group shows on its own, where its MPA and WRA are in line,
-        is said only at this rate, since the verdict on those has spent the other.
+        The rate for remarks on the use of the scale or the precision curve of a group whose MPA and WRA are in line,
+        since the verdict on those has used up the other rate.
     part
-        A score is hardly used, and precision stands still, below this part of what is usual.
+        A score is hardly used, and precision is flat, below this fraction of what is usual.
     most
-        One score is given to most items above this share.
+        Above this share, one score is given to most items.
     """
 
     error_rate: float = 0.05
@@ -67,17 +67,17 @@ def _read(texts: list[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdviceSettings(Settings):
-    """What was asked of advice."""
+    """The settings of advice."""
 
     by: Axes = shared.by(
-        "rater", doc='``"rater"`` for each rater on their own, or rater attributes and crossings of them.'
+        "rater", doc='``"rater"`` for each rater individually, or rater attributes and crossings of them.'
     )
     threshold: Any = shared.threshold()
     thresholds: Frozen = setting(
-        Frozen(), "A threshold from which on something is called a habit: error_rate=0.1 (docs/acting.md lists all).",
+        Frozen(), "A threshold at which something is called a habit: error_rate=0.1 (docs/acting.md lists all).",
         option="--set", metavar="NAME=NUMBER", parse=_read, repeated=True, canonical=_canonical,
         accepts="Thresholds | None", hint="Give Thresholds(…).",
-        doc="From where on something is called a habit, where not the defaults.",
+        doc="The thresholds at which something is called a habit, if not the defaults.",
     )  # fmt: skip
     group_score: str = shared.group_score()
     ties: str = shared.ties()
@@ -87,17 +87,17 @@ class AdviceSettings(Settings):
     )  # fmt: skip
     permutations: int = shared.permutations(
         1000,
-        doc="How often rater profiles are shuffled to see what chance gives groups; raters one by one are held against "
-        "other raters of the same items, which needs no draws.",
+        doc="How many times rater profiles are shuffled to see what chance gives groups; individual raters are "
+        "compared with other raters of the same items, which needs no draws.",
     )
     max_permutations: int | None = shared.max_permutations()
     stop_early: bool = shared.stop_early()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
-        0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."
+        0, help="Bootstrap draws for intervals.", doc="How many bootstrap draws for intervals."
     )
     min_support: float = setting(
-        5.0, "Scores given to fewer items are left out where precision is compared.", least=0, cli=False
+        5.0, "Scores given to fewer items are left out when precision is compared.", least=0, cli=False
     )
     within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed()
@@ -106,6 +106,6 @@ class AdviceSettings(Settings):
     ids: bool = shared.ids()
 
     def check(self) -> None:
-        """Raise if there is nobody to look at."""
+        """Raise if there is nobody to examine."""
         if not self.by:
             raise InputError("by names no axis", hint="Give 'rater', or attributes of raters.")

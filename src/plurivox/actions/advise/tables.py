@@ -10,7 +10,7 @@ from plurivox.results.text import Shown, interval_text, number_cell
 
 
 def tables(found: Advice) -> list[Shown]:
-    """Return all tables of a result as text; raters are counted and not named."""
+    """Return all tables of a result as text; raters are counted, not named."""
     shown = []
     for axis in found.axes:
         own = found.to_frame().filter(pl.col("axis") == axis)
@@ -34,7 +34,7 @@ def counted_raters(own: pl.DataFrame, n_raters: int) -> Shown:
         .sort("len", descending=True, maintain_order=True)
     )
     lines = [[NAMES[row[0]], f"{row[1]:,}", f"{row[2]:,}", *row[3:]] for row in counts.iter_rows()]
-    title = f"{n_raters:,} raters one by one (--csv names them)"
+    title = f"{n_raters:,} individual raters (--csv names them)"
     return Shown(title, ["what was seen", "raters", "clear", "may mean", "look at next"], lines)
 
 
@@ -75,15 +75,15 @@ def pairs_of(axis: str, found: Advice) -> Shown:
 
 
 LISTS = {
-    "range": "items of a range over which precision stands still or falls",
+    "range": "items of a range over which precision is flat or falls",
     "high": "items that the reference calls {high}, at every score",
-    "golden": "items on which the reference is surest, those first whose score is farthest from it",
+    "golden": "items on which the reference is most certain, those scored farthest from it first",
 }
-"""What lists of items are called."""
+"""The titles of the lists of items."""
 
 
 def lists_of(axis: str, found: Advice) -> list[Shown]:
-    """Return the items behind what was seen of groups, a table for each list."""
+    """Return the items behind the remarks on groups, a table for each list."""
     poles, items = Poles.of(found.settings), found.table("items").filter(pl.col("axis") == axis)
     shown = []
     for name, title in LISTS.items():

@@ -1,4 +1,4 @@
-"""Files of a curation: JSON lines to train on, a page that explains them, and a list for a person to decide on."""
+"""Files of a curation: JSON Lines to train on, a page that explains them, and a list for a person to decide on."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from plurivox.results.text import interval_text
 
 ENDING = ".jsonl"
 DIGITS = 9
-"""Digits of margins, scores and weights behind the point; more are noise of binary numbers."""
+"""Decimals of margins, scores and weights; more would be floating-point noise."""
 _MADE = "made from ratings by"
-"""What every explanation says."""
+"""What every explanation contains."""
 _BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Line breaks that JSON allows inside a text and some readers of lines take for the end of one."""
+"""Line breaks that JSON allows inside a text but some readers mistake for the end of a line."""
 _FIELDS = {
     "pairs": {
         "prompt": "what both responses answer",
         "chosen": "the response that the group scored {better}",
         "rejected": "the response that the group scored {worse}",
-        "margin": "how far apart the two scores are, in units of the scale; for all groups the smallest of them",
+        "margin": "how far apart the two scores are, in units of the scale; for all groups, the smallest margin",
         "weight": "how much the pair should count; see below",
         "group": "whose preference it is; `{across}`: every group that scored both agrees",
         "chosen_item": "the id of the chosen item",
         "rejected_item": "the id of the rejected item",
-        "standing": "how the group stands to the reference; see below",
-        "decision": "of a different group: open until a person has decided, then include; empty for others",
+        "standing": "how the group's scores relate to the reference; see below",
+        "decision": "for a different group: open until a person has decided, then include; otherwise empty",
     },
     "points": {
         "item": "the id of the item",
@@ -48,14 +48,14 @@ _FIELDS = {
         "weight": "how much the item should count; see below",
         "group": "whose score it is",
         "n_votes": "how many selected raters of the group scored it",
-        "standing": "how the group stands to the reference; see below",
-        "decision": "of a different group: open until a person has decided, then include; empty for others",
+        "standing": "how the group's scores relate to the reference; see below",
+        "decision": "for a different group: open until a person has decided, then include; otherwise empty",
     },
 }
 
 
 class Written(NamedTuple):
-    """Where the files are; None for a list that there was no need for."""
+    """The paths of the files; None if no list was needed."""
 
     data: Path
     explanation: Path
@@ -67,19 +67,19 @@ class Written(NamedTuple):
 
 
 def beside(path: str | os.PathLike[str], ending: str) -> Path:
-    """Return the name of a file beside: ``pairs.jsonl`` has ``pairs.README.md``."""
+    """Return the name of an accompanying file: ``pairs.jsonl`` has ``pairs.README.md``."""
     return Path(path).with_suffix(ending)
 
 
 def check_output(path: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Return the path and that of the explanation; raise if one is no name of JSON lines, the other somebody else's."""
+    """Return the path and that of the explanation; raise unless the first ends in .jsonl and the second is ours."""
     target = Path(path)
     if target.suffix != ENDING:
-        raise FileError(f"{target.name!r} does not end in {ENDING}", hint=f"Name it like pairs{ENDING}.")
+        raise FileError(f"{target.name!r} must end in {ENDING}", hint=f"Use a name such as pairs{ENDING}.")
     explained = beside(target, ".README.md")
     if explained.is_file() and _MADE not in explained.read_text(encoding="utf-8", errors="replace"):
         raise FileError(
-            "it exists, and plurivox did not write it",
+            "it exists and was not written by plurivox",
             source=str(explained),
             hint="Move it away, or name another output.",
         )
@@ -101,10 +101,10 @@ def write_curation(
     found
         What to write.
     path
-        The JSON lines, one pair or point each; the explanation goes to ``.README.md`` of the same name, the list to
-        decide on, if there is one, to ``.decisions.csv``.
+        The JSON Lines file, one pair or point per line; the explanation goes to ``.README.md`` with the same name, and
+        the list to decide on, if any, to ``.decisions.csv``.
     decisions
-        The file that the decisions were read from. It is never written over, nor is any other list that exists.
+        The file that the decisions were read from. Neither it nor any other existing list is ever overwritten.
     command, version
         The command that made it and the version of plurivox, for the explanation.
 
@@ -127,7 +127,7 @@ def write_curation(
     with contextlib.ExitStack() as files:
         for file, text in texts.items():
             files.enter_context(replacing(file)).write_bytes(text.encode())
-        _list_to_write(found, target, decisions)  # a list that somebody made meanwhile stays, too
+        _list_to_write(found, target, decisions)  # a list that somebody made in the meantime also stays
     return Written(target, explained, listed)
 
 
@@ -140,7 +140,7 @@ def _list_to_write(found: Curation, target: Path, read: str | os.PathLike[str] |
     if read is not None and os.path.exists(read) and os.path.samefile(listed, read):
         return None  # it stays as the person wrote it
     raise FileError(
-        "it exists, and may hold somebody's decisions",
+        "it exists and may hold somebody's decisions",
         source=str(listed),
         hint="Read it with --decisions, move it away, or name another output.",
     )
@@ -172,7 +172,7 @@ def _rounded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def explanation(found: Curation, name: str, command: str = "", version: str = "") -> str:
-    """Return what a reader of the data needs to know, as Markdown; the same data give the same text."""
+    """Return what a user of the data needs to know, as Markdown; the same data give the same text."""
     parts = [
         f"# {_cell(name)}",
         f"{found.to_frame().height:,} {found.form}, one JSON object on each line, {_MADE} "
@@ -229,28 +229,31 @@ def _weights(found: Curation) -> list[str]:
     reference, in_pairs = _cell(settings["reference"]), found.form == "pairs"
     said = [
         "## Weights",
-        f"A group's standing tells how its scores relate to {reference}. MPA says whether each higher score means "
-        "more there, too, WRA whether items that are high there get higher scores. Either is low where "
-        "`plurivox responsiveness` claims that it lies below what random groups of the same size have.",
+        f"A group's standing says how its scores relate to {reference}. MPA says whether each higher score also means "
+        "more there, WRA whether items that are high there get higher scores. Either is low if `plurivox "
+        "responsiveness` claims that it is below that of random groups of the same size.",
         "- in line: neither is low.\n- granular: MPA is low.\n- broad: WRA is low.\n"
-        "- different: both are low, or scores run against the reference. What the group prefers is written like that "
-        "of all others and marked `open` until a person has decided.\n- unknown: nothing could be claimed.",
-        "Everything weighs 1, whatever the standing. Where a group has steps of its own, a range of scores over which "
-        f"the reference stands still or falls, what lies within that range weighs {settings['range_weight']:g}.",
+        "- different: both are low, or scores run against the reference. The group's preferences are written like all "
+        "others and marked `open` until a person has decided.\n- unknown: nothing could be claimed.",
+        "Everything weighs 1, regardless of standing. If a group has steps of its own, a range of scores over which "
+        f"the reference is flat or falls, what lies within that range weighs {settings['range_weight']:g}.",
     ]
     if in_pairs:
         across = _cell(settings["across"])
         said.append(
-            f"A pair that several groups share stands here once for each of them, and once more as `{across}` if none "
-            f"disagrees. Train on `{across}` for what everybody shares, on the others for the view of each group."
+            f"A pair that several groups share is listed once for each of them, and once more as `{across}` if none "
+            f"disagrees. Train on `{across}` for what everybody shares, and on the others for the view of each group."
         )
         said.append(
-            "The weight of a pair is multiplied by its certainty: of the group's selected raters who rated both items "
-            "the share who order them so, equal scores counting half; 0.5 if nobody rated both."
+            "The weight of a pair is multiplied by its certainty: the share of the group's selected raters of both "
+            "items who order them this way, equal scores counting half; 0.5 if nobody rated both."
         )
     chosen = _cell(settings["raters"])
-    chosen = f" Of each group the raters selected are those {chosen}." if chosen != "given" else ""
-    return [*said, f"Distance from {reference} is no fault of a group: every reference has a view of its own.{chosen}"]
+    chosen = f" The raters selected from each group are those {chosen}." if chosen != "given" else ""
+    return [
+        *said,
+        f"Distance from {reference} is not a fault of a group: every reference has a view of its own.{chosen}",
+    ]
 
 
 def _deciding(found: Curation, name: str) -> list[str]:
@@ -282,7 +285,7 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text from the data that neither breaks a line or a table nor is taken for HTML."""
+    """Return a text from the data that cannot break a line or a table and is not interpreted as HTML."""
     return one_line(text).replace("|", "\\|").replace("<", "&lt;")
 
 

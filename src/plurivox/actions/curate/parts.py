@@ -1,6 +1,6 @@
 """The parts of curation: selected raters and their scores, items over the whole scale, pairs, and a person's decisions.
 
-Everything here speaks of low and high scores; which of the two a model should prefer is said by whoever calls.
+Everything here is about low and high scores; the caller decides which of the two a model should prefer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from plurivox.ratings import Ratings, to_polars
 
 INCLUDE, EXCLUDE, OPEN = "include", "exclude", ""
 UNCOMPARED = 0.5
-"""The certainty of a pair of items that no selected rater rated both of."""
+"""The certainty of a pair of items if no selected rater rated both."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 class Pairs(NamedTuple):
-    """Items as places in the table of items: the one scored lower, the one scored higher, how far apart, how sure."""
+    """Items by their rows in the table of items: the one scored lower, the one scored higher, margin and certainty."""
 
     low: Places
     high: Places
@@ -56,7 +56,7 @@ class View:
     votes
         For each item how many of them rated it.
     step
-        What counts as no difference at all, for sums of numbers that binary cannot hold.
+        The largest difference that counts as none, to allow for floating-point error.
     """
 
     group: str
@@ -84,11 +84,11 @@ class View:
         return np.flatnonzero(~np.isnan(self.mean))
 
     def compared(self, low: Places, high: Places, min_margin: float) -> tuple[Pairs, NDArray[np.bool_]]:
-        """Return margin and certainty of pairs, and which of them the ratings bear out.
+        """Return the margin and certainty of pairs, and which of them the ratings support.
 
-        The means have to lie at least ``min_margin`` apart. Of the raters who rated both items, if there are any, more
-        have to score them in this order than in the other, and their own means have to lie in this order, too.
-        Certainty is the share of them who do so, those who give both the same score counting half.
+        The means must be at least ``min_margin`` apart. Of the raters who rated both items, if there are any, more must
+        score them in this order than in the other, and their own means must also be in this order. Certainty is the
+        share of them who do so, those who give both the same score counting half.
         """
         margin = self.mean[high] - self.mean[low]
         apart = self.given[:, high] - self.given[:, low]
@@ -111,15 +111,15 @@ def chosen_raters(found: Selection, ratings: Ratings, axis: Axis) -> dict[str, l
 
 
 def named_raters(raters: Sequence[object], ratings: Ratings, axis: Axis) -> dict[str, list[int]]:
-    """Sort raters named by whoever calls into their groups; those of no group shown have no part."""
+    """Sort raters named by the caller into their groups; raters in no shown group are ignored."""
     known = _codes(ratings)
     wanted = list(dict.fromkeys(str(rater) for rater in raters))
     missing = [rater for rater in wanted if rater not in known]
     if missing:
         raise SelectionError(
-            f"{len(missing)} of the {len(wanted)} raters given did not rate here; the first is number "
+            f"{len(missing)} of the {len(wanted)} given raters did not rate here; the first is number "
             f"{wanted.index(missing[0]) + 1:,} of them",
-            hint="raters= lists ids of the ratings.",
+            hint="raters= must list rater ids from the ratings.",
         )
     chosen: dict[str, list[int]] = {group: [] for group in axis.shown}
     for code in sorted(known[rater] for rater in wanted):
@@ -134,7 +134,7 @@ def _codes(ratings: Ratings) -> dict[str, int]:
 
 
 class Texts(NamedTuple):
-    """What is known of the items: ids, prompt and response or text where there are such columns."""
+    """What is known about the items: ids, and prompt and response or text if there are such columns."""
 
     ids: list[str]
     prompts: list[str | None] | None
@@ -149,7 +149,7 @@ class Texts(NamedTuple):
         return "" if self.texts is None else self.texts[item] or ""
 
     def prompts_of_items(self, items: Iterable[int]) -> dict[str, list[int]]:
-        """Return the items of each prompt, those that lack prompt or response left out."""
+        """Return the items of each prompt, without those that lack prompt or response."""
         found: dict[str, list[int]] = {}
         for item in items:
             if self.prompt(item) and self.text(item):
@@ -157,7 +157,7 @@ class Texts(NamedTuple):
         return found
 
     def unpaired(self) -> dict[str, int]:
-        """Return how many prompts have one response only, and how many items lack prompt or response."""
+        """Return how many prompts have only one response, and how many items lack prompt or response."""
         if self.prompts is None:
             return {"n_prompts_of_one": 0, "n_items_without_prompt": 0}
         members = self.prompts_of_items(range(len(self.ids)))
@@ -168,9 +168,9 @@ class Texts(NamedTuple):
 
 
 def drawing_order(texts: Texts, seed: int) -> NDArray[np.int64]:
-    """Return for each item its place in an order by seed that depends on nothing but its id and its prompt.
+    """Return each item's place in an order that depends only on the seed, its id and its prompt.
 
-    Responses to one prompt stand together, so that they are drawn together and can be paired.
+    Responses to one prompt are adjacent, so that they are drawn together and can be paired.
     """
     first = [texts.prompt(item) or one for item, one in enumerate(texts.ids)]
     keys = [(_digest(seed, a), a, _digest(seed, b), b) for a, b in zip(first, texts.ids, strict=True)]
@@ -210,7 +210,7 @@ def stratified(view: View, values: Sequence[float], order: NDArray[np.int64], pe
 
 
 def pairs_within_prompts(view: View, items: Places, texts: Texts, min_margin: float) -> Pairs:
-    """Return every pair of items of one prompt that the group's ratings bear out; equal responses make no pair."""
+    """Return every pair of items of one prompt that the group's ratings support; equal responses do not form a pair."""
     lows, highs = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
     for own in texts.prompts_of_items(items.tolist()).values():
         members = np.array(own, np.intp)
@@ -229,9 +229,9 @@ def in_order(pairs: Pairs) -> Pairs:
 
 
 def pairs_of_all(views: Sequence[View], candidates: Sequence[Pairs], min_margin: float) -> Pairs:
-    """Return the pairs that every group with a score of both items bears out, and at least two have.
+    """Return the pairs that every group with scores of both items supports, at least two of them.
 
-    Margin and certainty are the smallest of these groups.
+    Margin and certainty are the smallest among these groups.
     """
     low, high = (np.concatenate([np.zeros(0, np.intp), *(one[at] for one in candidates)]) for at in range(2))
     low, high = np.unique(np.stack([low, high]), axis=1)
@@ -259,13 +259,13 @@ def high_against_low(view: View, order: NDArray[np.int64], min_margin: float) ->
 
 
 def pair_key(group: str, high: str, low: str) -> str:
-    """Return a short name of a pair of items of a group that no spreadsheet takes for a number."""
+    """Return a short name for a group's pair of items that no spreadsheet mistakes for a number."""
     return f"p{_digest(group, high, low)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """What a person decided on pairs: for each its decision and where it is written."""
+    """A person's decisions on pairs: for each, the decision and where it is written."""
 
     source: str
     by_pair: Mapping[str, tuple[str, str]]
@@ -281,7 +281,8 @@ class Decisions:
                 raise ColumnError(
                     f"there is no column '{column}'; it has {few(table.columns) or 'none'}",
                     source=source,
-                    hint="Fill in the column decision of the list as it was written, and keep its other columns.",
+                    hint="Fill in the column decision of the list as it was written, and leave its other columns as "
+                    "they are.",
                 )
         found: dict[str, tuple[str, str]] = {}
         named, decided = (as_text(table[name]).fill_null("").to_list() for name in ("pair", "decision"))
@@ -291,7 +292,7 @@ class Decisions:
                 continue  # a blank line
             if word not in (INCLUDE, EXCLUDE, OPEN):
                 raise InputError(
-                    f"{text!r} is no decision", source=source, column="decision", places=[place],
+                    f"{text!r} is not a decision", source=source, column="decision", places=[place],
                     hint="Write include or exclude, or leave it blank.",
                 )  # fmt: skip
             if found.setdefault(key, (word, place))[0] != word:
@@ -307,14 +308,14 @@ class Decisions:
         unknown = [(pair, place) for pair, (word, place) in self.by_pair.items() if word and pair not in known]
         if unknown:
             raise SelectionError(
-                f"pair {unknown[0][0]!r} is decided, but is none of the {len(known)} that these ratings and settings "
+                f"pair {unknown[0][0]!r} is decided but is not one of the {len(known)} that these ratings and settings "
                 "list",
                 source=self.source,
                 column="pair",
                 places=[place for _, place in unknown[: InputError.SHOWN]],
                 n_places=len(unknown),
                 hint="Use the ratings, reference and settings that the list was made with, or remove these rows and "
-                "list the pairs anew.",
+                "list the pairs again.",
             )
 
     def of_pair(self, pair: str) -> str:

@@ -21,10 +21,10 @@ class Curation(TableResult):
     Attributes
     ----------
     tables
-        ``pairs`` or ``points``, what to train on; ``groups``, how each stands to the reference and what came of it;
-        ``items``, those chosen for each group; ``decisions``, pairs that a person has to judge.
+        ``pairs`` or ``points``, what to train on; ``groups``, how each relates to the reference and what was made from
+        it; ``items``, those chosen for each group; ``decisions``, pairs that a person has to judge.
     settings
-        What was asked for, the seed and the name of the reference included, but no id of a rater.
+        The settings, including the seed and the name of the reference, but no rater ids.
     """
 
     KIND: ClassVar[str] = "curation"
@@ -40,11 +40,11 @@ class Curation(TableResult):
 
     @property
     def n_undecided(self) -> int:
-        """How many listed pairs wait for a decision."""
+        """How many listed pairs await a decision."""
         return self.table("decisions").filter(pl.col("decision") == "").height
 
     def _said(self) -> list[str]:
-        """Return what was made, how groups stand to the reference and what is left to decide, one sentence each."""
+        """Return what was made, how groups relate to the reference and what is left to decide, one sentence each."""
         groups = self.table("groups")
         said = [self._made(groups)]
         said += [
@@ -58,8 +58,8 @@ class Curation(TableResult):
         counts = (self.settings[name] for name in ("n_withheld", "n_revealing", "min_group_size"))
         said += withheld_sentence(*counts, verb=False)
         said.append(
-            f"Lower responsiveness is distance from {self.settings['reference']}, which has a view of its own; it is "
-            "no measure of a group's judgement."
+            f"Lower responsiveness means distance from {self.settings['reference']}, which has its own view; it does "
+            "not measure a group's judgement."
         )
         return said
 
@@ -82,7 +82,7 @@ class Curation(TableResult):
         alone, without = self.settings["n_prompts_of_one"], self.settings["n_items_without_prompt"]
         parts = [f"{counted(alone, 'prompt')} with a single response"] if alone else []
         parts += [f"{counted(without, 'item')} without prompt or response"] if without else []
-        return [f"In no pair: {' and '.join(parts)}."] if parts else []
+        return [f"Not in any pair: {' and '.join(parts)}."] if parts else []
 
     def _to_decide(self) -> list[str]:
         listed = self.table("decisions")
@@ -91,13 +91,13 @@ class Curation(TableResult):
         counts = {word: listed.filter(pl.col("decision") == word).height for word in (INCLUDE, EXCLUDE)}
         return [
             f"Of {counted(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
-            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} wait for a decision; those are written, marked "
-            "as open."
+            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} await a decision; those are written and "
+            "marked as open."
         ]
 
 
 def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Say how far a group is from the reference, and what follows for its view."""
+    """Say how far a group is from the reference, and what that means for its view."""
     mpa, wra = (
         interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"], undefined="undefined")
         for name in ("mpa", "wra")
@@ -106,14 +106,16 @@ def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
     if row["standing"] == GRANULAR:
         seen = f"{group} grades items in steps of its own, at a distance from {reference} ({where})"
     elif row["standing"] == BROAD:
-        seen = f"{group} draws the line between low and high elsewhere than {reference} ({where}); its view weighs 1"
+        seen = (
+            f"{group} draws the line between low and high elsewhere than {reference} does ({where}); its view weighs 1"
+        )
     else:
         seen = (
-            f"{group} sees both fine steps and the line at a distance from {reference} ({where}); what it prefers is "
-            "written and marked as open, for a person to judge"
+            f"{group} differs from {reference} both in fine steps and in where it draws the line ({where}); its "
+            "preferences are written and marked as open for a person to judge"
         )
     if row["ranges"]:
         return f"{seen}; what lies within {row['ranges']} weighs {settings['range_weight']:g}."
     return (
-        f"{seen}." if row["standing"] != GRANULAR else f"{seen}; no range of scores stands out, so all of it weighs 1."
+        f"{seen}." if row["standing"] != GRANULAR else f"{seen}; no range of scores stands out, so everything weighs 1."
     )

@@ -1,4 +1,4 @@
-"""The tables of a curation: how groups stand to the reference, pairs or points with their weights, what to decide."""
+"""The tables of a curation: how groups relate to the reference, pairs or points with their weights, decisions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from plurivox.results.wording import counted
 ACROSS = "all"
 """The group of pairs on which all groups agree."""
 OPEN_PAIR = "open"
-"""How what a different group prefers is marked until a person has decided on it."""
+"""The mark of a different group's preferences until a person has decided on them."""
 REACHED = 0.1
-"""A note tells if the selected raters of a group give a score to a smaller share of the items that it rated."""
+"""A note says if a group's selected raters score a smaller share of the items that it rated."""
 _TEXT = pl.String
 SCHEMAS: dict[str, dict[str, Any]] = {
     "pairs": dict.fromkeys(("prompt", "chosen", "rejected"), pl.String)
@@ -61,7 +61,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Standing(NamedTuple):
-    """How a group stands to the reference, and the ranges of scores whose steps are its own, as positions."""
+    """How a group relates to the reference, and the ranges of scores whose steps are its own, as positions."""
 
     name: str
     why: str
@@ -70,7 +70,7 @@ class Standing(NamedTuple):
     wra: tuple[float, float | None, float | None]
 
     def within(self, points: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Tell for each range, and each point, whether it lies in it."""
+        """Return for each range and each point whether the point lies in the range."""
         first, last = np.array(self.ranges, dtype=np.intp).reshape(-1, 2).T[:, :, np.newaxis]
         return np.asarray((first <= points) & (points <= last))
 
@@ -102,7 +102,7 @@ class Work:
 
     @property
     def across(self) -> str:
-        """How pairs of all groups are called; no group has that name."""
+        """The name of pairs of all groups; no group has it."""
         name = ACROSS
         while name in self.axis.groups:
             name += " groups"
@@ -142,7 +142,7 @@ class Work:
         )
 
     def _listed(self, views: dict[str, View], made: dict[str, Pairs]) -> dict[str, Pairs]:
-        """Return the high-against-low pairs of the groups that see things quite differently."""
+        """Return the high–low pairs of the groups that see things quite differently."""
         return {
             group: made[group] if self.form == "pairs" else high_against_low(view, self.order, self.settings.min_margin)
             for group, view in views.items()
@@ -167,7 +167,7 @@ class Work:
         ]  # fmt: skip
 
     def _marks(self, group: str, pairs: Pairs) -> list[str]:
-        """Return how each pair is marked: of a different group by what a person decided, else not at all."""
+        """Return the mark of each pair: a person's decision for a different group, otherwise none."""
         if self.standings[group].name != DIFFERENT:
             return [""] * len(pairs.low)
         return [self._decision(group, low, high) or OPEN_PAIR for low, high in _items_of(pairs)]
@@ -203,7 +203,7 @@ class Work:
     def _point_rows(
         self, views: dict[str, View], chosen: dict[str, Places], listed: dict[str, Pairs]
     ) -> list[tuple[Any, ...]]:
-        """Return the items with their scores; of a different group each is marked as the pair that it is listed in."""
+        """Return the items with their scores; a different group's are marked like the pair they are listed in."""
         records = []
         for group, view in views.items():
             items, standing = chosen[group], self.standings[group].name
@@ -232,21 +232,21 @@ class Work:
         return _frame("groups", rows)
 
     def _note(self, group: str, view: View) -> str:
-        """Say what keeps a group from having its say."""
+        """Say what keeps a group from being represented."""
         n_selected, least = len(self.selected[group]), self.settings.min_votes
         if not n_selected:
-            return "none of its raters is eligible, or among those given, so that nothing is made from its scores"
+            return "none of its raters is eligible or among those given, so nothing is made from its scores"
         if not len(view.scored()):
-            return f"no item has the scores of {least} of its {counted(n_selected, 'selected rater')}"
+            return f"no item has scores from {least} of its {counted(n_selected, 'selected rater')}"
         own = self.axis.codes[self.ratings.codes_of_raters] == self.axis.groups.index(group)
         n_rated = len(np.unique(self.ratings.item_codes[own]))
         if len(view.scored()) < REACHED * n_rated:
             return (
                 f"{len(view.scored()):,} of the {n_rated:,} items that it rated have the scores of {least} of "
-                f"its {counted(n_selected, 'selected rater')}; more selected raters reach more items"
+                f"its {counted(n_selected, 'selected rater')}; selecting more raters would cover more items"
             )
         if self.standings[group].name == UNKNOWN:
-            return f"how it stands to the reference is not known: {self.standings[group].why}"
+            return f"how it relates to the reference is unknown: {self.standings[group].why}"
         return ""
 
     def _ranges(self, standing: Standing) -> str:

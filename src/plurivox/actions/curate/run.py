@@ -1,4 +1,4 @@
-"""Curation: training data from the scores of selected raters, group by group, without one group's view for all.
+"""Curation: training data from the scores of selected raters, group by group, without imposing one group's view on all.
 
 After section 6 of Mishra et al., *Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
 Severity* (arXiv 2503.05609): choose the most responsive raters of every group and items at all severities by their
@@ -42,28 +42,28 @@ def curate(
     settings: CurationSettings,
     how: Running,
 ) -> Curation:
-    """Make training data from ratings: preferences of each group, those all groups share, and weights.
+    """Make training data from ratings: each group's preferences, those shared by all groups, and weights.
 
-    A group's score of an item is the mean of what its selected raters gave. Its standing tells how its scores relate to
+    A group's score of an item is the mean of what its selected raters gave. Its standing says how its scores relate to
     the reference, by the verdict of :func:`plurivox.responsiveness`: ``"in line"``; ``"granular"``, low MPA only, so
     that its fine steps mean something else; ``"broad"``, low WRA only, so that it draws the line elsewhere;
     ``"different"``, both, or scores that run against the reference.
 
-    Everything weighs 1, but what lies within a range of scores over which the reference does not follow a group's steps
-    weighs ``range_weight``; a pair's weight is multiplied by its certainty, the share of the selected raters of both
-    items who order them so, equal scores counting half. What a different group prefers is written like that of all
-    others, marked as ``open``, and listed for a person, who may include or exclude each pair. Distance from the
-    reference is no fault: the reference has a view of its own.
+    Everything weighs 1, except that what lies within a range of scores over which the reference does not follow a
+    group's steps weighs ``range_weight``; a pair's weight is multiplied by its certainty, the share of the selected
+    raters of both items who order them this way, equal scores counting half. The preferences of a different group are
+    written like all others, marked as ``open``, and listed for a person, who may include or exclude each pair. Distance
+    from the reference is not a fault: the reference has a view of its own.
 
     Parameters
     ----------
     ratings
         Who rated what. Higher points mean more severe.
     reference
-        What groups are held against, as in :func:`plurivox.responsiveness`. Raters of a group are chosen by it, too,
+        What groups are compared with, as in :func:`plurivox.responsiveness`. A group's raters are also chosen by it,
         unless it is the crowd: then by the other raters of their own group, as in :func:`plurivox.select_raters`.
     raters
-        Ids of the raters to take instead of those that are most responsive.
+        Ids of the raters to use instead of the most responsive ones.
     decisions
         The listed pairs of an earlier call as a frame with the columns ``pair`` and ``decision``: include, exclude, or
         blank.
@@ -127,23 +127,23 @@ def _axis(ratings: Ratings, settings: CurationSettings) -> Axis:
     least = settings.min_group_size
     axis = axes_of(ratings, settings.by[:1], least)[0]
     if axis.attributes == ("rater",):
-        raise InputError("by is 'rater', and data are curated for groups", hint="Name a rater attribute.")
+        raise InputError("by is 'rater', but data are curated for groups", hint="Name a rater attribute.")
     if not axis.shown:
         why = why_withheld(axis.n_withheld, int(axis.revealing.sum()), least)
         raise InputError(
-            f"no group of {axis.name} is shown, since all {len(axis)} are withheld{why}",
+            f"no group of {axis.name} can be shown, since all {len(axis)} are withheld{why}",
             hint="Group the raters by another attribute, or lower min_group_size if these raters may be identified.",
         )
     return axis
 
 
 def _texts(ratings: Ratings, settings: CurationSettings) -> tuple[str, Texts]:
-    """Return the form and what it needs to know of the items."""
+    """Return the form and what it needs to know about the items."""
     columns, form = ratings.items.columns, settings.form
     prompt, response, text = settings.prompt, settings.response, settings.text
     for option, name in {"prompt": prompt, "response": response, "text": text}.items():
         if name is not None and name not in columns:
-            known = few(columns[1:]) or "none: give them with --items"
+            known = few(columns[1:]) or "none; give them with --items"
             raise SelectionError(f"items have no attribute '{name}' for {option}; they have: {known}")
     both = (prompt or "prompt") in columns and (response or "response") in columns
     asked = form == "pairs" or prompt is not None or response is not None
@@ -164,7 +164,7 @@ def _texts(ratings: Ratings, settings: CurationSettings) -> tuple[str, Texts]:
 
 
 def _reference_name(settings: Mapping[str, Any]) -> str:
-    """Return what the reference is called, without the id of a rater."""
+    """Return the name of the reference, without rater ids."""
     name: str = settings["reference"]["name"]
     of_a_rater = settings["reference"]["kind"] == "group" and "rater = " in name
     return "the raters named as reference" if of_a_rater else name
@@ -172,8 +172,8 @@ def _reference_name(settings: Mapping[str, Any]) -> str:
 
 def _nobody(axis: Axis) -> InputError:
     return InputError(
-        f"none of the raters given belongs to a group of {axis.name} that is shown",
-        hint="raters= lists ids of the ratings, of groups large enough to show.",
+        f"none of the given raters belongs to a group of {axis.name} that may be shown",
+        hint="raters= must list rater ids from the ratings, in groups large enough to show.",
     )
 
 
@@ -183,22 +183,23 @@ def _nothing(found: Curation, texts: Texts) -> InputError:
     if listed:
         return InputError(
             f"there is no {found.form[:-1]} to curate: all {listed} listed pairs are excluded, and there are no others",
-            hint="Include some of them, or take another reference.",
+            hint="Include some of them, or use another reference.",
         )
     least = found.settings["min_votes"]
     if not groups["n_items"].sum():
         return InputError(
-            f"there is nothing to curate: no item has the scores of {least} selected raters of a group",
-            hint="Lower min_votes (--min-votes), or take more raters with per_group (--per-group).",
+            f"there is nothing to curate: no item has scores from {least} selected raters of a group",
+            hint="Lower min_votes (--min-votes), or select more raters with per_group (--per-group).",
         )
     prompts = [one for one in texts.prompts or () if one]
     if len(prompts) == len(set(prompts)):
         return InputError(
-            "there is no pair to curate: no prompt has two responses",
+            "there are no pairs to curate: no prompt has two responses",
             hint="Ask for form='points' (--form points), or check the prompt column.",
         )
     return InputError(
-        f"there is no pair to curate: no two responses to a prompt lie {found.settings['min_margin']:g} or more apart "
+        f"there are no pairs to curate: no two responses to a prompt are {found.settings['min_margin']:g} or more "
+        "apart "
         "in the scores of a group",
-        hint="Lower min_margin (--min-margin), or take more items with per_point (--per-point).",
+        hint="Lower min_margin (--min-margin), or use more items with per_point (--per-point).",
     )

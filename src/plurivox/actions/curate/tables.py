@@ -7,7 +7,7 @@ from plurivox.results.text import Shown, number_cell
 
 
 def tables(found: Curation) -> list[Shown]:
-    """Return how the groups stand to the reference, and what came of it."""
+    """Return how the groups relate to the reference, and what was made from them."""
     lines = [
         [
             row["group"], row["standing"], *(number_cell(row[name]) for name in ("mpa", "wra")),
@@ -21,4 +21,4 @@ def tables(found: Curation) -> list[Shown]:
     if common:
         lines.append([across, "all agree", "", "", "", "", "", f"{common:,}"])
     header = ["group", "standing", "MPA", "WRA", "steps of its own", "raters selected", "items scored", found.form]
-    return [Shown(f"{', '.join(found.settings['by'])}, held against {found.settings['reference']}", header, lines)]
+    return [Shown(f"{', '.join(found.settings['by'])}, compared with {found.settings['reference']}", header, lines)]

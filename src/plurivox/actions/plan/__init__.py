@@ -1,4 +1,4 @@
-"""Plan: what can be asked of a table, and what to collect next."""
+"""Plan: which analyses apply to a table, and what to collect next."""
 
 from plurivox.actions.plan.settings import PlanSettings
 from plurivox.lenses.record import Lens
@@ -6,7 +6,7 @@ from plurivox.lenses.record import Lens
 PLAN = Lens(
     name="plan",
     command="advise",
-    question="Tell which analyses apply, which groups are too small, and what to collect next.",
+    question="Show which analyses apply, which groups are too small, and what to collect next.",
     settings=PlanSettings,
     csv_tables=("lenses", "groups", "power"),
     result="plurivox.actions.plan.result:Plan",

@@ -1,4 +1,4 @@
-"""Which lenses apply to a table of ratings, and which of its groups each of them can be asked of."""
+"""Which lenses apply to a table of ratings, and to which of its groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plurivox.statistics.responsiveness_records import MEASURES
 MODEL_RATERS = 3
 _SAMPLE = 200  # raters whose pairs are looked at for common items
 _ITEM_BLOCK = 4096
-_TEXT_LENGTH = 20  # characters from which on a column of items is taken for their texts
+_TEXT_LENGTH = 20  # the fewest characters for which a column of items is treated as their texts
 _GIVE_RATERS = "give a table with one row per rating"
 
 
@@ -42,7 +42,7 @@ class Sides(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the lenses ask of a table."""
+    """What the lenses need from a table."""
 
     n_items: int
     """Items with a rating."""
@@ -59,7 +59,7 @@ class Facts(NamedTuple):
 
 
 def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
-    """Look at all groups."""
+    """Examine all groups."""
     per_item = ratings.counts().sum(axis=1)
     rated = per_item[per_item > 0]
     sides: list[Sides] = []
@@ -134,7 +134,7 @@ def _why_no_scale(one: Sides, shared: int) -> str:
     if not shared:
         return undefined.NO_COMMON_ITEM
     if one.n_groups < MODEL_RATERS:
-        return f"the axis shows {one.n_groups} of the {MODEL_RATERS} groups that a model needs"
+        return f"the axis shows {one.n_groups} groups, but a model needs {MODEL_RATERS}"
     return YES
 
 
@@ -142,12 +142,12 @@ def _why_no_scale(one: Sides, shared: int) -> str:
 
 
 def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:
-    """Return for each lens whether it applies, why, and what to give next."""
-    totals = () if ratings.has_raters else (NO, "the table holds totals, not who rated", _GIVE_RATERS)
-    unpaired = () if facts.n_pairable else (NO, "no item has two ratings", "let at least two raters rate each item")
+    """Return for each lens whether it applies, why, and what to do next."""
+    totals = () if ratings.has_raters else (NO, "the table holds totals, not who rated what", _GIVE_RATERS)
+    unpaired = () if facts.n_pairable else (NO, "no item has two ratings", "have at least two raters rate each item")
     apart = totals or unpaired
     found = (
-        apart or _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be told"),
+        apart or _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be measured"),
         apart or _against_crowd(ratings, facts), totals or _against_trained(facts),
         totals or _psychometrics(ratings), _soft(facts), _alignment(ratings, facts), _items(ratings, facts),
     )  # fmt: skip
@@ -158,30 +158,30 @@ _Says = tuple[str, str, str]
 
 
 def _groups_say(ratings: Ratings, facts: Facts, lens: str, without: str) -> _Says:
-    """Say whether a lens of groups applies; ``without`` is what it can do if there are none."""
+    """Say whether a lens for groups applies; ``without`` is what it can do if there are none."""
     if not facts.sides:
         if ratings.raters.width == 1:
-            return PARTLY, f"raters have no attributes, so {without}", "give attributes of raters with --raters"
+            return PARTLY, f"raters have no attributes, so {without}", "give rater attributes with --raters"
         return PARTLY, f"no group may be shown, so {without}", "recruit more raters, or name axes with --by"
     n, able = len(facts.sides), facts.groups.filter(pl.col(lens) == YES).height
     if able < n:
-        words = f"it can be asked of {able} of {counted(n, 'group')}"
-        return (PARTLY if able else NO), words, "the table of groups tells what is too small"
+        words = f"it applies to {able} of {counted(n, 'group')}"
+        return (PARTLY if able else NO), words, "the table of groups shows what is too small"
     axes = len({one.axis for one in facts.sides})
     return YES, f"{counted(n, 'group')} on {counted(axes, 'axis', 'axes')}", f"run plurivox {lens}"
 
 
 def _against_crowd(ratings: Ratings, facts: Facts) -> _Says:
     applies, why, following = _groups_say(
-        ratings, facts, "responsiveness", "only raters can be held against the others, one by one"
+        ratings, facts, "responsiveness", "only individual raters can be compared with the others"
     )
     if applies == YES and len(ratings.scale) == 2:
-        return PARTLY, "the scale has 2 points, so that MPA has a single step", "read WRA, or rate on more points"
+        return PARTLY, "the scale has 2 points, so MPA has a single step", "read WRA, or rate on more points"
     return applies, why, following
 
 
 def _against_trained(facts: Facts) -> _Says:
-    words = f"there are no ratings of trained raters; {counted(facts.n_items, 'item')} could be held against them"
+    words = f"there are no ratings of trained raters; {counted(facts.n_items, 'item')} could be compared with them"
     return NO, words, "give ratings of trained raters with --reference"
 
 
@@ -191,12 +191,12 @@ def _psychometrics(ratings: Ratings) -> _Says:
     if n_raters < MODEL_RATERS:
         return NO, f"it compares raters, and {counted(n_raters, 'rater')} rated", "recruit at least 3 raters"
     if not share:
-        return NO, "no two raters rated the same item", "let raters rate items in common"
+        return NO, "no two raters rated the same item", "have raters rate items in common"
     words = f"{share:.0%} of the pairs of raters have items in common"
     if n_raters * ratings.n_items > MAX_CELLS:
-        return PARTLY, "there are too many raters and items for a scale of raters", "take groups with --by"
+        return PARTLY, "there are too many raters and items to analyse individual raters", "use groups with --by"
     if share < 0.5:
-        return PARTLY, words, "let raters rate more items in common, or take groups with --by"
+        return PARTLY, words, "have raters rate more items in common, or use groups with --by"
     return YES, words, "run plurivox scale"
 
 
@@ -206,7 +206,7 @@ def _soft(facts: Facts) -> _Says:
 
 
 def _alignment(ratings: Ratings, facts: Facts) -> _Says:
-    words = f"there are no answers of language models to {counted(facts.n_items, 'item')}"
+    words = f"there are no answers by language models to {counted(facts.n_items, 'item')}"
     text = _text_column(ratings)
     if text is None:
         return NO, words, "give texts of items with --items, ask models with plurivox ask, then plurivox align"
@@ -218,15 +218,15 @@ def _items(ratings: Ratings, facts: Facts) -> _Says:
         return NO, "no item has a rating", "collect ratings"
     if not facts.n_divisible:
         return (
-            PARTLY, "items that deserve more ratings can be told, but none that divide groups",
+            PARTLY, "items that deserve more ratings can be found, but not items that divide groups",
             "have more raters of each group rate the same items" if ratings.has_raters else _GIVE_RATERS,
         )  # fmt: skip
-    words = f"on {counted(facts.n_divisible, 'item')} two groups gave enough ratings to compare"
+    words = f"two groups gave enough ratings to compare on {counted(facts.n_divisible, 'item')}"
     return YES, words, "run plurivox items"
 
 
 def _text_column(ratings: Ratings) -> str | None:
-    """Return the column of items that holds their texts, if one does."""
+    """Return the column of items that holds their texts, if there is one."""
     columns = [name for name in ratings.items.columns[1:] if ratings.items[name].dtype == pl.String]
     if "text" in columns:
         return "text"
@@ -235,7 +235,7 @@ def _text_column(ratings: Ratings) -> str | None:
 
 
 def _share_of_pairs(ratings: Ratings) -> float:
-    """Return the share of pairs of raters who rated an item in common; of very many raters, those of some."""
+    """Return the share of pairs of raters who rated an item in common; with very many raters, from a sample."""
     raters = np.unique(ratings.codes_of_raters)
     chosen = raters[np.unique(np.linspace(0, len(raters) - 1, _SAMPLE).astype(np.int64))] if len(raters) else raters
     if len(chosen) < 2:

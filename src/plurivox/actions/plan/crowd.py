@@ -1,17 +1,17 @@
-"""What simulated raters are like: a crowd that agrees, and differs, as much as that of a study.
+"""What simulated raters are like: a crowd that agrees and differs as much as that of a study.
 
-A rater's latent score of an item is its severity, plus the rater's leniency, plus noise, which is larger with some
-raters than with others; cuts make points of it::
+A rater's latent score of an item is its severity, plus the rater's leniency, plus noise, which is larger for some
+raters than for others; cuts turn it into points::
 
     x = √ρ·θ_i + √β·b_r + σ_r·ε,    σ_r = √(1 − ρ − β)·exp(τ·t_r − τ²),    all of θ, b, t, ε standard normal
 
-The cuts give each point as often as in the study. ρ is such that ordinal alpha is that of the study, β such that each
-rater agrees with themselves over items as much, and τ (see :mod:`plurivox.actions.plan.power`) such that random groups
-of raters differ as much in their GAI as they do in the study.
+The cuts give each point as often as in the study. ρ is chosen so that ordinal alpha equals that of the study, β so that
+each rater agrees with themselves across items as much as in the study, and τ (see :mod:`plurivox.actions.plan.power`)
+so that random groups of raters differ in their GAI as much as in the study.
 
 Members of a cohesive group share a view of their own, κ·v_i, which is added to what everybody sees in item i. So they
-agree with each other more, and with others less: IRR grows, XRR falls, and κ is such that GAI = IRR/XRR is the one
-wanted. This is one kind of cohesion. A group may be alike in other ways that are easier or harder to find.
+agree with each other more, and with others less: IRR grows, XRR falls, and κ is chosen to give the wanted GAI =
+IRR/XRR. This is one kind of cohesion. Groups may be alike in other ways that are easier or harder to find.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from plurivox.ratings import Ratings
 from plurivox.statistics import krippendorff_alpha
 
 MOST_POINTS = 8
-"""Longer scales are simulated on so many points, which takes less time and changes little."""
+"""Longer scales are simulated with this many points, which saves time and changes little."""
 WIDEST_VIEW = 5.0
-"""Standard deviations, of all latent scores, up to which a view of a group is looked for."""
+"""The largest standard deviation of a group's view, in units of that of all latent scores."""
 _MOST_SHARED = 0.97  # of a score's variance that items and leniency may have, so that noise is left
 _STEPS = 20
 _GRID = np.linspace(-8, 8, 641)
@@ -87,7 +87,7 @@ class Crowd:
         return 1.0 - self.items - self.leniency
 
     def fitted(self, unequal: float) -> Crowd:
-        """Return the crowd with raters whose noise differs so much, and all else as in the study."""
+        """Return the crowd with raters whose noise differs this much, and everything else as in the study."""
         crowd = replace(self, unequal=unequal, items=max(self.agreement, 0.0), leniency=max(self.repeated, 0.0))
         if not self.agreement > 0:
             return crowd
@@ -125,11 +125,11 @@ class Crowd:
         return irr / (1 - (squares - 2 * float((own * other * weight).sum())) / chance)
 
     def view(self, gai: float) -> float:
-        """Return the standard deviation of a group's view that gives the GAI wanted."""
+        """Return the standard deviation of a group's view that gives the wanted GAI."""
         return _bisected(lambda view: self.gai(view) < gai, 0.0, WIDEST_VIEW)
 
     def _seen(self, view: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], Floats]:
-        """Return how often a group and others give each point, in all and by what is seen in an item.
+        """Return how often a group and others give each point, in total and by what is seen in an item.
 
         The second is severity × view × points for the group with the weight of each, the third the same for others.
         """
@@ -144,7 +144,7 @@ class Crowd:
         return shares, (own, weight), np.broadcast_to(others[:, None], own.shape)
 
     def _solved(self, name: str, wanted: float, alpha: Callable[[Crowd], float]) -> Crowd:
-        """Return the crowd with the part of variance that gives the alpha wanted."""
+        """Return the crowd with the part of variance that gives the wanted alpha."""
 
         def having(part: float) -> Crowd:
             items, leniency = (part, self.leniency) if name == "items" else (self.items, part)
@@ -179,14 +179,14 @@ class Crowd:
 
 
 def _explained(score: Floats, weight: Floats, heights: Floats, shares: Floats) -> float:
-    """Return the share of the variance of scores that expected scores have."""
+    """Return the share of the variance of scores that is due to expected scores."""
     whole = float(shares @ heights**2 - (shares @ heights) ** 2)
     mean = float((score * weight).sum())
     return float(((score - mean) ** 2 * weight).sum() / whole) if whole > 0 else math.nan
 
 
 def coarse(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each point of a scale its place on a short one; a short scale keeps its points.
+    """Return for each point of a scale its place on a shorter one; a short scale keeps its points.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def _below(x: Floats) -> Floats:
 
 
 def _bisected(below: Callable[[float], bool], low: float, high: float) -> float:
-    """Return where something ceases to be below, to a few digits."""
+    """Return where something stops being below, to a few digits."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle) else (low, middle)

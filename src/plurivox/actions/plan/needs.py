@@ -1,4 +1,4 @@
-"""What a group needs so that a study claims it often enough: more raters, more items, or a larger study."""
+"""What a group needs for a study to claim it often enough: more raters, more items, or a larger study."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a group has, and what it takes.
+    """What a group has, and what it needs.
 
     Attributes
     ----------
     standing
         The group.
     now
-        Its power as it is; None where nothing can be claimed of it.
+        Its power as it is; None if nothing can be claimed about it.
     raters, items
-        The smallest study that is enough with more raters of the group alone, or with more items alone, else the
-        largest looked at; None where it is enough now.
+        The smallest study that is enough with only more raters of the group, or with only more items, otherwise the
+        largest examined; None if it is enough now.
     everyone
-        The same with more raters of all groups, or, if that is not enough, more items, too; looked for where neither
-        more raters of the group nor more items are enough.
+        The same with more raters of all groups and, if that is not enough, more items; only if neither more raters of
+        the group nor more items are enough.
     """
 
     standing: Standing

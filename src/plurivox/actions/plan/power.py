@@ -1,15 +1,15 @@
 """Power: how often a study of some size would claim that a group agrees with itself more than with others.
 
-A group is claimed if its GAI, in standard deviations of shuffled raters, exceeds what the largest of all values of the
-call reaches by chance in 5 of 100 shuffles: the threshold, which comes from shuffles of the real study with all its
-axes. Simulated studies of several shapes, each with a group that has a view of its own, show three things of its GAI:
-how far it lies above that of shuffled raters, how much that varies, and how much shuffled raters vary. Each is fitted
-as a smooth function of the shape, so that all simulated studies count for every size asked about::
+A group is claimed if its GAI, in standard deviations of shuffled raters, exceeds what the largest value of the call
+reaches by chance in 5 of 100 shuffles: the threshold, which comes from shuffles of the real study with all its axes.
+Simulated studies of several shapes, each with a group that has a view of its own, show three things about its GAI: how
+far it lies above that of shuffled raters, how much that varies, and how much shuffled raters vary. Each is fitted as a
+smooth function of the shape, so that all simulated studies count for every size asked about::
 
     variance of shuffled raters = Σ a_k·f_k,  a_k ≥ 0,  f = 1/n, 1/r, 1/n², 1/(n·i), 1/(r·i), 1/(n²·i), 1/(n·r·i)
 
 for n raters of the group, r others and i items. A group's own variance, from the shuffles of the real study, corrects
-it by a factor, so that power at the present size rests on the study itself.
+it by a factor, so that power at the current size is based on the study itself.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
 
 BATCHES = 10
-"""Parts of the simulations; without each in turn they tell the Monte Carlo error."""
+"""Parts of the simulations; leaving out each in turn gives the Monte Carlo error."""
 MOST_RATINGS, MOST_RATERS, FEWEST_ITEMS = 60_000, 400, 20
-"""Of a simulated study of the present size; larger studies are simulated smaller, and the fit reaches out to them."""
+"""The size of a simulated study; larger studies are simulated smaller, and the fit extrapolates to them."""
 UNEQUAL = (0.0, 0.3, 0.6, 1.0, 1.5)
-"""How far raters may differ in their noise, of which the study's own is found."""
+"""How far raters may differ in their noise; the study's own value is interpolated."""
 CALIBRATED = 16
 """Simulated studies for each of these."""
 _SMOOTH = 0.4  # standard deviations
@@ -63,7 +63,7 @@ def _features(shapes: Sequence[Shape]) -> Floats:
 
 
 def _fitted(features: Floats, values: Floats, fixed: float = 0.0) -> Floats:
-    """Return parts, none negative, that make values beside a fixed one, all of them about as exactly."""
+    """Return non-negative parts that, with a fixed one, fit the values, all about equally closely."""
     from scipy.optimize import nnls
 
     known = np.isfinite(values) & (values > 0)
@@ -86,7 +86,7 @@ class Fit:
     null, shuffled
         Parts of the variance of shuffled raters without and with a view.
     ratio
-        What a study's own standard deviations are on average, beside those of the fit.
+        The average ratio of a study's own standard deviations to those of the fit.
     spread
         Parts of the variance of standard deviations beyond that of chance, see :func:`_spread_of`.
     residuals
@@ -108,7 +108,7 @@ class Fit:
         each = [np.flatnonzero(known & (np.arange(len(seen)) % len(shapes) == j)) for j in range(len(shapes))]
         shuffled, null = (_fitted(features, _means(seen[:, column], each)) for column in (1, 3))
         smooth = features @ shuffled
-        # By chance alone no group lies apart, so what chance did to this one is taken off.
+        # By chance alone no group is apart, so the effect of chance on this one is subtracted.
         gain = seen[:, 0] - seen[:, 2]
         design = np.stack([np.ones(len(shapes)), features[:, 0]], axis=1)
         some = [j for j, own in enumerate(each) if len(own)]
@@ -132,7 +132,7 @@ class Fit:
         return float(_features([shape])[0] @ self.null)
 
     def power(self, shape: Shape, factor: float, threshold: float) -> float:
-        """Return how often a study of a shape claims a group whose own variance is so many times the usual one."""
+        """Return how often a study of a shape claims a group whose own variance is this many times the usual one."""
         features = _features([shape])
         variance = np.maximum(factor * (features @ self.shuffled), 1e-12)
         expected = self.ratio * (self.apart @ [1.0, features[0, 0]]) / np.sqrt(variance)
@@ -145,7 +145,7 @@ _TOO_LARGE = 1 + 3 / (4 * (SHUFFLES - 1))  # times: one over the standard deviat
 
 
 def _spread_of(expected: Floats, n_items: Floats, variance: Floats) -> Floats:
-    """Return what the variance of standard deviations has beside chance: views of few items, and unequal studies."""
+    """Return what else varies standard deviations besides chance: views of few items, and unequal studies."""
     return np.stack([1 / (n_items * variance), expected**2], axis=1)
 
 
@@ -154,7 +154,7 @@ def _means(values: Floats, each: Sequence[NDArray[np.int64]]) -> Floats:
 
 
 def _share_above(values: Floats, needed: float) -> float:
-    """Return the share of values above a number, with a little normal noise that takes the steps out."""
+    """Return the share of values above a number, smoothed with a little normal noise."""
     from scipy.special import ndtr
 
     kept = math.sqrt(1 - _SMOOTH**2)
@@ -165,7 +165,7 @@ def _share_above(values: Floats, needed: float) -> float:
 
 
 def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed: int, how: Running) -> Crowd:
-    """Return a crowd whose random groups differ as much in GAI as those of the study do."""
+    """Return a crowd whose random groups differ in GAI as much as those of the study."""
     logs: list[float] = []
     if not variance > 0:
         return crowd
@@ -187,7 +187,7 @@ def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed
 
 
 def simulated(work: Studies, total: int, how: Running) -> Floats:
-    """Return what simulated studies show, so many of each shape."""
+    """Return what simulated studies show, with a given number of each shape."""
     made = in_batches(work, total * len(work.shapes), how, batch=_BATCH)
     found: list[Seen] = [study for some in made for study in some]
     return np.array(found)
@@ -195,7 +195,7 @@ def simulated(work: Studies, total: int, how: Running) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Powers:
-    """Fits to all simulations and to all but each part of them, with the thresholds that go with them."""
+    """Fits to all simulations and to all but each part of them, with their thresholds."""
 
     fits: tuple[Fit, ...]
     thresholds: tuple[float, ...]
@@ -206,7 +206,7 @@ class Powers:
         rounds = np.arange(len(seen)) // len(shapes) % BATCHES
         shuffles = np.arange(len(largest)) % BATCHES
         fits, thresholds = [Fit.of(shapes, seen)], [_threshold(largest)]
-        for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # else too few to tell
+        for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # otherwise too few to estimate
             fits.append(Fit.of(shapes, seen[rounds != batch]))
             thresholds.append(_threshold(largest[shuffles != batch]))
         return cls(tuple(fits), tuple(thresholds))
@@ -225,16 +225,16 @@ class Powers:
         return self.fits[0].power(shape, float(factors[0]), self.thresholds[0])
 
     def factors(self, shape: Shape, variance: float) -> Floats:
-        """Return how many times the usual variance that of a group is, by each fit."""
+        """Return a group's variance as a multiple of the usual one, by each fit."""
         return np.array([variance / max(fit.null_variance(shape), 1e-12) for fit in self.fits])
 
 
 def _threshold(largest: Floats) -> float:
-    """Return what the largest deviation of a shuffle exceeds so rarely that a value beyond it is claimed."""
+    """Return the threshold that the largest deviation of a shuffle rarely exceeds; a value beyond it is claimed."""
     return float(np.quantile(largest, 1 - SIGNIFICANT))
 
 
 def _jackknifed(without: Floats) -> float:
-    """Return the standard error of a value from its values without each of some parts."""
+    """Return the standard error of a value from its values with each part left out."""
     n = len(without)
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))

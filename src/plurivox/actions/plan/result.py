@@ -41,17 +41,16 @@ class Plan(TableResult):
     Attributes
     ----------
     tables
-        ``lenses``: which lenses apply, why, and what to give next. ``groups``: for each group its ``n_raters`` and
-        ``n_ratings``, the median of its ``ratings_per_item`` over the items it rated, ``n_items_twice`` it rated at
-        least twice (for IRR), ``n_items_shared`` with the rest (for XRR), and whether each lens can be asked of it;
-        groups withheld are counted in one row per axis. ``power``, one row for each group: ``power_now`` with its Monte
-        Carlo interval; how many raters of the group are needed in all (``raters_needed``), or how many items
-        (``items_needed``), and the power there; where that number is missing, no number up to ten times as many is
-        enough, and the power is that of ten times. ``all_raters`` and ``all_items`` are looked for where neither is
-        enough: how many raters of all groups together, and with how many items. ``why`` tells why nothing can be
-        claimed.
+        ``lenses``: which lenses apply, why, and what to do next. ``groups``: for each group its ``n_raters`` and
+        ``n_ratings``, the median of its ``ratings_per_item`` over the items it rated, ``n_items_twice`` that it rated
+        at least twice (for IRR), ``n_items_shared`` with the rest (for XRR), and whether each lens applies to it;
+        withheld groups are counted in one row per axis. ``power``, one row for each group: ``power_now`` with its Monte
+        Carlo interval; how many raters of the group are needed in total (``raters_needed``), or how many items
+        (``items_needed``), and the power there; if that number is missing, not even ten times as many are enough, and
+        the power is that of ten times. ``all_raters`` and ``all_items`` are given if neither is enough: how many raters
+        of all groups together, and with how many items. ``why`` says why nothing can be claimed.
     settings
-        What was asked for, the seed included; ``left_out`` are the attributes with too many values for an axis.
+        The settings, including the seed; ``left_out`` are the attributes with too many values for an axis.
     """
 
     KIND: ClassVar[str] = "plan"
@@ -75,13 +74,13 @@ class Plan(TableResult):
         yield from (f"{row['lens'].capitalize()}: {row['why']}; {row['next']}." for row in rest.iter_rows(named=True))
         for attribute, n_values in self.settings["left_out"].items():
             many = f"{attribute} has {n_values:,} values, too many for an axis"
-            yield f"{many}; if they are numbers, sort them into bins."
+            yield f"{many}; if they are numbers, group them into bins."
 
     def _group_findings(self) -> Iterator[str]:
         groups = self.table("groups")
         for lens in ("cohesion", "responsiveness"):
             unfit = groups.filter((pl.col("withheld") == 0) & (pl.col(lens) != YES))
             for row in unfit.iter_rows(named=True):
-                yield f"{named(row['axis'], row['group'])}: {lens} cannot be told, since {row[lens]}."
+                yield f"{named(row['axis'], row['group'])}: {lens} is not possible, since {row[lens]}."
         for row in groups.filter(pl.col("withheld") > 0).iter_rows(named=True):
             yield words.withheld(row["axis"], row["withheld"], self.settings["min_group_size"])

@@ -1,4 +1,4 @@
-"""What can be asked of a table of ratings, which groups are too small for what, and what to collect next."""
+"""Which analyses apply to a table of ratings, which groups are too small for which, and what to collect next."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
-"""Attributes with fewer or more values are no axis unless they are asked for."""
+"""Attributes with fewer or more values are not used as axes unless requested."""
 
 _Cells = tuple[Any, ...]
 
 
 @keywords(PlanSettings)
 def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
-    """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
+    """Show which lenses apply to a table of ratings, which groups are too small for which, and what to collect next.
 
     Power is the share of studies that would claim a group by its GAI as :func:`plurivox.cohesion` does by default,
-    after correction over all groups, axes and statistics. What a claim takes comes from shuffles of the study itself.
-    How often a group exceeds it comes from simulated studies of the same design with raters who agree and differ as
-    much, in which the group has a view of its own; see :mod:`plurivox.actions.plan.power`.
+    after correction over all groups, axes and statistics. The threshold for a claim comes from shuffles of the study
+    itself. How often a group exceeds it comes from simulated studies of the same design with raters who agree and
+    differ as much, in which the group has a view of its own; see :mod:`plurivox.actions.plan.power`.
 
     Parameters
     ----------
     ratings
-        Who rated what; totals get a plan, too.
+        Who rated what; totals also get a plan.
 
     Returns
     -------
@@ -127,13 +127,13 @@ def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how:
 
 
 def _impossible(crowd: Crowd, gai: float) -> str:
-    """Tell why no group can be claimed to have the GAI, if so."""
+    """Say why no group can be claimed to have the GAI, if that is so."""
     if math.isnan(crowd.agreement):
         return "the agreement of raters is undefined"
     if crowd.agreement <= 0:
-        return "raters agree no more than by chance, so that GAI is undefined"
+        return "raters agree no more than by chance, so GAI is undefined"
     if crowd.gai(WIDEST_VIEW) < gai:
-        return f"a GAI of {gai:g} is out of what can be simulated"
+        return f"a GAI of {gai:g} is outside the range that can be simulated"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of a plan."""
+"""The settings of a plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 FEWEST_PERMUTATIONS = 100
 MOST_SIMULATIONS = 100_000
 MOST_TIMES = 10
-"""Up to how many times as many raters or items are looked at."""
+"""The largest multiple of the current raters or items that is examined."""
 
 
 def _above_one(value: float) -> None:
@@ -25,41 +25,43 @@ def _share(value: float) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanSettings(Settings):
-    """What was asked of a plan."""
+    """The settings of a plan."""
 
     by: Axes = shared.by(
-        (), doc="Rater attributes, and crossings of several; by default every attribute with 2 to 20 values."
+        (), doc="Rater attributes, or crossings of several; by default every attribute with 2 to 20 values."
     )
     gai: float = setting(
-        1.2, "With --plan: the GAI to claim, 1.2 if a group agrees 1.2 times as much with itself as with others.",
+        1.2, "With --plan: the GAI to claim; 1.2 if a group agrees 1.2 times as much with itself as with others.",
         metavar="NUMBER", check=_above_one, hint="Give the GAI to claim, a number above 1 such as 1.2.",
         doc="The group association index to claim, above 1: how many times as much a group agrees with itself as with "
-        "others. It is the one that very many raters would have.",
+        "others. This is the value for a very large number of raters.",
     )  # fmt: skip
     power: float = setting(
         0.8, "With --plan: the share of such studies that should claim it.", metavar="NUMBER", check=_share,
         hint="Give a number between 0 and 1.", doc="The share of such studies that should claim it.",
     )  # fmt: skip
     simulations: int = setting(
-        60, "With --plan: simulated studies of each of twelve sizes, 0 for none.", metavar="N", least=0,
+        60, "With --plan: studies to simulate for each of twelve sizes, 0 for none.", metavar="N", least=0,
         most=MOST_SIMULATIONS, hint=f"Give 0 to {MOST_SIMULATIONS:,}; 60 is usual.",
-        doc="Studies to simulate of each of twelve sizes, which all count for every answer; 0 for a plan without "
-        "power. With fewer than 30 the Monte Carlo error cannot be told.",
+        doc="Studies to simulate for each of twelve sizes, all used for every answer; 0 for a plan without power. "
+        "With fewer than 30, the Monte Carlo error is not given.",
     )  # fmt: skip
     within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(
-        3000, doc="How often raters of the study are shuffled, to see what a claim takes after correction.", cli=False
+        3000,
+        doc="How many times raters of the study are shuffled to find the threshold for a claim after correction.",
+        cli=False,
     )
     seed: int = shared.seed()
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()
 
     def check(self) -> None:
-        """Raise if there are too few permutations, or if raters are to be planned for one by one."""
+        """Raise if there are too few permutations, or if the plan is for individual raters."""
         if self.simulations and self.permutations < FEWEST_PERMUTATIONS:
             raise InputError(
-                f"permutations is {self.permutations}, too few to tell what a claim takes",
+                f"permutations is {self.permutations}, too few to find the threshold for a claim",
                 hint=f"Give at least {FEWEST_PERMUTATIONS} permutations.",
             )
         if ("rater",) in self.by:
-            raise InputError("a plan is of groups, not of each rater", hint="Leave 'rater' out of by.")
+            raise InputError("a plan is for groups, not for individual raters", hint="Leave 'rater' out of by.")

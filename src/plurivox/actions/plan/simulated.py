@@ -1,8 +1,8 @@
 """Simulated studies: who rates what as in a real one, raters like those of :mod:`plurivox.actions.plan.crowd`.
 
-A study has a group and its rest, of any size, and any number of items. Where raters saw the same items in blocks, also
-in one block of all, a simulated rater sees what a real one saw and is shuffled within the same block; elsewhere each
-sees as large a share of the items as a real one, drawn at random.
+A study has a group and its rest, of any size, and any number of items. If raters saw the same items in blocks, or all
+in one block, a simulated rater sees what a real one saw and is shuffled within the same block; otherwise each sees as
+large a share of the items as a real one, drawn at random.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from plurivox.statistics.records import About
 from plurivox.statistics.registry import STATISTICS
 
 MOST_CELLS = 20_000_000
-"""Items × raters up to which it is looked up who saw what."""
+"""The largest number of items × raters for which who saw what is looked up."""
 GROUP, REST = 0, 1
 SHUFFLES = 40
-"""How often raters of a simulated study are shuffled, which tells how many standard deviations its group lies apart."""
+"""How many times raters of a simulated study are shuffled, to find how many standard deviations its group is apart."""
 PLAIN_SHUFFLES = 10
-"""The same without a view, which tells the variance over many studies only."""
+"""The same without a view, used only for the variance over many studies."""
 _STUDY = 1010  # child of the seed
-_DENSE = 0.3  # from this share of rated cells on, every cell is drawn for
+_DENSE = 0.3  # from this share of rated cells upwards, every cell gets its own draw
 _GAI = tuple(STATISTICS[name] for name in ("irr", "xrr", "gai"))
 
 
@@ -53,7 +53,7 @@ class Layout:
     share
         Of each rater who rated anything, the share of the items that they rated.
     rated
-        Items × raters: who rated what, where raters form blocks; else empty.
+        Items × raters: who rated what, if raters form blocks; otherwise empty.
     strata
         Of each rater, within which raters are shuffled; None for all together.
     """
@@ -64,7 +64,7 @@ class Layout:
 
     @classmethod
     def of(cls, ratings: Ratings, exchange: Exchange) -> Layout:
-        """Look at who rated what."""
+        """Learn who rated what."""
         who = np.flatnonzero(raters_who_rated(ratings))
         items = np.flatnonzero(np.diff(ratings.offsets))
         given = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters)[who]
@@ -97,7 +97,7 @@ class Layout:
 
 
 def _repeated(n: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return so many of n in random order, all of them as often, but for the last."""
+    """Return this many of n in random order, each equally often except in the last round."""
     rounds = [rng.permutation(n) for _ in range(-(-wanted // n))]
     return np.concatenate(rounds)[:wanted]
 
@@ -105,7 +105,8 @@ def _repeated(n: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64
 def _few_cells(share: Floats, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return which cells of items × raters are filled, each with the probability of its rater.
 
-    A Poisson number of draws with replacement, of mean −n·ln(1 − share), fills each of n cells with just that.
+    A Poisson number of draws with replacement, of mean −n·ln(1 − share), fills each of n cells with exactly that
+    probability.
     """
     draws = rng.poisson(-n_items * np.log1p(-np.minimum(share, 0.999)))
     rater = np.repeat(np.arange(len(share)), draws)
@@ -113,9 +114,9 @@ def _few_cells(share: Floats, n_items: int, rng: np.random.Generator) -> NDArray
 
 
 class Seen(NamedTuple):
-    """What a simulated study shows of its group: GAI less the mean of shuffled raters, and their variance.
+    """What a simulated study shows about its group: GAI minus the mean of shuffled raters, and their variance.
 
-    The same beside it if the group had no view of its own, where all that makes it lie apart is chance.
+    Also the same if the group had no view of its own and was apart only by chance.
     """
 
     apart: float
@@ -126,7 +127,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Studies:
-    """Simulated studies of several shapes, of which a group has a view of its own."""
+    """Simulated studies of several shapes, each with a group that has a view of its own."""
 
     crowd: Crowd
     layout: Layout
@@ -172,7 +173,7 @@ class Studies:
 
 
 def _cut(latent: Floats, cuts: tuple[float, ...]) -> NDArray[np.uint8]:
-    """Return the points of latent scores; of few cuts faster than a search for each."""
+    """Return the points of latent scores; with few cuts, this is faster than searching for each."""
     points = np.zeros(len(latent), np.uint8)
     for cut in cuts:
         points += latent > cut

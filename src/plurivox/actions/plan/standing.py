@@ -1,4 +1,4 @@
-"""Where the groups of a real study stand: what a call of cohesion would hold them against, and how their GAI varies."""
+"""Where the groups of a real study stand: what a call of cohesion would compare them with, and how their GAI varies."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.registry import of_role, with_trait
 
 MOST_SHUFFLED = 500_000
-"""Ratings of a study that are shuffled; of a larger one, those of some items, drawn at random."""
-NOBODY = "there are no other raters to hold it against"
+"""The most ratings that are shuffled; for a larger study, those of some items drawn at random."""
+NOBODY = "there are no other raters to compare it with"
 ENTANGLED = "who rated what depends on the group; assign items to raters at random, or within batches"
 _ITEMS, _RATERS, _LABELS = 1011, 1012, 1013  # children of the seed
 

@@ -24,9 +24,9 @@ def tables(found: Plan) -> list[Shown]:
 
 
 def _groups(axis: str, own: pl.DataFrame) -> Shown:
-    """Return what the groups of an axis have, and what that is enough for; withheld ones are counted.
+    """Return what the groups of an axis have, and what it is enough for; withheld ones are counted.
 
-    Rated twice are the items with two ratings of the group, shared those that others rated, too.
+    Items with two ratings of the group are rated twice; those that others also rated are shared.
     """
     lines = []
     for row in own.iter_rows(named=True):

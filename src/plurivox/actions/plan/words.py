@@ -1,4 +1,4 @@
-"""What a plan says: how many raters or items it takes to claim a group, the least effort first."""
+"""The sentences of a plan: how many raters or items are needed to claim a group, the least effort first."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from plurivox.results.wording import counted, listed, named, withheld_groups
 
 Row = Mapping[str, Any]
 MOST_ERROR = 0.05
-"""Power that is less than wanted by no more than its Monte Carlo error, and by this, is called enough."""
+"""Power counts as enough if it falls short by no more than its Monte Carlo error and this."""
 UNKNOWN = 0.4
-"""An error so large means that there were too few simulations to tell it."""
+"""An error this large means that there were too few simulations to give it."""
 ASSUMED = (
     "Power is by simulation of studies like this one, in which members of the group share a view of single items; ± is "
-    "the Monte Carlo error. It is that of a claim by GAI; that such a group sees items differently at all is often "
+    "the Monte Carlo error. It refers to claims by GAI; that such a group sees items differently at all is often "
     "claimed sooner, by its view correlation. Other kinds of groups may be easier or harder to find."
 )
 
 
 def power_findings(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
-    """Return what to collect, group by group: those with the fewest more raters first, then what is out of reach."""
+    """Return what to collect, group by group: those that need the fewest raters first, then what is out of reach."""
     known = [row for row in rows if not row["why"]]
     enough = [row for row in known if _nearly(row, settings)]
     lacking = [row for row in known if not _nearly(row, settings)]
@@ -34,13 +34,13 @@ def power_findings(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str
     found += [_larger(row, settings) for row in sorted(larger, key=lambda row: row["all_raters"] - _all(row))]
     if enough:
         each = (f"{named(row['axis'], row['group'])} (power {_power(row)})" for row in enough)
-        found.append(f"Enough as it is, as far as simulation can tell: {listed(each)}.")
+        found.append(f"Enough already, as far as simulation can show: {listed(each)}.")
     if out:
         each = (
             f"{named(row['axis'], row['group'])} (power {_power(row)} now, {_share(row['all_power'])} then)"
             for row in out
         )
-        found.append(f"Not enough with {MOST_TIMES} times as many raters of all groups and items: {listed(each)}.")
+        found.append(f"Not enough even with {MOST_TIMES} times as many items and raters of all groups: {listed(each)}.")
     found += [
         f"{named(row['axis'], row['group'])}: nothing can be claimed, since {row['why']}." for row in rows if row["why"]
     ]
@@ -48,16 +48,16 @@ def power_findings(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str
 
 
 def _nearly(row: Row, settings: Mapping[str, Any]) -> bool:
-    """Tell whether power is as wanted, as far as simulations can tell."""
+    """Return whether power is sufficient, as far as simulations can show."""
     return bool(row["power_now"] >= settings["power"] - min(_error(row), MOST_ERROR))
 
 
 def _first(n: int, n_enough: int, settings: Mapping[str, Any]) -> str:
-    """Say what power is about, and of how many groups there is enough."""
+    """Say what power means, and how many groups have enough."""
     verb = "has" if n_enough == 1 else "have"
     return (
         f"{n_enough} of {counted(n, 'group')} {verb} about {_percent(settings)} power. Power is the share of studies "
-        f"like this one that claim a group which agrees with itself {settings['gai']:g} times as much as with others "
+        f"like this one that claim a group that agrees with itself {settings['gai']:g} times as much as with others "
         f"(GAI {settings['gai']:g}), after correction over all groups and statistics of the call."
     )
 
@@ -72,10 +72,10 @@ def _reached(row: Row, settings: Mapping[str, Any]) -> str:
         text += f"recruit {about(raters - n, 'more rater')} of this group ({then})"
         if items:
             return f"{text}, or have {about(items - n_items, 'more item')} rated ({n_items:,} now)."
-        return f"{text}; more items alone would not do ({_most(n_items)} items: {_share(row['items_power'])})."
+        return f"{text}; more items alone would not be enough ({_most(n_items)} items: {_share(row['items_power'])})."
     return (
         f"{text}have {about(items - n_items, 'more item')} rated by the same raters ({_now(row, n_items)}; {items:,}: "
-        f"{_share(row['items_power'])}); more raters of this group alone would not do ({_most(n)} raters: "
+        f"{_share(row['items_power'])}); more raters of this group alone would not be enough ({_most(n)} raters: "
         f"{_share(row['raters_power'])})."
     )
 
@@ -90,7 +90,7 @@ def _larger(row: Row, settings: Mapping[str, Any]) -> str:
     return (
         f"{_goal(row, settings)}, recruit {what} ({then}); neither more raters of this group alone "
         f"({_most(row['n_raters'])}: {_share(row['raters_power'])}) nor more items alone ({_most(row['n_items'])}: "
-        f"{_share(row['items_power'])}) would do."
+        f"{_share(row['items_power'])}) would be enough."
     )
 
 
@@ -102,12 +102,12 @@ def _goal(row: Row, settings: Mapping[str, Any]) -> str:
 
 
 def _now(row: Row, n: int) -> str:
-    """Return a number there is now, and the power with it."""
+    """Return the current number, and the power with it."""
     return f"{n:,} now: power {_power(row)}"
 
 
 def _power(row: Row) -> str:
-    """Return the power there is now, with its error unless too few studies were simulated to tell."""
+    """Return the current power, with its error unless too few studies were simulated."""
     return _share(row["power_now"]) + (f" ± {_share(_error(row))}" if _error(row) < UNKNOWN else "")
 
 
@@ -135,7 +135,7 @@ def _most(n: int) -> str:
 
 
 def _share(value: float) -> str:
-    """Write a share as journals do.
+    """Write a share in the style of journals.
 
     Examples
     --------
@@ -161,4 +161,5 @@ def about(n: int, noun: str) -> str:
 
 def withheld(axis: str, n: int, least: int) -> str:
     """Say how many groups of an axis are withheld, and what they need to be shown."""
-    return f"{axis}: {withheld_groups(n)}; a group is shown from {least:,} raters on, if it reveals no smaller one."
+    shown = f"a group is shown if it has at least {least:,} raters and reveals no smaller one"
+    return f"{axis}: {withheld_groups(n)}; {shown}."

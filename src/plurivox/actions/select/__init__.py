@@ -11,9 +11,9 @@ AGAINST = replace(
     options=(
         Option(
             name="reference", metavar="FILE|own group|crowd|ATTRIBUTE=VALUE", default=OWN_GROUP,
-            help="What scores are held against: a file of trained raters' ratings of the same items; own group: the "
-            "other raters of the same group; crowd: all other raters, which favours those of a minority who see things "
-            "like the majority; or a group (gender=Woman, rater=gpt-4o).",
+            help="What scores are compared with: a file of trained raters' ratings of the same items; own group: the "
+            "other raters of the same group; crowd: all other raters, which favours members of a minority who see "
+            "things like the majority; or a group (gender=Woman, rater=gpt-4o).",
         ),
         *REFERENCE.options[1:],
     ),
@@ -24,21 +24,21 @@ LOG = Input(
     options=(
         Option(
             name="time", metavar="COLUMN|rows",
-            help="Column of the ratings with when each was given, to look for straight lines and haste; rows: they "
-            "are in the order of answering.",
+            help="Column with the time of each rating, to look for straight lines and haste; rows: the rows are in "
+            "the order of answering.",
         ),
-        Option(name="seconds", metavar="COLUMN", help="Column of the ratings with how many seconds each took."),
+        Option(name="seconds", metavar="COLUMN", help="Column with the seconds that each rating took."),
     ),
 )  # fmt: skip
 SELECT = Lens(
     name="select_raters",
     command="select",
-    question="Choose the most responsive raters of every group, and name them.",
-    about="Every rater is held against trained raters, or against the others of the same group: MPA asks whether each "
-    "higher score means more\nsevere, WRA whether unsafe items get higher scores than safe ones, and HM is their "
-    "harmonic mean. The first few of each group\nare chosen, from batches of items in proportion. Every group appears, "
-    "also one of which nobody is eligible; only groups\ntoo small to show are withheld. Beside it: what each group "
-    "keeps of its view, and raters to look at; nobody is dropped.",
+    question="Choose the most responsive raters of every group.",
+    about="Every rater is compared with trained raters, or with the others of the same group: MPA measures whether "
+    "each higher\nscore means more severe, WRA whether unsafe items get higher scores than safe ones, and HM is their "
+    "harmonic mean.\nThe first few of each group are chosen, in proportion from batches of items, and named. Every "
+    "group appears, even if\nnobody in it is eligible; only groups too small to show are withheld. The result also "
+    "shows how much of its view\neach group keeps, and raters to look at; nobody is dropped.",
     settings=SelectionSettings,
     inputs=(AGAINST, LOG),
     every_attribute=True,

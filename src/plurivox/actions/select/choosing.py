@@ -1,4 +1,4 @@
-"""Who is chosen of a group: in the order of their standing, from each block of raters in proportion to its size."""
+"""Who is chosen from a group: in the order of their standing, from each block of raters in proportion to its size."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from plurivox.results.wording import counted
 
 SAME = 1e-12
-"""Bounds no further apart are a tie."""
+"""Bounds no further apart than this are tied."""
 
 
 class Judged(NamedTuple):
     """A rater with their values, and why they are not eligible, if so.
 
-    ``bound`` is what raters are ordered by; ``standing`` the same beside raters of the same items, by which raters of
-    unlike items are ordered; ``block`` the raters who saw the same items.
+    ``bound`` is what raters are ordered by; ``standing`` is the same relative to raters of the same items, used to
+    order raters of different items; ``block`` is the raters who saw the same items.
     """
 
     rater: str
@@ -42,9 +42,9 @@ class Ranked(NamedTuple):
 
 
 def shared_out(n: int, sizes: Sequence[float], most: Sequence[int], least: int = 0) -> list[int]:
-    """Share n places out in proportion to sizes, by the largest remainders: at least so many, and at most as given.
+    """Divide n places in proportion to sizes, by largest remainders: at least ``least`` each, and at most as given.
 
-    Where n is less than ``least`` for each, the largest come first.
+    If n is too small for that, the largest come first.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
     for one in eligible:
         blocks.setdefault(one.block, []).append(one)
     parts = [_ordered(own, seed) for own in blocks.values()]
-    # Of blocks with the same remainder the seed decides: by how far their best are ahead, a skewed block would win.
+    # The seed decides between blocks with the same remainder: comparing their best would favour skewed blocks.
     parts.sort(key=lambda own: _drawn(seed, own[0].rater))
     sizes = [len(own) for own in parts]
     found = [_ranked(own, places, seed) for own, places in zip(parts, shared_out(n, sizes, sizes), strict=True)]
@@ -95,14 +95,14 @@ def _levels(falling: Sequence[Judged]) -> dict[str, int]:
 
 
 def _ordered(own: Iterable[Judged], seed: int) -> list[Judged]:
-    """Put raters in order: by bound; where bounds are the same, more ratings first, then by seed and name."""
+    """Put raters in order: by bound; if bounds are equal, more ratings first, then by seed and name."""
     falling = sorted(own, key=lambda one: -one.bound)
     level = _levels(falling)
     return sorted(falling, key=lambda one: (level[one.rater], -one.n_ratings, _drawn(seed, one.rater)))
 
 
 def _ranked(own: Iterable[Judged], n: int, seed: int) -> Ranked:
-    """Choose the first n, and tell who is tied for the last place."""
+    """Choose the first n, and say who is tied for the last place."""
     ordered = _ordered(own, seed)
     chosen, others = ordered[:n], ordered[n:]
     if not chosen:
@@ -114,12 +114,12 @@ def _ranked(own: Iterable[Judged], n: int, seed: int) -> Ranked:
 
 
 def _drawn(seed: int, rater: str) -> bytes:
-    """Return what puts raters into an order that looks random and depends on nothing but the seed and their names."""
+    """Return a key that puts raters into a random-looking order that depends only on the seed and their names."""
     return hashlib.blake2b(f"{seed}:{rater}".encode(), digest_size=8).digest() + rater.encode()
 
 
 def _tie_notes(chosen: list[Judged], others: list[Judged], tied: frozenset[str]) -> dict[str, str]:
-    """Tell for each rater who is tied for the last place with whom, and what decided."""
+    """Say for each rater tied for the last place how many others are tied, and what decided."""
     taken = [one for one in chosen if one.rater in tied]
     left = [one for one in others if one.rater in tied]
     if not left:
@@ -141,7 +141,7 @@ def _decided(*, clearly: bool) -> str:
 def places(
     groups: Mapping[tuple[str, str], Sequence[Judged]], per_group: int, keep: int | None
 ) -> dict[tuple[str, str], int]:
-    """Return how many to choose of each group: as many of each, or ``keep`` in proportion to the groups' raters."""
+    """Return how many to choose from each group: the same number, or ``keep`` in proportion to the groups' raters."""
     if keep is None:
         return dict.fromkeys(groups, per_group)
     sizes = [len(own) for own in groups.values()]

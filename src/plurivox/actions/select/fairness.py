@@ -1,4 +1,4 @@
-"""Who is chosen, group by group: shares, rates, what the chosen keep of their group's view, and harder batches."""
+"""Who is chosen, group by group: shares, rates, how much of their group's view the chosen keep, and harder batches."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _share_interval(k: int, n: int) -> tuple[float, float]:
-    """Return Clopper and Pearson's 95 % interval of a share."""
+    """Return Clopper and Pearson's 95 % interval for a share."""
     from scipy.stats import beta
 
     low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
@@ -61,7 +61,7 @@ def _share_interval(k: int, n: int) -> tuple[float, float]:
 
 
 def _mask(group: Group, raters: Sequence[str]) -> Any:
-    """Tell for each rater of the ratings whether they are one of some raters of a group."""
+    """Return for each rater of the ratings whether they are among some raters of a group."""
     found = np.zeros(len(group.members), bool)
     wanted = set(raters)
     places = np.flatnonzero(group.members).tolist()
@@ -80,7 +80,7 @@ def _mean(ratings: Ratings, numbers: Any, who: Any) -> float:
 def _hard(own: Sequence[Judged], chosen: Sequence[Judged]) -> tuple[float | None, float | None]:
     """Return the share of eligible raters, and of the chosen, whose batch is a harder one.
 
-    Harder are batches whose median value is below the median of the group's eligible raters.
+    A batch is harder if its median value is below the median of the group's eligible raters.
     """
     values: dict[int, list[float]] = {}
     for one in own:

@@ -1,4 +1,4 @@
-"""What each rater of a group is judged by: trained raters, the others of the same group, or whatever was asked for."""
+"""What each rater of a group is judged by: trained raters, the others of the same group, or another reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from plurivox.results.result import Row
 from plurivox.results.wording import counted
 
 LEAST_SPREAD = 4
-"""Raters of a block whose spread can be told."""
+"""The fewest raters of a block whose spread can be estimated."""
 
 
 class Group(NamedTuple):
@@ -60,7 +60,7 @@ def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[Group]:
 
 
 class Judgement(NamedTuple):
-    """The raters of each group as judged there, and what is known of what they were judged by."""
+    """The raters of each group as judged there, and what is known about the reference."""
 
     groups: dict[tuple[str, str], list[Judged]]
     reference: dict[str, Any]
@@ -108,7 +108,7 @@ def others_per_item(ratings: Ratings, members: NDArray[np.bool_]) -> float:
 def _measured(
     ratings: Ratings, reference: ReferenceLike, settings: SelectionSettings, how: Running
 ) -> tuple[Iterable[Row], dict[str, Any]]:
-    """Return the responsiveness of every rater, and what is known of the reference."""
+    """Return the responsiveness of every rater, and what is known about the reference."""
     shared = ("threshold", "bootstrap", "seed", "min_group_size")
     found = responsiveness(
         ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor, within=None,
@@ -141,7 +141,7 @@ def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, Judge
 
 
 def rated_what(settings: Mapping[str, Any]) -> str:
-    """Tell which ratings count."""
+    """Say which ratings count."""
     own = settings["reference"]["kind"] == OWN_GROUP
     return "of items that others of the group rated" if own else "of items that have a reference"
 
@@ -149,11 +149,11 @@ def rated_what(settings: Mapping[str, Any]) -> str:
 def _beside_peers(
     ratings: Ratings, judged: dict[str, Judged], exchange: Exchange, *, adjusted: bool
 ) -> dict[str, Judged]:
-    """Return the raters with their standing beside raters of the same items, so that nobody loses by harder ones.
+    """Return raters with their standing relative to raters of the same items, so that harder items do no harm.
 
-    In blocks it is the bound less the block's median, in spreads of the block, and bounds are compared within the block
-    alone. Without blocks bounds are adjusted for the items, unless all are to be compared with all; raters whom no
-    items link are blocks, too.
+    In blocks it is the bound minus the block's median, in units of the block's spread, and bounds are compared only
+    within the block. Without blocks, bounds are adjusted for the items, unless all are to be compared with all; raters
+    not linked by common items also form blocks.
     """
     alone = Axis.of(ratings, "rater")
     place = {alone.groups[code]: rater for rater, code in enumerate(alone.codes.tolist())}
@@ -182,7 +182,7 @@ def _beside_peers(
 def _eased(
     ratings: Ratings, judged: dict[str, Judged], place: Mapping[str, int], exchange: Exchange
 ) -> NDArray[np.float64]:
-    """Return by how much each rater's items are harder than usual, in units of the value."""
+    """Return how much harder than usual each rater's items are, in units of the value."""
     values = np.full(ratings.n_raters, np.nan)
     for one in judged.values():
         if not one.reason and one.values[0] is not None:
@@ -191,7 +191,7 @@ def _eased(
     if np.count_nonzero(known) < LEAST_SLOPES:
         return np.zeros(ratings.n_raters)
     expected = against_peers(values, ratings, exchange, leniency=False, numbers=False).expected
-    # Without regard to items, the mean of the others is expected of anybody, those far out drawn in.
+    # Regardless of items, everybody is expected to have the mean of the others; outliers are clipped.
     middle, reach = np.median(values[known]), FAR * spread(values[known])
     drawn_in = np.clip(values, middle - reach, middle + reach)
     usual = (np.nansum(drawn_in) - drawn_in) / (np.count_nonzero(known) - 1)

@@ -1,8 +1,8 @@
-"""Raters to look at: constant answers, straight lines, haste, and items failed that trained raters agree on.
+"""Raters to look at: constant answers, straight lines, haste, and failing items that trained raters agree on.
 
-Each is a number for every rater, held against what raters of the same items do, so that its threshold comes from the
-raters themselves and not from a constant. The p-values of one kind are corrected
-over all raters by Benjamini and Hochberg. Nobody is dropped for being on the list.
+Each is a number for every rater, compared with raters of the same items, so that its threshold comes from the raters
+themselves and not from a constant. The p-values of one kind are corrected over all raters by Benjamini and Hochberg.
+Nobody is dropped for being on the list.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from plurivox.statistics.responsiveness import auroc
 CONSTANT, STRAIGHT, FAST, GOLD = "constant answers", "straight lines", "too fast", "gold items failed"
 KINDS = (CONSTANT, STRAIGHT, FAST, GOLD)
 LEAST = 10
-"""Ratings, or gold items of either side, with fewer of which nothing is said of a rater."""
+"""The fewest ratings, or gold items of either side, needed to say anything about a rater."""
 NEARLY_ALL = 0.9
-"""Answers are constant if one score has so large a share of them; whether others do the same is another question."""
+"""Answers are constant if one score has at least this share of them; whether others do so is a separate question."""
 SHUFFLES = 199
-"""Orders of a rater's own scores, beside which a run is long or not."""
+"""Random orders of a rater's own scores with which a run is compared."""
 FREEDOM = {STRAIGHT: 3.0, FAST: 15.0}
 """Degrees of freedom over ordinary raters: the longest of many runs has a long tail, log seconds are nearly normal."""
 EDGE = 0.02
-"""Added to an AUROC and to what it lacks of 1, so that log odds are finite."""
+"""Added to an AUROC and to its complement, so that log odds are finite."""
 SHORTEST = 0.05
-"""Seconds; what is shorter, or less than nothing, counts as so much."""
+"""Seconds; shorter or negative times count as this."""
 MEANING = {
     CONSTANT: "share of the most frequent score",
     STRAIGHT: "longest run of one score, in ratings",
     FAST: "median seconds for a rating",
     GOLD: "AUROC on items that all trained raters judge alike",
 }
-"""What the value of each kind is."""
+"""The meaning of each kind's value."""
 
 
 class Seen(NamedTuple):
-    """One kind of sign: the value shown for each rater, and what is held against peers; high is a reason to look."""
+    """One kind of sign: the value shown for each rater, and the one compared with peers; high is a reason to look."""
 
     kind: str
     shown: Floats
@@ -74,13 +74,13 @@ class Sign:
 
     @property
     def threshold(self) -> float:
-        """Up to which p raters are listed: how often an ordinary rater is."""
+        """The largest p at which raters are listed: how often an ordinary rater is."""
         n = int(np.count_nonzero(np.isfinite(self.p)))
         return max(SIGNIFICANT / max(n, 1), float(self.p[self.listed].max(initial=0.0)))
 
 
 class Log(NamedTuple):
-    """What is known of single ratings, in the order of ``ratings``; NaN where nothing is."""
+    """What is known about single ratings, in the order of ``ratings``; NaN where nothing is."""
 
     order: Floats | None
     seconds: Floats | None
@@ -113,7 +113,7 @@ def read_log(ratings: Ratings, log: Any) -> Log:
 
 
 def _numbers(column: pl.Series, name: str) -> Floats:
-    """Return numbers, or dates and times as seconds; what is neither is unknown, unless all is."""
+    """Return numbers, or dates and times as seconds; other values are unknown, but raise if all are."""
     if column.dtype.is_temporal():
         column = column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 1e6
     elif column.dtype == pl.String:
@@ -124,7 +124,7 @@ def _numbers(column: pl.Series, name: str) -> Floats:
         column = numbers
     if not column.dtype.is_numeric() or column.null_count() == len(column):
         raise InputError(
-            f"the column of {name} holds neither numbers nor times", hint="Give seconds, or 2026-01-31T12:00:00."
+            f"the column {name} holds neither numbers nor times", hint="Give seconds, or 2026-01-31T12:00:00."
         )
     return column.cast(pl.Float64).fill_null(math.nan).to_numpy().astype(np.float64)
 
@@ -136,7 +136,7 @@ def _placed(values: Floats, places: NDArray[Any], known: NDArray[np.bool_], n: i
 
 
 def _between(ratings: Ratings, times: Floats) -> Floats:
-    """Return how long after the rater's last rating each was given; unknown for the first."""
+    """Return how long after the rater's previous rating each was given; unknown for the first."""
     raters = ratings.codes_of_raters
     order = np.lexsort((times, raters))
     order = order[np.isfinite(times[order])]
@@ -174,7 +174,7 @@ def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, 
 
 
 def _constant(ratings: Ratings) -> Seen:
-    """Return the share of a rater's most frequent score, by its log odds, which tell shares near 1 apart."""
+    """Return the share of a rater's most frequent score, as log odds, which separate shares near 1."""
     n_points = len(ratings.scale)
     cells = ratings.codes_of_raters.astype(np.int64) * n_points + ratings.scores
     counts = np.bincount(cells, minlength=ratings.n_raters * n_points).reshape(-1, n_points)
@@ -193,7 +193,7 @@ def _runs(scores: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _straight(ratings: Ratings, order: Floats, seed: int) -> Seen:
-    """Return the longest run of one score, beside those of the rater's own scores in random orders."""
+    """Return the longest run of one score, compared with those of the rater's own scores in random orders."""
     shown, measured = (np.full(ratings.n_raters, np.nan) for _ in range(2))
     raters = ratings.codes_of_raters
     sorted_ = np.lexsort((ratings.item_codes, order, raters))
@@ -214,7 +214,7 @@ def _straight(ratings: Ratings, order: Floats, seed: int) -> Seen:
 
 
 def _fast(ratings: Ratings, seconds: Floats) -> Seen:
-    """Return the median of log seconds, turned round: the faster, the higher."""
+    """Return the median of log seconds, reversed: the faster, the higher."""
     known = np.isfinite(seconds)
     frame = pl.DataFrame({"rater": ratings.codes_of_raters[known], "log": np.log(np.maximum(seconds[known], SHORTEST))})
     own = frame.group_by("rater").agg(pl.col("log").median(), pl.len()).filter(pl.col("len") >= LEAST)
@@ -224,7 +224,7 @@ def _fast(ratings: Ratings, seconds: Floats) -> Seen:
 
 
 def _gold(ratings: Ratings, reference: Reference) -> Seen:
-    """Return AUROC on items that two trained raters or more judge, and all alike; as log odds, turned round."""
+    """Return AUROC on items that at least two trained raters judge, and all alike; as log odds, reversed."""
     totals = reference.totals()
     side = np.where(totals.sum(axis=1) < 2, -1, np.where(totals[:, 0] == 0, 1, np.where(totals[:, 1] == 0, 0, -1)))
     found = np.full(ratings.n_raters, np.nan)
@@ -259,7 +259,7 @@ def listed_rows(signs: Sequence[Sign], names: Sequence[str], may: NDArray[np.boo
 def alarm_rows(signs: Sequence[Sign], groups: Sequence[Group]) -> list[tuple[Any, ...]]:
     """Return for each group and kind how many are listed, and how many ordinary raters would be by chance.
 
-    The p-value is Fisher's, of more raters of the group than of the others shown on its axis having p ≤ .05.
+    The p-value is Fisher's, for more raters of the group than of the others shown on its axis having p ≤ .05.
     """
     from scipy.stats import fisher_exact
 
@@ -297,8 +297,8 @@ def not_looked_for(signs: Sequence[Sign], given: Mapping[str, bool]) -> dict[str
         FAST: f"no rater has {LEAST} known times and {peers}"
         if given["seconds"]
         else "it is not known how long answers took",
-        GOLD: "there are too few items of either side that two trained raters or more judge, and all alike"
+        GOLD: "there are too few items of either side that at least two trained raters judge alike"
         if given["gold"]
-        else "there is no reference by trained raters, of safe and unsafe",
+        else "there is no reference by trained raters with safe and unsafe",
     }
     return {kind: reasons[kind] for kind in KINDS if kind not in done}

@@ -15,17 +15,17 @@ from plurivox.results.wording import are, counted, listed, named, withheld_sente
 from plurivox.statistics.registry import LABELS
 
 FEW = 5
-"""Groups, or raters of a tie, that are named; the others are counted."""
+"""How many groups or tied raters are named; the others are counted."""
 LEAST_OTHERS = 3
-"""With fewer others of the group on an item, a sentence says that its own view can hardly be told."""
+"""With fewer others of the group per item, a sentence says that its own view is hardly known."""
 ENOUGH = 0.8
-"""A group whose chosen surely keep less of its deviation is named."""
-NOISE = "its deviation from the others cannot be told from noise"
+"""A group is named if its chosen raters certainly keep less of its deviation."""
+NOISE = "its deviation from the others cannot be distinguished from noise"
 VALUES = {
     "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "mpa": pl.Float64, "wra": pl.Float64,
     "hm": pl.Float64, "n_ratings": pl.Int64,
 }  # fmt: skip
-"""The columns with what is known of a rater."""
+"""The columns with what is known about a rater."""
 SCHEMAS: dict[str, dict[str, Any]] = {
     "chosen": {
         "axis": pl.String, "group": pl.String, "rank": pl.Int64, "rater": pl.String, **VALUES, "tied": pl.Boolean,
@@ -65,26 +65,26 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Selection(TableResult):
-    """Whom to ask of every group.
+    """The raters to ask from every group.
 
     Attributes
     ----------
     tables
-        ``chosen``: one row per axis, group and chosen rater, with their ``rank`` in the group; a group of which nobody
-        is eligible has one row without a rater, and a note why. ``groups``: how many raters each group has, how many
-        are eligible, have too few ratings, have no defined value, are asked for and chosen, and how many others of the
-        group rated an item. ``candidates``: every rater of every group that may be shown, in the order of choice, and
-        why they are not eligible. ``fairness``: for each group its share of raters, of eligible ones and of the chosen,
-        beside the rate of all groups; ``kept``, how much of its deviation from the others the chosen keep, with a 95 %
-        interval over items; the mean score of its raters and of the chosen; the share of eligible raters and of chosen
-        ones who had a harder batch. ``look_at``: raters who stand out from raters of the same items by a sign of
-        carelessness. ``alarms``: how many of each group are listed so, which share of ordinary raters would be by
-        chance, and which share of the group and of the others has p ≤ .05, of which chance gives 5 % of each.
-        ``raters``: how the chosen are called where ids are not shown.
+        ``chosen``: one row per axis, group and chosen rater, with their ``rank`` in the group; a group with nobody
+        eligible has one row without a rater and a note that says why. ``groups``: how many raters each group has, how
+        many are eligible, have too few ratings, have no defined value, are asked for and chosen, and how many others of
+        the group rated an item. ``candidates``: every rater of every group that may be shown, in the order of choice,
+        and why they are not eligible. ``fairness``: for each group its share of raters, of eligible ones and of the
+        chosen, next to the rate of all groups; ``kept``, how much of its deviation from the others the chosen keep,
+        with a 95 % interval over items; the mean score of its raters and of the chosen; the share of eligible raters
+        and of chosen ones who had a harder batch. ``look_at``: raters who stand out from raters of the same items by a
+        sign of carelessness. ``alarms``: how many of each group are listed, which share of ordinary raters would be by
+        chance, and which share of the group and of the others has p ≤ .05, where chance gives 5 % of each. ``raters``:
+        what the chosen are called when ids are not shown.
     settings
-        What was asked for, the seed and what is known of the reference included; ``withheld``, ``revealing``
-        and ``outside`` tell for each axis how many groups are not shown, how many of them are so only because they
-        would reveal a small one, and how many raters have no value on it.
+        The settings, including the seed and what is known about the reference; ``withheld``, ``revealing`` and
+        ``outside`` give for each axis how many groups are not shown, how many of those only because they would reveal a
+        small one, and how many raters have no value on it.
     """
 
     KIND: ClassVar[str] = "selection"
@@ -110,7 +110,7 @@ class Selection(TableResult):
         return self.table("groups")
 
     def _said(self) -> list[str]:
-        """Return who is chosen by what, which groups have nobody and why, ties, and how to read it all."""
+        """Return who is chosen and how, which groups have nobody and why, ties, and how to read the result."""
         return [
             *self._overall(),
             *self._without(),
@@ -122,16 +122,16 @@ class Selection(TableResult):
             *self._batches(),
             *self._to_look_at(),
             *self._alarms(),
-            "Whoever is chosen for a high value tends to have a lower one in new ratings.",
+            "Raters chosen for a high value tend to have a lower one in new ratings.",
             self._closing(),
         ]
 
     def _closing(self) -> str:
         if self.settings["reference"]["kind"] == OWN_GROUP:
-            return "A lower value means further from others of the same group; nobody's rating is wrong for that."
+            return "A lower value means further from others of the same group; it does not make anybody's rating wrong."
         return (
-            f"A lower value means further from {self.settings['reference']['name']}, which has a view of its own; "
-            "nobody's rating is wrong for that."
+            f"A lower value means further from {self.settings['reference']['name']}, which has its own view; it does "
+            "not make anybody's rating wrong."
         )
 
     def _overall(self) -> list[str]:
@@ -153,29 +153,29 @@ class Selection(TableResult):
     def _how_many(self) -> str:
         keep = self.settings["keep"]
         if keep is None:
-            return f"up to {self.settings['per_group']:,} of each group"
-        return f"{keep:,} in all, of each group in proportion to its raters"
+            return f"up to {self.settings['per_group']:,} from each group"
+        return f"{keep:,} in total, from each group in proportion to its raters"
 
     def _without(self) -> list[str]:
-        """Return the groups of which nobody, or fewer than asked for, could be chosen."""
+        """Return the groups from which nobody, or fewer than requested, could be chosen."""
         empty = self._groups.filter(pl.col("n_chosen") == 0)
         found = [
-            f"Nobody of {group} ({axis}) is chosen: {note}."
+            f"Nobody is chosen from {group} ({axis}): {note}."
             for axis, group, note in empty.head(FEW).select("axis", "group", "note").iter_rows()
         ]
         if empty.height > FEW:
             more = counted(empty.height - FEW, "more group")
-            found.append(f"Nobody is chosen of {more} either; the table groups says why.")
+            found.append(f"Nobody is chosen from {more} either; the table groups says why.")
         short = self._groups.filter((pl.col("n_chosen") > 0) & (pl.col("n_chosen") < pl.col("n_asked")))
         if short.height:
-            found.append(f"Fewer than {self.settings['per_group']:,} are eligible of {_places(short)}.")
+            found.append(f"Fewer than {self.settings['per_group']:,} are eligible in {_places(short)}.")
         keep, n_chosen = self.settings["keep"], int(self._groups["n_chosen"].sum())
         if keep is not None and n_chosen < keep:
             found.append(f"Only {n_chosen:,} of the {keep:,} places could be filled; no more raters are eligible.")
         return found
 
     def _ties(self) -> list[str]:
-        """Return the groups in which not all who are tied could be chosen."""
+        """Return the groups in which not all tied raters could be chosen."""
         left_out = self.table("candidates").filter("tied", ~pl.col("chosen"))
         if left_out.is_empty():
             return []
@@ -192,10 +192,10 @@ class Selection(TableResult):
         if n_few:
             own = self.settings["reference"]["kind"] == OWN_GROUP
             what = f"{least:,} ratings of items that {'others of the group rated' if own else 'have a reference'}"
-            found.append(f"{counted(n_few, 'rater')} {are(n_few)} not eligible yet, with fewer than {what}.")
+            found.append(f"{counted(n_few, 'rater')} {are(n_few)} not eligible yet, having fewer than {what}.")
         if n_undefined:
             what = ordering(self.settings)
-            found.append(f"{counted(n_undefined, 'rater')} {are(n_undefined)} not eligible, without a defined {what}.")
+            found.append(f"{counted(n_undefined, 'rater')} {are(n_undefined)} not eligible, having no defined {what}.")
         return found
 
     def _in_no_group(self) -> list[str]:
@@ -205,15 +205,16 @@ class Selection(TableResult):
         return [*without_value(self.settings["outside"]), *said]
 
     def _few_others(self) -> list[str]:
-        """Return the groups in which hardly anybody rated the same items, if raters are held against their own."""
+        """Return the groups in which hardly anybody rated the same items, if raters are compared with their own."""
         if self.settings["reference"]["kind"] != OWN_GROUP:
             return []
         few = self._groups.filter(pl.col("others_per_item") < LEAST_OTHERS, pl.col("n_chosen") > 0)
         if few.is_empty():
             return []
         return [
-            f"Fewer than {LEAST_OTHERS} others of the group rated an item, on average, in {_places(few)}: what its own "
-            "view is can hardly be told there, and the order owes much to chance. A reference by trained raters helps."
+            f"On average, fewer than {LEAST_OTHERS} others of the group rated an item in {_places(few)}: the group's "
+            "own view is hardly known there, and the order depends much on chance. A reference by trained raters "
+            "helps."
         ]
 
     def _keeps(self) -> list[str]:
@@ -234,15 +235,15 @@ class Selection(TableResult):
         low = rows.filter(pl.col("kept_high") < ENOUGH)
         if low.height:
             found.append(
-                f"Less than {ENOUGH:.0%} of its deviation is surely kept of {_places(low)}: the chosen there see "
-                "things more like the others than their group does."
+                f"Less than {ENOUGH:.0%} of the group's deviation is certainly kept in {_places(low)}: the chosen "
+                "raters there see things more like the others than their group does."
             )
         unknown = self.table("fairness").filter(pl.col("note") == NOISE)
         if unknown.height:
             n = unknown.height
             found.append(
-                f"Of {counted(n, 'group')} the deviation from the others cannot be told from noise, so there is "
-                "nothing to keep that could be measured."
+                f"For {counted(n, 'group')}, the deviation from the others cannot be distinguished from noise, so how "
+                "much is kept cannot be measured."
             )
         return found
 
@@ -268,12 +269,13 @@ class Selection(TableResult):
             n = listed_ones["rater"].n_unique()
             what = listed(f"{sign} ({count:,})" for sign, count in counts)
             found.append(
-                f"{counted(n, 'rater')} {are(n)} worth a look for {what}, beside raters of the same items (p ≤ .05, "
+                f"{counted(n, 'rater')} {are(n)} worth a look for {what}, compared with raters of the same items (p ≤ "
+                ".05, "
                 "corrected over raters by Benjamini and Hochberg); the table look_at names them."
             )
             both = len(set(listed_ones["rater"]) & set(self.to_frame()["rater"].drop_nulls()))
             chosen = f" {both:,} of them {are(both)} among the chosen." if both else ""
-            found.append(f"Nobody is dropped for that: a person is to look first.{chosen}")
+            found.append(f"Nobody is dropped for that: a person should look first.{chosen}")
         elif looked:
             found.append(f"Nobody stands out from raters of the same items by {listed(looked, word='or')}.")
         if missing:
@@ -281,11 +283,11 @@ class Selection(TableResult):
         return found
 
     def _alarms(self) -> list[str]:
-        """Return the groups of which more raters look careless than of others."""
+        """Return the groups in which more raters look careless than in others."""
         rows = self.table("alarms").filter(pl.col("p_adjusted") <= SIGNIFICANT)
         return [
-            f"Of {named(axis, group)} {share:.0%} have p ≤ .05 for {sign}, of the other groups {rest:.0%}: ask whether "
-            "the sign means the same in this group before anybody is blamed."
+            f"Of {named(axis, group)} {share:.0%} have p ≤ .05 for {sign}, of the other groups {rest:.0%}: check "
+            "whether the sign means the same in this group before blaming anybody."
             for axis, group, sign, share, rest in rows.select("axis", "group", "sign", "share_low", "share_low_others")
             .head(FEW)
             .iter_rows()

@@ -1,4 +1,4 @@
-"""Selection: the most responsive raters of every group, for tasks in which every group is to have a voice."""
+"""Selection: the most responsive raters of every group, for tasks in which every group should have a voice."""
 
 from __future__ import annotations
 
@@ -39,29 +39,30 @@ def select_raters(
 ) -> Selection:
     """Choose the most responsive raters of every group.
 
-    Every rater is held against the reference on their own, as :func:`plurivox.responsiveness` does with
-    ``by="rater"``; then the first few of each group are chosen, from each block of raters who saw the same items in
-    proportion. Every group large enough to show appears in the result, also one of which nobody is eligible. The chosen
-    raters are named, since that is what was asked for.
+    Every rater is compared with the reference individually, as :func:`plurivox.responsiveness` does with
+    ``by="rater"``; then the first few of each group are chosen, in proportion from each block of raters who saw the
+    same items. Every group large enough to show appears in the result, even if nobody in it is eligible. The chosen
+    raters are named, since that is the purpose.
 
-    Without trained raters a rater is held against the other raters of the same group. Held against the crowd, those of
-    a minority who least hold its view come first; ``table("fairness")`` tells how much of its view a group keeps.
+    Without trained raters, a rater is compared with the other raters of the same group. Compared with the crowd, the
+    members of a minority who least share its view would come first; ``table("fairness")`` shows how much of its view a
+    group keeps.
 
     Ordered by the lower end of their 95 % intervals, raters with few ratings come later, so that luck does not win.
-    That pays where groups are large and raters much alike. Where raters differ widely, or groups are small, it can
-    miss good raters who rated little, and ``order="value"`` finds as many of the best or more.
+    That pays if groups are large and raters similar. If raters differ widely, or groups are small, it can miss good
+    raters with few ratings, and ``order="value"`` finds as many of the best or more.
 
     Parameters
     ----------
     ratings
         Who rated what. Higher points mean more severe.
     reference
-        What the scores are held against: ``"own group"``, or as in :func:`plurivox.responsiveness` other Ratings, such
-        as those of trained raters, ``"crowd"``, or a group. Nobody is ever held against themselves.
+        What the scores are compared with: ``"own group"``, or as in :func:`plurivox.responsiveness` other Ratings, such
+        as those of trained raters, ``"crowd"``, or a group. Nobody is ever compared with themselves.
     log
-        What is known of single ratings, to look for straight lines and haste: a frame with ``item``, ``rater``, and
-        ``time`` (when a rating was given), ``seconds`` (how long it took), or both. Without ``time`` its rows are taken
-        to be in the order of answering.
+        What is known about single ratings, to look for straight lines and haste: a frame with ``item``, ``rater``, and
+        ``time`` (when a rating was given), ``seconds`` (how long it took), or both. Without ``time``, its rows are
+        assumed to be in the order of answering.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def select_raters(
         raise _nobody_shown(asked)
     if settings.keep is not None and overlapping:
         raise InputError(
-            "keep makes one panel, and raters of several groups would count twice in it",
+            "keep makes one panel, in which raters of several groups would count twice",
             hint="Give per_group, or an attribute of which each rater has one value.",
         )
     known_log = read_log(ratings, log)
@@ -139,7 +140,7 @@ def _trained(ratings: Ratings, reference: ReferenceLike, settings: SelectionSett
     if not isinstance(reference, Ratings):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SharedRatersWarning)  # was told already
+        warnings.simplefilter("ignore", SharedRatersWarning)  # was reported already
         return resolve(ratings, reference, threshold=settings.threshold)
 
 
@@ -151,7 +152,7 @@ def _tables(
     judged: Mapping[tuple[str, str], Sequence[Judged]], ranked: Mapping[tuple[str, str], Ranked],
     wanted: Mapping[tuple[str, str], int], others: Mapping[tuple[str, str], float], settings: Mapping[str, Any],
 ) -> dict[str, pl.DataFrame]:  # fmt: skip
-    """Return the three tables of the choice itself."""
+    """Return the three tables of the selection itself."""
     chosen: list[tuple[Any, ...]] = []
     counts: list[tuple[Any, ...]] = []
     candidates: list[tuple[Any, ...]] = []
@@ -179,9 +180,9 @@ def _tables(
 
 
 def _why_short(n_eligible: int, n_few: int, n_undefined: int, wanted: int, settings: Mapping[str, Any]) -> str:
-    """Tell why a group has fewer eligible raters than were asked for; nothing if it has enough."""
+    """Say why a group has fewer eligible raters than requested; empty if it has enough."""
     if n_eligible >= max(wanted, 1):
-        return "" if wanted else f"{n_eligible:,} eligible, no place is left for it of {settings['keep']:,}"
+        return "" if wanted else f"{n_eligible:,} eligible, but none of the {settings['keep']:,} places is left for it"
     reasons = []
     if n_few:
         have = "has" if n_few == 1 else "have"
@@ -202,7 +203,7 @@ def _nobody_shown(settings: Mapping[str, Any]) -> SelectionError:
     groups = "the only group is" if n_withheld == 1 else f"all {n_withheld:,} groups are"
     why = why_withheld(n_withheld, sum(settings["revealing"].values()), settings["min_group_size"])
     return SelectionError(
-        f"there is nobody to choose, since {groups} withheld{why}",
+        f"there is nobody to choose from, since {groups} withheld{why}",
         hint="Cross fewer attributes, or lower min_group_size if these raters may be identified.",
     )
 

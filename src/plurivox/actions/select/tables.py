@@ -12,7 +12,7 @@ from plurivox.statistics.registry import LABELS
 
 
 def tables(found: Selection) -> list[Shown]:
-    """Return the chosen raters of each axis, how groups fare, and whom to look at, as text."""
+    """Return the chosen raters of each axis, how groups fare, and raters to look at, as text."""
     return [*_chosen(found), *_fairness(found), *_look_at(found)]
 
 
@@ -67,7 +67,7 @@ def _fairness(found: Selection) -> list[Shown]:
 
 
 def _look_at(found: Selection) -> list[Shown]:
-    """Return how many raters of each group are listed, beside what chance gives; their names are in the CSV."""
+    """Return how many raters of each group are listed, compared with chance; their names are in the CSV."""
     if found.table("look_at").is_empty():
         return []
     header = ["group", "sign", "raters", "listed", "by chance", "p ≤ .05"]

@@ -1,10 +1,10 @@
-"""How much of a group's own view the chosen of its raters keep.
+"""How much of a group's own view its chosen raters keep.
 
-The deviation of a group is how its mean score of an item lies from what the other raters' mean leads to expect. A
-rater's leniency is taken out, and so is a wider or narrower use of the scale, since neither is a view of single items:
-a group with some who always answer alike would else seem to deviate on every item. The share kept is the slope of the
-chosen raters' deviation on that of their group, of which they are left out. With S the chosen, U the group without
-them, R the others, x̄ means of an item, and covariances over items::
+The deviation of a group is how far its mean score of an item is from what the other raters' mean predicts. A rater's
+leniency is removed, and so is a wider or narrower use of the scale, since neither is a view of single items: a group
+with some members who always give the same score would otherwise seem to deviate on every item. The share kept is the
+slope of the chosen raters' deviation on that of the rest of their group. With S the chosen, U the group without them, R
+the others, x̄ means of an item, and covariances over items::
 
     d_U = x̄_U − b_U x̄_R,  b_U = Cov(x̄_U, x̄_R) / Var(x̄_R),  d_S alike;  kept = Cov(d_S, d_U) / Var(d_U)
 
@@ -29,11 +29,11 @@ LEAST_ITEMS = 10
 PARTS = 20
 """Parts of the items that are left out in turn."""
 SURE = 3.0
-"""A deviation is told from none where its variance is so many standard errors above 0."""
+"""A deviation is distinguished from none if its variance is this many standard errors above 0."""
 
 
 class Kept(NamedTuple):
-    """The share kept with its 95 % interval over items; NaN with the reason where it cannot be told."""
+    """The share kept with its 95 % interval over items; NaN with the reason if it cannot be measured."""
 
     share: float
     low: float
@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 
 
 def centred(ratings: Ratings) -> Floats:
-    """Return the scores as numbers of the scale, without each rater's leniency."""
+    """Return the scores as values of the scale, without each rater's leniency."""
     values = np.asarray(ratings.scale.values, float)[ratings.scores]
     return np.asarray(values - np.nan_to_num(leniencies(ratings, values))[ratings.codes_of_raters], np.float64)
 
@@ -51,14 +51,14 @@ def centred(ratings: Ratings) -> Floats:
 def kept(
     ratings: Ratings, scores: Floats, members: NDArray[np.bool_], rest: NDArray[np.bool_], chosen: NDArray[np.bool_]
 ) -> Kept:
-    """Return which share of its deviation a group keeps in its chosen raters.
+    """Return the share of its deviation that a group keeps in its chosen raters.
 
     Parameters
     ----------
     scores
         Of each rating, from :func:`centred`.
     members, rest, chosen
-        For each rater whether they are of the group, of the others on the axis, and chosen.
+        For each rater, whether they are in the group, among the others on the axis, and chosen.
     """
     nothing = Kept(math.nan, math.nan, math.nan, 0, "")
     if not chosen.any():
@@ -83,7 +83,7 @@ def kept(
 
 
 class _Means(NamedTuple):
-    """Of each item how many scores, their mean, and its sampling error squared (0 where it is not known)."""
+    """For each item, how many scores, their mean, and its squared sampling error (0 if unknown)."""
 
     n: Floats
     mean: Floats

@@ -42,6 +42,6 @@ DATASETS = (
         counts=Counts(63_001, 192_403, 1_689_188, "home page and papers that use it"),
         seen="no original file; it follows the keys that public code reads from it",
         load=_load,
-        note="Its known address is not one of https, so it is not fetched. Texts belong to ratings, and are left out.",
+        note="Its known address does not use https, so it is not fetched. Texts belong to ratings and are left out.",
     ),
 )

@@ -1,4 +1,4 @@
-"""ConvAbuse: what users say to three chatbots, rated for the severity of abuse by experts of gender studies."""
+"""ConvAbuse: what users say to three chatbots, rated for the severity of abuse by experts in gender studies."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ DATASETS = (
         ),
         counts=Counts(4_059, 8, 12_225, "counted in a copy of the file"),
         seen=(
-            "ConvAbuseEMNLPfull.csv itself; the SHA-256 is of that copy. The file at the address has 12,769 characters "
-            "more, as many as it has lines"
+            "ConvAbuseEMNLPfull.csv itself; the SHA-256 is of that copy. The file at the address has 12,769 more "
+            "characters, one for each of its lines"
         ),
         load=_load,
         item_attributes=("conv_id", "bot", "text", *_CONTEXT),
         note=(
-            "An item is a conversation and what the user says in it; where that came twice the context is the first. "
-            "Of an annotator who rated an item twice the first rating counts."
+            "An item is a conversation and what the user says in it; if that occurs twice, the context is the first "
+            "one. If an annotator rated an item twice, the first rating counts."
         ),
     ),
 )  # fmt: skip

@@ -116,6 +116,6 @@ DATASETS = (
         rater_attributes=("gender", "locale", "race", "age", "education"),
         item_attributes=("context", "response", "degree_of_harm", "harm_type"),
         reference="degree_of_harm, the severity that experts gave: Benign < Debatable < Moderate < Extreme",
-        note="The authors' papers use 160 of the 173 raters; which, this record does not tell.",
+        note="The authors' papers use 160 of the 173 raters; this record does not say which.",
     ),
 )  # fmt: skip

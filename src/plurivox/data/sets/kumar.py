@@ -58,7 +58,7 @@ DATASETS = (
             "Kumar, Kelley, Consolvo, Mason, Bursztein, Durumeric, Thomas and Bailey (2021): Designing Toxic Content "
             "Classification for a Diversity of Perspectives. SOUPS."
         ),
-        licence="None is stated. The file is given out by the authors at its home page; the comments may be offensive.",
+        licence="None is stated. The authors provide the file on its home page; the comments may be offensive.",
         home="https://data.esrg.stanford.edu/study/toxicity-perspectives",
         scale="0 < 1 < 2 < 3 < 4",
         tables=(Table(_FILE, "jsonl", ("comment", "ratings"), ("source", "perspective_score")),),
@@ -69,8 +69,8 @@ DATASETS = (
         rater_attributes=_RATERS,
         item_attributes=("text", "source"),
         note=(
-            "Items are called by their line. A rater who answered a question about themselves in two ways has no value "
-            "there. The file that is given out freely lacks worker_id, and is refused: raters are not invented."
+            "Items are named by their line. A rater who answered a question about themselves in two ways has no value "
+            "there. The freely available file lacks worker_id and is refused: raters are not invented."
         ),
     ),
 )

@@ -22,11 +22,11 @@ _SPLITS = ("train", "dev", "test")
 
 
 def _ratings(items: Sequence[dict[str, Any]], about: Sequence[dict[str, Any]], scale: str) -> Ratings:
-    """Return ratings with what each object says of its item, and what is known of raters."""
+    """Return ratings with what each object says about its item, and what is known about raters."""
     export = lewidi.ratings(_table(items), Asked())
     frame = export.table.frame()
     raters = frame.select(export.rater, *export.rater_attributes).unique(maintain_order=True)
-    if about:  # whoever is not in the table has a row without values
+    if about:  # raters who are not in the table have a row without values
         known = lewidi.raters(_table(about), Asked(platform=lewidi.NAME)).table.frame()
         raters = raters.select(export.rater).join(known, on=export.rater, how="left", maintain_order="left")
     return ratings_of(
@@ -98,7 +98,7 @@ def _2025(
         load=partial(_load_2025, task, points),
         rater_attributes=raters,
         item_attributes=("split", "lang", *items),
-        note="Whichever of train, dev and test are there are read together; split tells them apart.",
+        note="All of train, dev and test that are present are read together; split distinguishes them.",
     )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def _2023(
         load=partial(_load_2023, task, points),
         rater_attributes=raters,
         item_attributes=("split", "lang", "text"),
-        note="Items are called by their split and key. Whichever of train, dev and test are there are read together.",
+        note="Items are named by their split and key. All of train, dev and test that are present are read together.",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""MultiPref: which of two answers of language models people prefer, crowd workers and experts."""
+"""MultiPref: which of two language models' answers crowd workers and experts prefer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DATASETS = (
     Dataset(
         name="multipref",
         title="MultiPref",
-        question="Which of two answers of language models is better, all in all?",
+        question="Which of two language models' answers is better overall?",
         citation="Miranda, Wang et al. (2024): Hybrid Preferences: Learning to Route Instances for Human vs. AI "
         "Feedback. arXiv:2410.19133.",
         licence="ODC-BY 1.0; answers of models are subject to the terms of their makers.",
@@ -61,6 +61,6 @@ DATASETS = (
         load=_load,
         item_attributes=_ITEMS,
         reference="the ratings of domain experts, on the same scale",
-        note="The scale is that of A beside B; overall_pref alone is read.",
+        note="The scale compares A with B; only overall_pref is read.",
     ),
 )  # fmt: skip

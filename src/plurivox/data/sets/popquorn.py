@@ -44,6 +44,6 @@ DATASETS = (
         load=_load,
         rater_attributes=_RATERS,
         item_attributes=("text",),
-        note="One of its four tasks. Of a rater who rated a comment twice the first rating counts.",
+        note="One of its four tasks. If a rater rated a comment twice, the first rating counts.",
     ),
 )

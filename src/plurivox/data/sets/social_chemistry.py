@@ -52,8 +52,8 @@ DATASETS = (
         load=_load,
         item_attributes=tuple(_ITEMS.values()),
         note=(
-            "m tells how many workers were asked; the 400 rules with m = 50 are those of the norms paper: "
-            "ratings.where(items={'m': '50'}). Of a worker who rated a rule twice the first rating counts."
+            "m is how many workers were asked; the 400 rules with m = 50 are those of the norms paper: "
+            "ratings.where(items={'m': '50'}). If a worker rated a rule twice, the first rating counts."
         ),
     ),
 )  # fmt: skip

@@ -13,14 +13,16 @@ from plurivox.report.making import drawn, findings_of, headline, remarks_of, tab
 from plurivox.report.parts import Block, Brief, DataTable, Section
 from plurivox.results.wording import counted, listed
 
-LEAD = "If every item had to have one label, whose view would it be? All methods here assume one true label per item."
+LEAD = (
+    "If every item could have only one label, whose view would it be? All methods here assume one true label per item."
+)
 MOST_RATINGS = 5_000_000
 """Ratings up to which a report fits models of raters; each round looks at all of them."""
 MAX_ROWS = 1000
 
 
 def found_in(brief: Brief) -> Aggregation:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     interval = "none" if brief.asked.interval == "none" else "jackknife"
     found: Aggregation = brief.ask("aggregate", methods=_methods(brief), interval=interval, n_lenses=1)
     return found
@@ -34,10 +36,10 @@ def _methods(brief: Brief) -> tuple[str, ...]:
 
 
 def section(brief: Brief) -> Section | None:
-    """Show which groups labels lie far from, if there are groups, and how far methods differ among themselves.
+    """Show which groups labels are far from, if there are groups, and how much methods differ.
 
-    Its claims stay out of the headlines, and so out of their correction: what they say of groups other sections ask
-    more directly.
+    Its claims stay out of the headlines, and so out of their correction, because other sections test groups more
+    directly.
     """
     if not brief.axes:
         return None
@@ -60,12 +62,12 @@ def _remarks(found: Aggregation) -> list[str]:
 
 
 def _views(found: Aggregation) -> Block:
-    title = headline(found.statements(), "departure", otherwise="Labels are not certain to lie far from any group")
+    title = headline(found.statements(), "departure", otherwise="Labels are not certain to be far from any group")
     return drawn(
         "hidden_views", found, "aggregate-views", title,
-        "For each method of labelling, how far its labels lie from what each group says, beside what chance gives.",
-        "What raters of a group differ among themselves is taken off. A group far to the right sees many items "
-        "otherwise than they are labelled; whoever trains or judges by these labels does not hear it.",
+        "For each labelling method, how far its labels are from what each group says, compared with chance.",
+        "How much raters of a group differ among themselves is subtracted. A group far to the right sees many items "
+        "differently from their labels; models trained or judged by these labels do not reflect its view.",
         measure="Typical distance between an item's label and the group's mean, in points of the scale.",
     )  # fmt: skip
 

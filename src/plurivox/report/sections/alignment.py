@@ -29,36 +29,37 @@ from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import LEAST_ITEMS
 
 LEAD = (
-    "ADA-Met is how far a model's answer is on average from what most raters say, in points of the scale; lower is "
-    "closer, and no answer costs the whole scale. References answer without judging: always one point, or by chance."
+    "ADA-Met is the average distance of a model's answer from what most raters say, in points of the scale; lower is "
+    "closer, and no answer costs the whole scale. References answer without judging: always one point, or at random."
 )
 METHODS = (
     "Groups are compared two at a time, on the items that both rated. The closest group of an attribute is claimed "
     "only if its lead over the next is larger than when whole raters are shuffled between groups, if intervals over "
-    "items exclude 0 against every other group, and if they also do beyond what the same answers give in random order: "
-    "answers that follow no group item by item, such as a coin's, lie nearer to a group with less extreme scores. "
-    "Distances are from modes, or from single votes where groups have few for an item. At equal sizes, each group "
-    "has as many raters drawn as the smallest has."
+    "items exclude 0 against every other group, and if they also do beyond what the same answers give in random "
+    "order: answers that follow no group item by item, such as coin tosses, are nearer to a group with less extreme "
+    "scores. Distances are from modes, or from single votes if groups have few for an item. At equal sizes, as many "
+    "raters are drawn from each group as the smallest has."
 )
 STANDING_IN = (
-    "Each human with 30 or more items that others rated, too, is compared with the model: who of the two is closer to "
-    "the other raters of an item? A tie is won by both, a refusal loses. ρ is the share of items that the model wins "
+    "Each human with 30 or more items that others also rated is compared with the model: which of the two is closer "
+    "to the other raters of an item? A tie counts as a win for both, a refusal as a loss. ρ is the share of items "
+    "that the model wins "
     "or ties. ω is the share of humans who do not win more often than the model by the tolerance or more (one-sided "
-    "t-test, corrected over humans). The published test lets a model stand in from an ω of one half on. Where one "
-    "point dominates, a constant answer passes it, too. So a model stands in here only if its ρ is also above that of "
-    "the best constant (items drawn anew, corrected over models)."
+    "t-test, corrected over humans). The published test lets a model stand in if ω is at least one half. If one point "
+    "dominates, a constant answer passes too. So a model stands in here only if its ρ is also above that of the best "
+    "constant (items resampled, corrected over models)."
 )
 TERMS = (
-    ("Mode", "The most frequent point; where several are, their mean."),
-    ("Failed, missing", "The question was never answered, for reasons that are not the model's, or never asked. Such "
+    ("Mode", "The most frequent point; if several tie, their mean."),
+    ("Failed, missing", "The question was never answered, for reasons unrelated to the model, or never asked. Such "
                         "items cost nothing and are left out for that model."),
-    ("Wins", "How often a group is the closest one when items are drawn anew; ties are shared."),
+    ("Wins", "How often a group is the closest one when items are resampled; ties are shared."),
     ("Follows", "The lead is larger than that of the same answers in random order, by an interval over items."),
     ("At equal sizes", "The mean lead over draws of raters in which every group is as large as the smallest."),
-    ("ω, ρ", "For which share of humans a model may stand in, and how often it is at least as close to the others as "
-             "the human is (the alternative annotator test, Calderon et al. 2025)."),
+    ("ω, ρ", "The share of humans for whom a model may stand in, and how often it is at least as close to the others "
+    "as the human is (the alternative annotator test, Calderon et al. 2025)."),
     ("Reference", "Answers that judge nothing: each point given always, a draw from all votes, a uniform draw. They "
-                  "are not models, and never said to stand in."),
+    "are not models, and are never said to stand in."),
     ("Alpha", "Krippendorff's alpha: 1 is full agreement, 0 what chance gives."),
 )  # fmt: skip
 SHOWN_ITEMS = 20
@@ -103,7 +104,7 @@ def _nearest(found: Alignment) -> list[dict[str, Any]]:
 
 
 def _tiles(found: Alignment) -> list[Tile]:
-    """Return how far the nearest model is from raters, beside the best answer that judges nothing."""
+    """Return how far the nearest model is from raters, next to the best answer without judgement."""
     rows = _nearest(found)
     models = [row for row in rows if not row["reference"]]
     constants = [row for row in rows if row["reference"]]
@@ -120,7 +121,7 @@ def found_in(brief: Brief) -> Alignment:
 
 
 def _found(brief: Brief, axes: Axes) -> Alignment:
-    """Ask the lens; trained raters judge models where they rated what models answered."""
+    """Run the lens; trained raters judge models if they rated what models answered."""
     answers = as_answers(brief.study.inputs["answers"], brief.ratings)
     prior, trained = brief.asked.prior, None
     reference = brief.study.inputs.get("reference")
@@ -148,8 +149,8 @@ def _accounts(found: Alignment) -> DataTable:
     if not found.settings["subsets"]:
         frame = frame.drop("part of the items")
     note = (
-        "Of the rated items, those that each model answered are scored. With repeated answers an item counts by the "
-        "best of them."
+        "Of the rated items, those that each model answered are scored. With repeated answers, the best of them "
+        "counts for an item."
     )
     return table("alignment-accounts", "What was scored", frame, MAX_ROWS, note)
 
@@ -166,8 +167,8 @@ def _heat(found: Alignment, axis: str | None) -> Figure:
     return drawn(
         "alignment_heat", found, slug("alignment-heat", *name), f"Models and groups of raters{where}",
         f"ADA-Met of each model for all raters and for each group{of}.",
-        "Compare the cells of a row within one attribute: the lightest is the group whose view the answers are nearest "
-        "to. A row that is dark throughout is far from everybody.", axis,
+        "Compare the cells of a row within one attribute: the lightest is the group whose view is nearest to the "
+        "answers. A row that is dark throughout is far from everybody.", axis,
     )  # fmt: skip
 
 
@@ -180,7 +181,7 @@ def _dots(found: Alignment) -> list[Block]:
         (axis or "all raters", drawn(
             "alignment_dots", found, slug("alignment-dots", axis or "all-raters"), _closest_to(found, axis),
             "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
-            "Groups may differ clearly though their intervals overlap.", "ada_met", axis, max_rows=MAX_DOTS,
+            "Groups may clearly differ even if their intervals overlap.", "ada_met", axis, max_rows=MAX_DOTS,
             measure="ADA-Met: distance from what most raters say, in points.",
         ))
         for axis in axes or [None]
@@ -188,11 +189,11 @@ def _dots(found: Alignment) -> list[Block]:
 
 
 def _closest_to(found: Alignment, axis: str | None) -> str:
-    """Tell what is claimed of models and the groups of an attribute; without one, who may stand in."""
+    """Say what is claimed about models and the groups of an attribute; without one, who may stand in."""
     if axis is None:
         return headline(found.statements(), "stand_in", otherwise="How far models are from raters")
     said = [one for one in found.statements() if one.axis == axis]
-    return headline(said, "closest_gap", otherwise=f"No model is certain to lie closer to one group of {axis}")
+    return headline(said, "closest_gap", otherwise=f"No model is certain to be closer to one group of {axis}")
 
 
 def _closest(found: Alignment) -> list[Block]:
@@ -226,7 +227,7 @@ def _closest(found: Alignment) -> list[Block]:
     )
     return [
         table("alignment-closest", "The closest groups", closest, MAX_ROWS, said, digits={"wins": 2}, search=True),
-        table("alignment-contrasts", "Groups beside each other", others, MAX_ROWS, note, search=True),
+        table("alignment-contrasts", "Groups compared in pairs", others, MAX_ROWS, note, search=True),
     ]
 
 
@@ -238,15 +239,16 @@ def _answers(found: Alignment) -> list[Block]:
             "In ADA-Met a refusal counts as the largest distance; ADA-Met of answered items leaves it out.",
         ),
         drawn(
-            "distance_histogram", found, "alignment-distances", "How far answers lie from the mode",
-            "For each model the share of items by the distance of its answer from the mode of all raters.",
-            "Two models of the same mean distance may be a little off on many items, or far off on few.",
+            "distance_histogram", found, "alignment-distances", "How far answers are from the mode",
+            "For each model, the share of items by the distance of its answer from the mode of all raters.",
+            "Of two models with the same mean distance, one may be slightly off on many items and the other far off "
+            "on a few.",
         ),
         drawn(
             "alignment_items", found, "alignment-item-map", "What models answer, item by item",
             "The mean rating of each item, or band of items, and what each model answers.",
-            "The first row rises from left to right. A model that sees what raters see rises, too; one of a single "
-            "colour answers the same to everything.",
+            "The first row rises from left to right. A model that sees what raters see also rises; one in a single "
+            "colour gives the same answer to everything.",
         ),
     ]  # fmt: skip
 
@@ -254,7 +256,7 @@ def _answers(found: Alignment) -> list[Block]:
 def _alphas(found: Alignment) -> DataTable:
     names = {"models": "among", "n_models": "models", "n_raters": "raters", "n_items": "items", "value": "alpha"}
     frame = tidy(found.alphas()).rename(names)
-    note = "Compare alpha among models with that among humans: where it is higher, models agree more than people do."
+    note = "Compare alpha among models with that among humans: if it is higher, models agree more than people do."
     return table("alignment-alpha", "Do models agree with each other?", frame, MAX_ROWS, note, digits={"alpha": 2})
 
 
@@ -271,8 +273,8 @@ def _stand_ins(found: Alignment) -> list[Block]:
     )
     shown = frame.select("model", "prompt", stands.alias("stands in"), *names).rename(names)
     note = (
-        f"Tolerance {found.settings['tolerance']:g}: by so much a human may win more often than the model. Best "
-        "constant: the point that has the highest ρ when it is always given, on the items of the model."
+        f"Tolerance {found.settings['tolerance']:g}: how much more often than the model a human may win. Best "
+        "constant: the point with the highest ρ when it is always given, on the items of the model."
     )
     few = int(frame["n_few"].max() or 0)  # type: ignore[arg-type]
     note += f" Humans with fewer than {LEAST_ITEMS} such items are left out: up to {few:,}." if few else ""
@@ -288,7 +290,7 @@ def _judged(found: Alignment) -> list[Block]:
         return []
     wide = frame.pivot("statistic", index=["model", "prompt", "n_items"], values="value").rename({"n_items": "items"})
     wide = tidy(wide).rename({name: LABELS[name] for name in ("mpa", "wra") if name in wide.columns})
-    note = "What these mean is told under responsiveness."
+    note = "The section on responsiveness explains these."
     return [table("alignment-judged", "Models as raters", wide, MAX_ROWS, note)]
 
 
@@ -304,15 +306,15 @@ def _stability(found: Alignment) -> list[Block]:
     names = {"n_samples": "answers per item", "same": "always the same", "n_items": "items"}
     return _if_any(
         "alignment-stability", "Do models answer the same again?", tidy(found.stability()).rename(names),
-        "Items with repeated answers: the share with one answer only, and the mean spread in points.",
+        "Items with repeated answers: the share with only one answer, and the mean spread in points.",
     )  # fmt: skip
 
 
 def _positions(found: Alignment) -> list[Block]:
     names = {"position": "place", "n": "answers", "p_value": "p"}
     return _if_any(
-        "alignment-positions", "Do models like places?", tidy(found.positions()).rename(names),
-        "Options were shown in different orders; without a liking for places each is chosen equally often.",
+        "alignment-positions", "Do models favour positions?", tidy(found.positions()).rename(names),
+        "Options were shown in different orders; without a preference for positions, each is chosen equally often.",
     )  # fmt: skip
 
 
@@ -332,7 +334,7 @@ def _items(found: Alignment, brief: Brief) -> DataTable:
         "Distance: of answers from single ratings, on average."
     )
     if not found.in_numbers:
-        note += f" Means are on the numbers of the points, {found.numbered_ends}."
+        note += f" Means use the numbers of the points, {found.numbered_ends}."
     digits = dict.fromkeys(numbers.values(), 2)
     title = "Items that models and humans see most differently"
     return DataTable("alignment-items", title, frame, digits, note, search=True)

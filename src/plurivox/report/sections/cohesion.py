@@ -24,12 +24,12 @@ from plurivox.results.result import Row
 from plurivox.statistics.registry import of_role
 
 LEAD = (
-    "GAI is agreement within a group (IRR) over agreement with all others (XRR). Chance does not give 1, so each group "
-    "stands beside as many raters drawn at random."
+    "GAI is agreement within a group (IRR) over agreement with all others (XRR). Chance does not give 1, so each "
+    "group is compared with as many raters drawn at random."
 )
 EVERYBODY = (
-    "How far do two raters of the same item agree? Alpha (IRR) is agreement beyond chance: 1 if all agree, 0 if scores "
-    "are as good as drawn from the pool of all. Other measures of the same stand beside it."
+    "How far do two raters of the same item agree? Alpha (IRR) is agreement beyond chance: 1 if all agree, 0 if "
+    "scores might as well be drawn from the pool of all scores. Other measures of agreement are next to it."
 )
 MAX_ROWS = 200
 MAX_SHOWN = 10  # groups in the first chart
@@ -37,13 +37,13 @@ MAX_AXES = 8
 MAX_NULLS = 8
 STRENGTHS = (
     (0.8, "agree well"), (0.667, "agree well enough for tentative conclusions"), (0.4, "agree moderately"),
-    (0.2, "agree weakly"), (0.0, "hardly agree"), (-math.inf, "disagree more than chance would have it"),
+    (0.2, "agree weakly"), (0.0, "hardly agree"), (-math.inf, "disagree more than expected by chance"),
 )  # fmt: skip
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
 
 
 def found_in(brief: Brief) -> Cohesion:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
     return found
 
@@ -76,7 +76,7 @@ def section(brief: Brief) -> Section:
 
 
 def _agreement(found: Cohesion) -> str:
-    """Tell in a sentence how far raters agree."""
+    """Say in a sentence how far raters agree."""
     row = _alpha(found)
     if row is None:
         return ""
@@ -99,12 +99,12 @@ def _alpha(found: Cohesion) -> Row | None:
 
 
 def _strength(alpha: float) -> str:
-    """Return a word for agreement; from .8 on Krippendorff (2004) relies on data, from .667 on with caution."""
+    """Return a word for agreement; Krippendorff (2004) relies on data from .8 upwards, and with caution from .667."""
     return next(word for least, word in STRENGTHS if alpha >= least)
 
 
 def _paired(brief: Brief) -> bool:
-    """Tell whether every axis is small enough to compare all pairs, and none has overlapping groups."""
+    """Return whether every axis is small enough to compare all pairs, and none has overlapping groups."""
     axes = axes_of(brief.ratings, brief.by, brief.asked.min_group_size)
     return not brief.asked.several and all(len(axis.shown) <= MAX_PAIRED for axis in axes)
 
@@ -129,15 +129,15 @@ def _pairs(found: Cohesion) -> list[Block]:
         (axis, drawn(
             "xrr_matrix", found, slug("cohesion-pairs", axis), _range(found, axis),
             f"XRR between the groups of {axis}, with each group's IRR on the diagonal.",
-            "Off the diagonal: how far two groups agree with each other beyond chance (XRR). On it: how far a group "
-            "agrees within itself (IRR).", axis, measure=f"Agreement within and between groups, {level} level.",
+            "Off the diagonal: how far two groups agree with each other beyond chance (XRR). On the diagonal: how far "
+            "a group agrees within itself (IRR).", axis, measure=f"Agreement within and between groups, {level} level.",
         ))
         for axis in axes
     ])  # fmt: skip
 
 
 def _range(found: Cohesion, axis: str) -> str:
-    """Tell between which values the agreement of two groups lies."""
+    """Say within which range the agreement of two groups lies."""
     values = [
         row.value for row in found.pair_rows
         if (row.axis, row.statistic) == (axis, "xrr") and not math.isnan(row.value)
@@ -172,7 +172,7 @@ def _table(found: Cohesion) -> DataTable:
     names = [record.name for record in of_role("tested", "asked", "beside", "whole")]
     frame = found.to_frame().filter(pl.col("statistic").is_in(names), pl.col("group") != "")
     values = tested_values(frame)
-    if not found.axes:  # nothing is tested, so nothing stands beside chance
+    if not found.axes:  # nothing is tested, so nothing is compared with chance
         values = values.drop("axis", "group", "chance", "p", "p corrected")
     return table(
         "cohesion-table",

@@ -22,18 +22,19 @@ from plurivox.results.wording import resampled
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
-    "People rated some of the items; models answered more. What would people say of all of them? The mean of the "
-    "ratings is corrected by how far the models' answers to the other items lie from those to the rated ones, to the "
+    "People rated some of the items; models answered more. What would people say about all of them? The mean of the "
+    "ratings is corrected by how far the models' answers to the other items are from those to the rated ones, to the "
     "extent that models follow people."
 )
 METHODS = (
     "Prediction-powered inference (Angelopoulos, Duchi and Zrnic 2023): θ = ȳ + λ(f̄_N − f̄_n), where ȳ is the mean of "
     "the n items that people rated, f̄_n the model's mean of these, and f̄_N its mean of the N others. λ makes the "
-    "interval as narrow as it gets; at 0 a model does not count. A model may be biased: what it gets wrong on the "
-    "rated items it is taken to get wrong on all. So these must be a random part of all. Intervals are over items "
-    "and, where it is known who rated, over raters. What a model is worth counts further ratings of further items, by "
-    "raters who rate as many each as now. Refused and unreadable answers count with the model's mean answer, so that "
-    "these items stay in. Judges' errors are held against people's means, less the chance in ratings."
+    "interval as narrow as it gets; at 0 a model does not count. A model may be biased: its error on the rated items "
+    "is assumed to be its error on all. So the rated items must be a random sample of all. Intervals are over items "
+    "and, if it is known who rated, over raters. A model's worth is counted in additional ratings of additional "
+    "items, by raters who each rate as many as now. Refused and unreadable answers count with the model's mean "
+    "answer, so that these items stay in. Judges' errors are measured against people's means, minus the chance in "
+    "ratings."
 )
 MAX_ROWS = 1000
 MAX_CHARTS = 6
@@ -44,7 +45,7 @@ _NAMES = {
 
 
 def found_in(brief: Brief) -> Estimate:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     answers = as_answers(brief.study.inputs["answers"], brief.ratings)
     found: Estimate = brief.ask(
         "estimate", inputs={"answers": answers}, subset=brief.asked.items_by, threshold=_threshold(brief),
@@ -63,7 +64,7 @@ def _threshold(brief: Brief) -> Any:
 
 
 def _more_than_rated(brief: Brief) -> bool:
-    """Tell whether models answered items that nobody rated, and some that somebody did; not of selected items."""
+    """Return whether models answered items that nobody rated, and some that somebody did; not for selected items."""
     intake = brief.ratings.intake
     if "answers" not in brief.study.inputs or (intake.selected and not intake.selected_raters):
         return False
@@ -90,13 +91,13 @@ def section(brief: Brief) -> Section | None:
 
 def _figure(found: Estimate, of: str) -> Figure:
     row = EstimateFindings(found).rows(EstimateFindings(found).main, of)["estimate"]
-    value = "cannot be told" if math.isnan(row.value) else _written(found, of, row.value)
+    value = "cannot be estimated" if math.isnan(row.value) else _written(found, of, row.value)
     what = "mean score" if of == "mean" else of
     return drawn(
         "estimate_forest", found, slug("estimate-forest", of), f"The {what} over all items: {value}",
         f"The {what} from humans alone, humans and models together, and models alone, with 95 % intervals.",
-        "Humans and models together should lie near humans alone, with a shorter line. How far models alone are off "
-        "is their bias, which their own line does not show.", of,
+        "Humans and models together should be near humans alone, with a shorter line. How far off models alone are is "
+        "their bias, which their own line does not show.", of,
         measure=f"95 % intervals over {resampled(found.settings)}; of models alone over items.",
     )  # fmt: skip
 
@@ -106,7 +107,7 @@ def _written(found: Estimate, of: str, value: float) -> str:
 
 
 def _tiles(found: Estimate) -> list[Tile]:
-    """Return what models are worth in human ratings, where that is certain."""
+    """Return what models are worth in human ratings, if that is certain."""
     words = EstimateFindings(found)
     rows = words.rows(words.main, found.of[0])
     row = rows["ppi_worth"]
@@ -117,7 +118,7 @@ def _tiles(found: Estimate) -> list[Tile]:
 
 
 def _actions(found: Estimate) -> list[Action]:
-    """Return what to collect where rated items are not like the others, and what not to conclude from models alone."""
+    """Return what to collect if rated items differ from the others, and what not to conclude from models alone."""
     differs = found.population().filter("differs", axis=ALL)
     actions = []
     if differs.height:
@@ -139,7 +140,7 @@ def _accounts(found: Estimate) -> DataTable:
     })  # fmt: skip
     if not found.settings["subsets"]:
         frame = frame.drop("part of the items")
-    note = "With repeated answers an item counts by the best of them."
+    note = "With repeated answers, the best of them counts for an item."
     return table("estimate-accounts", "What models answered", frame, MAX_ROWS, note)
 
 
@@ -152,7 +153,7 @@ def _table(found: Estimate) -> DataTable:
 
 
 def _judges(found: Estimate) -> list[Block]:
-    """Return λ of each judge, and how far their errors go together."""
+    """Return λ of each judge, and how far their errors are correlated."""
     if len(found.voices) < 2:
         return []
     weights = tidy(found.judges()).rename({
@@ -166,13 +167,13 @@ def _judges(found: Estimate) -> list[Block]:
                                  for row in errors.filter(model=one.model, prompt=one.prompt).iter_rows(named=True)}}
         for one in names
     ]  # fmt: skip
-    note = "The one selected gives the estimate that varies least; its interval holds for all judges at once."
+    note = "The selected one gives the estimate that varies least; its interval holds for all judges at once."
     return [
-        table("estimate-judges", "Each judge beside people", weights, MAX_ROWS, note),
+        table("estimate-judges", "Each judge compared with people", weights, MAX_ROWS, note),
         table(
             "estimate-errors", "How far judges err alike", pl.DataFrame(rows), MAX_ROWS,
             f"Correlations over items of how far each judge is off, for the {found.of[0]}; the chance in ratings is "
-            "taken off. Judges that err alike know less together than they are many.",
+            "subtracted. Judges that err alike know less together than their number suggests.",
         ),
     ]  # fmt: skip
 

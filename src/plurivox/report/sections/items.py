@@ -50,7 +50,7 @@ def section(brief: Brief) -> Section:
 
 
 def _actions(found: Items) -> list[Action]:
-    """Return which items to read, and which to have rated more."""
+    """Return which items to read, and which to have rated again."""
     actions, certain = [], claimed(found)["item"].n_unique()
     if certain:
         which = "the item" if certain == 1 else f"the {certain:,} items"
@@ -79,34 +79,34 @@ def _divided(found: Items, brief: Brief) -> tuple[Block, Block]:
         "items_divided", found, "items-chart", title,
         "For the clearest differences between a group and the others on an item, the shrunken difference, the raw one "
         "and what chance gives.",
-        "Shrunken: what is left of a difference once chance is allowed for.",
+        "Shrunken: what remains of a difference after allowing for chance.",
         IN_CHART, texts=brief.texts, measure="Difference between a group and the others on an item, in points.",
     )  # fmt: skip
     frame = with_text(found.divided.head(SHOWN), brief).rename(DIVIDED)
     note = (
         f"For {min(SHOWN, found.divided.height):,} of {found.divided.height:,} items and axes, the group that differs "
         f"most from the others of its axis. p is that of the difference alone, and {comparisons(found.settings)} by "
-        "the largest of all in each shuffle. With few ratings on a side only the rounded shrunken difference is told."
+        "the largest of all in each shuffle. With few ratings on a side, only the rounded shrunken difference is shown."
     )
     return chart, DataTable("items-divided", "Differences on items", frame, _DIGITS, note, search=True)
 
 
 def _how_many(found: Items) -> str:
-    """Tell how many ratings the items shown have, beside those of all."""
+    """Say how many ratings the items shown have, compared with all items."""
     shown, everywhere = plots.items_uncertain_data(found, IN_CHART)["ratings"], found.uncertain["n_ratings"]
-    text = "The further up, the more one more rating is expected to tell."
+    text = "The higher up, the more one more rating is expected to reveal."
     if shown.is_empty():
         return text
     return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
 
 
 def _prior_shown(found: Items) -> str:
-    """Tell how much of the circles and lines shown is the prior's."""
+    """Say how much of the circles and lines shown is due to the prior."""
     shown = plots.items_uncertain_data(found, IN_CHART)["share of prior"]
     if shown.is_empty():
         return ""
     low, high = f"{shown.min():.0%}", f"{shown.max():.0%}"
-    return f"Of circle and line {low if low == high else f'{low} to {high}'} is the prior's, the rest the ratings'."
+    return f"The prior makes up {low if low == high else f'{low} to {high}'} of circle and line, the ratings the rest."
 
 
 def _numbers(counts: pl.Series) -> str:
@@ -115,7 +115,7 @@ def _numbers(counts: pl.Series) -> str:
 
 
 def _disagreed(found: Items, brief: Brief) -> list[Block]:
-    """Return the items whose ratings differ most, where no groups tell which of them differ."""
+    """Return the items whose ratings differ most, if there are no groups to compare."""
     several = found.uncertain.filter(pl.col("n_ratings") > 1)
     if several.is_empty():
         return []
@@ -123,8 +123,8 @@ def _disagreed(found: Items, brief: Brief) -> list[Block]:
     frame = with_text(frame.sort("entropy", "item", descending=[True, False]).head(SHOWN), brief)
     note = (
         f"The {frame.height:,} of {several.height:,} items with two ratings or more whose ratings have the highest "
-        "entropy, in nats: 0 where all raters gave the same score, and more the more evenly they used more points. "
-        "Nothing is tested here; among many items some differ much by chance, the more so the fewer their ratings."
+        "entropy, in nats: 0 if all raters gave the same score, and higher the more evenly they used more points. "
+        "Nothing is tested here; among many items some differ much by chance, especially if they have few ratings."
     )
     return [DataTable("items-disagreed", "Items on which raters disagree most", frame, _DIGITS, note, search=True)]
 
@@ -139,9 +139,9 @@ def _uncertain(found: Items, brief: Brief) -> tuple[Block, Block]:
     )
     chart = drawn(
         "items_uncertain", found, "items-unsure", title,
-        "For the items that one more rating tells most about, the expected mean score with its credible interval.",
+        "For the items about which one more rating reveals most, the expected mean score with its credible interval.",
         f"{_how_many(found)} {_prior_shown(found)}",
-        IN_CHART, texts=brief.texts, measure="Expected mean of the items that one more rating tells most about.",
+        IN_CHART, texts=brief.texts, measure="Expected mean of the items about which one more rating reveals most.",
     )  # fmt: skip
     names = {
         "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
@@ -149,8 +149,8 @@ def _uncertain(found: Items, brief: Brief) -> tuple[Block, Block]:
     }  # fmt: skip
     frame = with_text(found.uncertain.head(SHOWN), brief).rename(names)
     note = (
-        f"The {frame.height:,} of {found.uncertain.height:,} items that one more rating tells most about: what it is "
-        "expected to tell, and the entropy of the ratings, in nats; the expected mean score, its 95 % credible "
+        f"The {frame.height:,} of {found.uncertain.height:,} items about which one more rating reveals most: what it "
+        "is expected to reveal, and the entropy of the ratings, in nats; the expected mean score, its 95 % credible "
         f"interval; how many ratings the mean ± {found.settings['precision']:g} takes. {found.settings['prior_note']}"
     )
-    return chart, DataTable("items-uncertain", "More ratings wanted", frame, _DIGITS, note, search=True)
+    return chart, DataTable("items-uncertain", "More ratings needed", frame, _DIGITS, note, search=True)

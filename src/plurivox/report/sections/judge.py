@@ -1,4 +1,4 @@
-"""The judge card: what speaks for and against trusting a language model as a judge."""
+"""The judge card: arguments for and against trusting a language model as a judge."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from plurivox.report.sections.alignment import compared_axes
 from plurivox.results.wording import listed
 from plurivox.statistics.registry import of_role
 
-LEAD = "Before a model judges in place of people: how it agrees with them, and where it is off."
+LEAD = "Before a model judges in place of people: how far it agrees with them, and where it is off."
 METHODS = (
-    "Agreement is that of the model and a rater (XRR), and among raters Krippendorff's alpha on the same items; the "
-    "constant is the best of all answers that are always the same, the draw one from all votes, on average over all "
-    "draws. A model can serve as a judge where it may stand in for a rater and nothing certain speaks against it; "
-    "with care where it agrees with raters beyond chance; and should not where a constant answer is nearer to raters, "
-    "or where it agrees with them less than half as much as they do with each other. That answers are off is claimed "
-    "where the mean difference from ratings of the same items is certain over items and raters, corrected over all "
-    "models, groups and parts (Holm); it is called a bias where it is also more than single raters are off from the "
-    "others."
+    "Agreement is that between the model and a rater (XRR), and among raters Krippendorff's alpha on the same items; "
+    "the constant is the best answer that is always the same, the draw one from all votes, averaged over all draws. A "
+    "model can serve as a judge if it may stand in for a rater and nothing certain speaks against it; with care if it "
+    "agrees with raters beyond chance; and should not if a constant answer is nearer to raters, or if it agrees with "
+    "them less than half as much as they do with each other. That answers are off is claimed if the mean difference "
+    "from ratings of the same items is certain over items and raters, corrected over all models, groups and parts "
+    "(Holm); it is called a bias if it also exceeds how far single raters are off from the others."
 )
 MAX_ROWS = 1000
 _ANCHORS = {"bias": "judge-biases", "position_bias": "judge-places"}
 
 
 def section(brief: Brief) -> Section | None:
-    """Tell of each model whether it can serve as a judge, if there are answers."""
+    """Say of each model whether it can serve as a judge, if there are answers."""
     if "answers" not in brief.study.inputs:
         return None
     found = found_in(brief)
@@ -46,7 +45,7 @@ def section(brief: Brief) -> Section | None:
 
 
 def found_in(brief: Brief) -> JudgeCard:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     answers = as_answers(brief.study.inputs["answers"], brief.ratings)
     axes, _ = compared_axes(brief)
     found: JudgeCard = brief.ask(
@@ -56,14 +55,15 @@ def found_in(brief: Brief) -> JudgeCard:
 
 
 def _figures(found: JudgeCard) -> list[Block]:
-    """Return the card of each model, with the verdict on it."""
+    """Return each model's card, with its verdict."""
     voices: dict[str, list[Voice]] = {}
     for voice in found.voices:
         voices.setdefault(voice.model, []).append(voice)
     return switched("judge-cards", "Card of", [
         (model, drawn(
             "judge_card", found, slug("judge-cards", model), _titled(found, own),
-            f"Agreement, standing in, consistency, distance and bias of {model} beside raters, constants and draws.",
+            f"Agreement, standing in, consistency, distance and bias of {model} compared with raters, constants and "
+            "draws.",
             _reasons(found, own), model,
         ))
         for model, own in voices.items()
@@ -102,7 +102,7 @@ def _card(found: JudgeCard) -> DataTable:
 
 
 def _unweighted(frame: pl.DataFrame) -> dict[str, str]:
-    """Return the column of values where all raters count alike, if there is one."""
+    """Return the column of values in which all raters count equally, if there is one."""
     return {"unweighted": "unweighted"} if "unweighted" in frame.columns else {}
 
 
@@ -114,8 +114,8 @@ def _biases(found: JudgeCard) -> list[Block]:
     }  # fmt: skip
     frame = tidy(found.biases().select("model", "prompt", *names))
     note = (
-        "Mean answer less mean rating of the same items, in points. Nine of ten raters are off from the others by what "
-        "stands under raters."
+        "Mean answer minus mean rating of the same items, in points. Nine in ten raters are off from the others by "
+        "the values in the columns on raters."
     )
     return [
         table("judge-biases", "Bias by groups of raters and parts of the items", frame.rename(names), MAX_ROWS, note)
@@ -126,8 +126,12 @@ def _places(found: JudgeCard) -> list[Block]:
     frame = found.places()
     if frame.is_empty():
         return []
-    note = "Expected: if orders had been shown with other items; so neither favourite answers nor uneven orders matter."
-    return [table("judge-places", "Where chosen options stood", tidy(frame).rename({"n": "answers"}), MAX_ROWS, note)]
+    note = (
+        "Expected: if orders had been shown with other items; neither favourite answers nor uneven orders matter then."
+    )
+    return [
+        table("judge-places", "Where chosen options were shown", tidy(frame).rename({"n": "answers"}), MAX_ROWS, note)
+    ]
 
 
 def _actions(found: JudgeCard) -> list[Action]:

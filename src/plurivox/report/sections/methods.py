@@ -1,4 +1,4 @@
-"""Methods and glossary: what each number is, and how to make this report again."""
+"""Methods and glossary: what each number is, and how to recreate this report."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from plurivox.statistics.registry import LABELS, STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")
 INTERVAL = "95 % interval"
-"""The one term that does without groups and without models to compare."""
+"""The one term that needs neither groups nor models."""
 TERMS = (
     ("Group", "Raters who share a value of an attribute, or of several that are crossed."),
     ("Rest", "The other raters with a known value of that attribute."),
     ("Chance", "What the same number of raters drawn at random gives: whole raters are shuffled between groups and "
-               "everything is computed anew. The column holds the median."),
-    ("p", "How often shuffled raters lie at least as far out, both sides counted, the observed labelling among them."),
+    "everything is computed again. The column holds the median."),
+    ("p", "How often shuffled raters give a value at least as extreme, on either side, counting the observed "
+    "labelling."),
     ("p corrected", "The same, corrected for all groups, attributes and statistics of a lens that were tested "
-                    "together: how often any of them lies as far out among shuffled raters (step-down max-T)."),
-    ("Claim", "A difference that the report stands behind: tested among raters who could be exchanged, below .05 after "
-              "correction, and not for want of shuffles. Headlines are corrected once more over the lenses (Holm)."),
-    (INTERVAL, "Where a value would lie with other items and other raters of the same kinds: each item and each "
-                      "rater is left out in turn (two-way jackknife), unless another way was asked for."),
+                    "together: how often any of them is as extreme among shuffled raters (step-down max-T)."),
+    ("Claim", "A difference that the report supports: tested among raters who could be exchanged, below .05 after "
+    "correction, and not for lack of shuffles. Headlines are corrected once more over the lenses (Holm)."),
+    (INTERVAL, "Where a value would be with other items and other raters of the same kinds: each item and each rater "
+    "is left out in turn (two-way jackknife), unless another method was requested."),
     ("Withheld", "Groups with too few raters are not shown, since they could identify people, nor are groups that "
                  "would reveal them, such as the other of two. They still count in the rest of others."),
 )  # fmt: skip
@@ -45,14 +46,14 @@ def section(brief: Brief) -> Section:
         DataTable("methods-settings", "Settings", _settings(brief)),
     ]  # fmt: skip
     if brief.command:
-        blocks.append(Prose(f"This file is made again, byte for byte, by: {brief.command}"))
+        blocks.append(Prose(f"To recreate this file, byte for byte: {brief.command}"))
     blocks.append(
         Prose(
             f"To cite: plurivox {plurivox.__version__}, software for ratings from diverse raters; and the papers of "
             "the statistics used, above."
         )
     )
-    lead = "What each number is, and how to make this report again."
+    lead = "What each number is, and how to recreate this report."
     return Section("methods", "Methods and glossary", lead, more=blocks)
 
 

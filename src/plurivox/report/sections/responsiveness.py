@@ -1,4 +1,4 @@
-"""Responsiveness: whose scores tell one end of the scale from the other, and grade what lies between."""
+"""Responsiveness: whose scores distinguish the ends of the scale, and grade what is between."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LEAD = (
     "those that it calls {low} (WRA)? A group's own raters are never part of the reference."
 )
 WITHOUT_REFERENCE = (
-    "Two further values do without a reference and take for how {how} an item is what groups have in common: "
+    "Two further values need no reference; they measure how {how} an item is by what groups have in common: "
     "Mokken's H_j, whether a group orders items as the others do, and the discrimination a of a graded response model, "
     "how sharply its scores rise with that."
 )
@@ -51,21 +51,21 @@ MAX_AXES = 8
 MAX_IN_PART = 8  # groups in a chart of a part of the items
 MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
-    "Both high: scores grade from {low} to {high} and tell the two apart. MPA low: broad distinctions without grades; "
-    "look at unused scores and at those over which precision stands still. WRA low: {low} and {high} items share "
-    "scores; look at such pairs. Both low: the scale or the reference may be misunderstood, or the view truly differs; "
-    "go through known items together. A low value is a reason to look, never one to drop a group."
+    "Both high: scores grade from {low} to {high} and distinguish the two. MPA low: broad distinctions without "
+    "grades; look at unused scores and at those over which precision is flat. WRA low: {low} and {high} items share "
+    "scores; look at such pairs. Both low: the scale or the reference may be misunderstood, or the view truly "
+    "differs; go through known items together. A low value is a reason to look, never to drop a group."
 )
 
 
 def found_in(brief: Brief) -> Responsiveness:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     found: Responsiveness = brief.ask("responsiveness", psychometrics=True) if brief.by else brief.ask("responsiveness")
     return found
 
 
 def advice_in(brief: Brief, found: Responsiveness) -> Advice:
-    """Return the advice that goes with it."""
+    """Return the advice that belongs to it."""
     reference = brief.study.inputs.get("reference", CROWD)
     advice: Advice = brief.study.once(
         ("advice", id(found)), lambda: advice_on(found, brief.ratings, reference, how=brief.study.how), found
@@ -74,13 +74,13 @@ def advice_in(brief: Brief, found: Responsiveness) -> Advice:
 
 
 def section(brief: Brief) -> Section | None:
-    """Hold the scores of groups against the reference, or, without one, against the rest of the crowd."""
+    """Compare the scores of groups with the reference or, without one, with the rest of the crowd."""
     poles = Poles.named(brief.ratings.scale.poles)
     if not brief.ratings.has_raters:
         remark = "Responsiveness needs ratings of known raters."
         return Section("responsiveness", "Responsiveness", poles.fill(LEAD), remarks=[remark])
     reference = brief.study.inputs.get("reference")
-    if not brief.by:  # of a crowd without groups nobody is left to be the reference
+    if not brief.by:  # without groups, nobody in the crowd is left to be the reference
         return None if reference is None else _everybody(brief, poles)
     found = found_in(brief)
     advice = advice_in(brief, found)
@@ -90,8 +90,8 @@ def section(brief: Brief) -> Section | None:
     remarks = remarks_of(found)
     if reference is None:
         remarks.append(
-            "No reference was given, so scores are held against the rest of the crowd; ratings of trained raters would "
-            "be a firmer one."
+            "No reference was given, so scores are compared with the rest of the crowd; ratings by trained raters "
+            "would be a firmer reference."
         )
     findings = findings_of(found, "responsiveness-forest", dict.fromkeys(names_of("scaled"), "scale-forest"))
     remarks += undefined_remarks(found, "mpa")
@@ -103,23 +103,25 @@ def section(brief: Brief) -> Section | None:
 
 
 def _tiles(found: Responsiveness) -> list[Tile]:
-    """Return how well all raters tell the ends of the scale apart."""
+    """Return how well all raters distinguish the ends of the scale."""
     row, poles = found.row("all", "all", "wra"), Poles.of(found.settings)
     if math.isnan(row.value):
         return []
     name = poles.fill("of pairs of {high} and {low} items by the reference are put in that order (WRA)")
-    return [Tile(f"{row.value:.0%}", name, "the others get equal scores, or turn it round", "responsiveness-forest")]
+    return [
+        Tile(f"{row.value:.0%}", name, "the others get equal scores, or the reverse order", "responsiveness-forest")
+    ]
 
 
 def _actions(found: Responsiveness, advice: Advice) -> list[Action]:
-    """Return with whom to go through items, of groups that stand out for certain."""
+    """Return the groups to go through items with: those that certainly stand out."""
     poles, seen = Poles.of(found.settings), verdicts(found.rows, found.settings)
     actions = []
     low = [one for one in seen.values() if one.low_wra or one.low_mpa or one.against]
     if low:
         listing = next(name for name in ("advice-pairs", "advice") if name == "advice" or advice.table("pairs").height)
         who = listed([named(one.axis, one.group) for one in low], 2)
-        text = f"what {poles.high} means to {who}: go through items together before anybody is called wrong."
+        text = f"what {poles.high} means to {who}: go through items together before calling anybody wrong."
         said = tuple(one for one in found.statements() if one.claim)
         actions.append(Action(CHECK, text, listing, 0, said))
     return actions
@@ -132,7 +134,7 @@ def _parts(found: Responsiveness) -> list[Block]:
 
 
 def _everybody(brief: Brief, poles: Poles) -> Section:
-    """Hold the scores of all raters against the reference, where no groups are compared."""
+    """Compare the scores of all raters with the reference, if no groups are compared."""
     found = found_in(brief)
     findings = findings_of(found, "responsiveness-table")
     lead = poles.fill(LEAD).partition(" A group's own")[0] + f" {_reference(found)}"
@@ -141,7 +143,7 @@ def _everybody(brief: Brief, poles: Poles) -> Section:
 
 
 def _advice(advice: Advice, brief: Brief) -> list[Block]:
-    """Return what was seen of each group next to its MPA and WRA, and what it may mean."""
+    """Return the remarks on each group next to its MPA and WRA, and what they may mean."""
     poles = Poles.of(advice.settings)
     members = advice.table("members").select("axis", "group", *(_with_ends(name) for name in ("mpa", "wra")))
     seen = advice.to_frame().select("axis", "group", "seen", "sure")
@@ -171,7 +173,7 @@ def _advice(advice: Advice, brief: Brief) -> list[Block]:
 
 
 def _lists(advice: Advice, brief: Brief) -> list[Block]:
-    """Return the items behind what was seen, a table for each list."""
+    """Return the items behind the remarks, a table for each list."""
     poles, items = Poles.of(advice.settings), advice.table("items")
     blocks: list[Block] = []
     for name, title in LISTS.items():
@@ -188,7 +190,7 @@ def _lists(advice: Advice, brief: Brief) -> list[Block]:
 
 
 def _with_ends(name: str) -> pl.Expr:
-    """Return a value with its interval as text, empty where it is undefined."""
+    """Return a value with its interval as text, empty if undefined."""
 
     def text(row: dict[str, float | None]) -> str:
         value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
@@ -206,7 +208,7 @@ def _reference(found: Responsiveness) -> str:
     split = (
         f"{Poles.of(found.settings).high} from “{boundaries[0]}” on"
         if len(boundaries) == 1
-        else f"split at each of {len(boundaries)} points in turn, and values averaged"
+        else f"split at each of {len(boundaries)} points in turn, with values averaged"
     )
     size = f"{reference['n_ratings']:,} ratings of {reference['n_items']:,} items"
     name = "" if reference["name"] == "the reference" else f"{reference['name']}, "
@@ -218,14 +220,14 @@ def _forest(found: Responsiveness, subset: str = "all") -> Figure:
     number = found.subsets.index(subset)
     own = [one for one in found.statements() if one.subset == subset]
     title = headline(
-        own, "mpa", "wra", "hm", otherwise=f"No group is certain to grade or to tell apart otherwise{where}"
+        own, "mpa", "wra", "hm", otherwise=f"No group is certain to grade or distinguish differently{where}"
     )
     return drawn(
         "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest", title,
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "What chance gives depends on the size of a group: compare a point with its grey strip, not with other groups.",
         subset=subset, max_groups=MAX_IN_PART if where else MAX_SHOWN,
-        measure=f"MPA, whether higher scores mean more, and WRA, whether the ends are told apart{where}.",
+        measure=f"MPA, whether higher scores mean more, and WRA, whether the ends are distinguished{where}.",
     )  # fmt: skip
 
 
@@ -234,7 +236,7 @@ def _plane(found: Responsiveness) -> Figure:
         "mpa_wra_plane", found, "responsiveness-plane", "The MPA–WRA plane",
         "Each group by its MPA and WRA, in four regions.",
         Poles.of(found.settings).fill(
-            "Further right, scores grade from {low} to {high} better; further up, the two are told apart better."
+            "Further right, scores grade better from {low} to {high}; further up, they distinguish the two better."
         ),
     )  # fmt: skip
 
@@ -256,7 +258,7 @@ def _curves(found: Responsiveness) -> list[Block]:
 
 
 def _rising(found: Responsiveness, axis: str) -> str:
-    """Tell of how many groups precision rises from score to score."""
+    """Say in how many groups precision rises from score to score."""
     frame = plots.precision_recall_data(found, axis).filter(pl.col("group") != "all")
     groups = [
         part["precision"].drop_nulls().drop_nans()
@@ -271,7 +273,7 @@ def _rising(found: Responsiveness, axis: str) -> str:
 
 
 def _beside(found: Responsiveness) -> list[Block]:
-    """Return MPA and WRA beside other measures, where there are groups enough."""
+    """Return MPA and WRA next to other measures, if there are enough groups."""
     axes = [axis for axis in found.axes if len({row.group for row in found.rows if row.axis == axis}) > 2]
     return switched("responsiveness-metrics", "Beside rank correlation and AUROC, by", [
         (axis, drawn(
@@ -285,7 +287,7 @@ def _beside(found: Responsiveness) -> list[Block]:
 
 
 def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
-    """Return how groups go with each other, whatever the reference says, and the severity that items are given."""
+    """Return how groups relate to each other, regardless of the reference, and the severity that items are given."""
     scales, poles = found.psychometrics(), Poles.of(found.settings)
     if all(math.isnan(row.value) for row in scales.rows):
         return []
@@ -295,14 +297,14 @@ def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
             "scale_forest", scales, "scale-forest", "Beside MPA and WRA: groups held against each other",
             "Mokken's H_j and the discrimination of a graded response model of each group, with 95 % intervals.",
             "Further right, a group orders items as the others do, and its scores rise more sharply with theirs. "
-            "Scores of a larger group rest on more raters: compare groups of similar size.",
+            "Scores of a larger group are based on more raters: compare groups of similar size.",
         ),
     ]  # fmt: skip
     blocks += switched("scale-curves", "Expected scores by", [
         (axis, drawn(
             "score_curves", scales, slug("scale-curves", axis), f"Expected score as items get {poles.more}, by {axis}",
             f"The score that groups of {axis} are expected to give as items get {poles.more}.",
-            "A higher curve gives high scores earlier, a steeper one tells smaller differences apart.", axis,
+            "A higher curve gives high scores earlier, a steeper one distinguishes smaller differences.", axis,
         ))
         for axis in scales.axes[:MAX_AXES]
         if not plots.score_curves_data(scales, axis).is_empty()
@@ -316,7 +318,7 @@ def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
 def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
     if plots.item_severity_data(scales).is_empty():
         return []
-    whose = "raters one by one" if "rater" in scales.axes else "groups, as there are too many raters"
+    whose = "individual raters" if "rater" in scales.axes else "groups, as there are too many raters"
     poles = Poles.of(scales.settings)
     chart = drawn(
         "item_severity", scales, "item-severity", f"How {poles.how} items are",

@@ -14,15 +14,15 @@ from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Prose,
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
-    "How good are predicted distributions over the scale? Lower is better. Models are put in order by RPS, which needs "
-    "no prior and does not reward flat predictions where items have few ratings."
+    "How good are predicted distributions over the scale? Lower is better. Models are ordered by RPS, which needs no "
+    "prior and does not reward flat predictions if items have few ratings."
 )
 MAX_ROWS = 1000
 _WEIGHTS = {"bin": "ratings of an item", "n_items": "items", "n_ratings": "ratings", "prior_share": "share of prior"}
 
 
 def found_in(brief: Brief) -> SoftScores:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)  # they are among the findings
         found: SoftScores = brief.ask("soft_scores")
@@ -50,28 +50,28 @@ def _beside(found: SoftScores) -> str:
     of = "training items" if found.settings["train"] else "other items"
     return (
         f"{len(found.models)} models on {found.settings['n_items']:,} items with {found.settings['n_ratings']:,} "
-        f"ratings. {found.settings['prior_note']} Beside the models stand the uniform prediction, which knows "
+        f"ratings. {found.settings['prior_note']} For comparison there are the uniform prediction, which knows "
         f"nothing; the marginal one, the shares of points among ratings of {of}; and the posterior mean, which knows "
         "the item's own ratings."
     )
 
 
 def _charts(found: SoftScores) -> list[Block]:
-    """Return the charts, and beside that of priors how much the prior weighs."""
+    """Return the charts, and how much the prior weighs."""
     best = headline(found.statements(), found.main, otherwise="No model is certain to predict best")
     blocks: list[Block] = [
         drawn(
             "soft_ranking", found, "soft-ranking", best,
             "Scores of each model and of predictions to compare with, by every metric, with 95 % intervals over items.",
-            "Whether two models differ for certain is told by the test below, not by whether lines overlap: both are "
-            "scored on the same items. KL is not drawn: two predictions differ in it by as much as in CE.",
+            "The test below decides whether two models differ, not whether lines overlap: both are scored on the same "
+            "items. KL is not drawn: two predictions differ in it by as much as in CE.",
             measure="Scores of predicted distributions; lower is better.",
         ),
         *_bins(found),
         drawn(
-            "prior_sensitivity", found, "soft-prior", "How scores move with the prior",
+            "prior_sensitivity", found, "soft-prior", "How scores change with the prior",
             "Expected scores of each model for prior weights of a point from 0.01 to 100.",
-            "An order that holds over the whole range does not hang on the prior. Nothing here is tested.",
+            "An order that holds over the whole range does not depend on the prior. Nothing here is tested.",
         ),
         DataTable("soft-prior-weight", "How much the prior weighs", found.prior_weight().rename(_WEIGHTS)),
         drawn(
@@ -80,7 +80,7 @@ def _charts(found: SoftScores) -> list[Block]:
             "The PIT of a rating is where it lies in its predicted distribution, 0 at the low end and 1 at the high.",
         ),
         drawn(
-            "reliability_curves", found, "soft-reliability", "Are predicted probabilities kept?",
+            "reliability_curves", found, "soft-reliability", "Do predicted probabilities hold?",
             "Predicted against observed shares of ratings at or above each point, one panel for each model.",
             "If “at least 3” is predicted with probability .7, 7 of 10 ratings should be 3 or more.",
         ),
@@ -89,18 +89,18 @@ def _charts(found: SoftScores) -> list[Block]:
 
 
 def _weights(found: SoftScores) -> str:
-    """Tell how much the prior weighs where items have few ratings, and where they have many."""
+    """Say how much the prior weighs if items have few ratings, and if they have many."""
     known = found.prior_weight().filter(pl.col("bin") != ALL, pl.col("prior_share").is_finite())
     parts = [f"{share:.0%} with {ratings} ratings" for ratings, share in known.select("bin", "prior_share").iter_rows()]
     told = f"Weight of the prior in expected scores: {', '.join(parts)}. " if parts else ""
-    return f"{told}The more the prior weighs, the less such a score tells of the ratings."
+    return f"{told}The more the prior weighs, the less such a score says about the ratings."
 
 
 def _bins(found: SoftScores) -> list[Block]:
     return [] if len(found.bins) < 2 else [drawn(
         "soft_by_bin", found, "soft-bins", "With few ratings and with many",
         f"{LABELS[found.main]}, CE and expected scores by how many ratings items have, with 95 % intervals over items.",
-        f"{_weights(found)} Whether the number of ratings changes how models compare is told by its test below.",
+        f"{_weights(found)} The test below shows whether the number of ratings changes how models compare.",
     )]  # fmt: skip
 
 
@@ -115,15 +115,15 @@ def _comparisons(found: SoftScores) -> DataTable:
     frame = frame.sort(*leads, maintain_order=True).with_columns(pl.col("statistic").replace(LABELS))
     frame = frame.drop("exact", "claim").rename(names)
     note = (
-        "A negative difference: the first is better. The interval, and how often the first is better, are of items "
-        "drawn anew; p is of the items' differences with their signs flipped, corrected over all pairs, in bins over "
-        f"all pairs and bins. What is claimed goes by {LABELS[found.main]} on all items."
+        "A negative difference: the first is better. The interval, and how often the first is better, come from "
+        "resampled items; p comes from flipping the signs of the items' differences, corrected over all pairs, in "
+        f"bins over all pairs and bins. Claims are based on {LABELS[found.main]} on all items."
     )
     return table("soft-comparisons", "Two predictions on the same items", frame, MAX_ROWS, note, search=True)
 
 
 def _interactions(found: SoftScores) -> list[Block]:
-    """Return how models compare in each bin and for each group, beside elsewhere."""
+    """Return how models compare in each bin and for each group, relative to elsewhere."""
     frame = found.interactions()
     if frame.is_empty():
         return []
@@ -134,8 +134,9 @@ def _interactions(found: SoftScores) -> list[Block]:
     shown = frame.sort("p_adjusted", maintain_order=True, nulls_last=True)
     shown = shown.with_columns(pl.col("statistic").replace(LABELS)).drop("claim").rename(names)
     note = (
-        "The difference of two models in a bin of ratings beside that in all other bins, items put into other bins at "
-        "random; and by a group's ratings beside those of the others on the same items, raters shuffled between groups."
+        "The difference between two models in a bin of ratings compared with that in all other bins, with items put "
+        "into bins at random; and by a group's ratings compared with those of the others on the same items, with "
+        "raters shuffled between groups."
     )
     title = "Does it depend on how many ratings, or on whose"
     if found.settings["items_by"] is not None:

@@ -13,13 +13,13 @@ from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Sect
 from plurivox.results.wording import counted, listed, protected, withheld_note
 
 WEIGHTED = "study-weights"
-"""Where the report tells how ratings were weighted."""
+"""Where the report says how ratings were weighted."""
 MAX_ROWS = 200
 MAX_AXES = 8
 """Attributes and crossings that a switch offers."""
 NO_GROUPS = (
-    "No attributes of raters are named, so there are no groups to compare; who the raters are would have to be said in "
-    "the ratings or in a table of raters."
+    "No rater attributes are named, so there are no groups to compare; add attributes to the ratings or in a table of "
+    "raters."
 )
 
 
@@ -44,7 +44,7 @@ def section(brief: Brief) -> Section:
 
 
 def panel_table(panel: PanelSummary) -> DataTable:
-    """Return panel against population, and what the weights come to."""
+    """Return panel and population, and what the weights cost."""
     frame = pl.DataFrame([
         {
             "attribute": cell.attribute, "value": cell.value, "raters": cell.n_raters, "panel": cell.panel_share,
@@ -53,30 +53,32 @@ def panel_table(panel: PanelSummary) -> DataTable:
         for cell in panel.cells
     ], infer_schema_length=None)  # fmt: skip
     alike = [lens.command for lens in lenses() if lens.section and not lens.load("run").weights]
-    said = [panel.sentence, *panel.notes, "How the scale is used is shown as it is in the panel."]
-    said += [f"All raters count alike in what these lenses say: {listed(alike)}."] if alike else []
+    said = [panel.sentence, *panel.notes, "The use of the scale is shown unweighted."]
+    said += [f"All raters count equally in these lenses: {listed(alike)}."] if alike else []
     if panel.withholds:
-        said.append("Where few raters have a value, or it would reveal such a one, its share of the panel is withheld.")
+        said.append(
+            "If few raters have a value, or if it would reveal such a value, its share of the panel is withheld."
+        )
     return DataTable(WEIGHTED, "How the ratings were weighted", frame, {"weight of a rater": 2}, " ".join(said))
 
 
 def _sizes(seen: Overview) -> list[Block]:
-    """Return who rated what, how often items were rated and how large groups are, where that differs at all."""
+    """Return who rated what, how often items were rated and how large groups are, if they differ at all."""
     found = seen.description
     blocks: list[Block] = []
     if found.has_raters and not found.crossed:
         blocks.append(drawn(
-            "design", seen, "study-design", f"{found.density:.1%} of all pairs of item and rater are rated",
+            "design", seen, "study-design", f"{found.density:.1%} of all item–rater pairs are rated",
             f"Raters by items; {_design(found)}.",
-            "Each rectangle stands for some raters and some items, those with most ratings first; the darker, the more "
-            "of its pairs were rated.", measure="Who rated what.",
+            "Each rectangle represents some raters and some items, those with most ratings first; the darker, the "
+            "more of its pairs were rated.", measure="Who rated what.",
         ))  # fmt: skip
     spread = found.per_item
     if spread.low != spread.high:
         said = f"Items have {spread.low:,} to {spread.high:,} ratings, median {spread.median:,g}"
         blocks.append(drawn(
             "ratings_per_item", seen, "study-ratings-per-item", said, f"{said}.",
-            "How many items have how many ratings.", measure="Ratings per item.",
+            "The number of items by their number of ratings.", measure="Ratings per item.",
         ))  # fmt: skip
     if found.axes:
         groups = "; ".join(f"{axis.name}: {counted(len(axis.groups), 'group')}" for axis in found.axes)
@@ -107,7 +109,7 @@ def _axes(seen: Overview) -> tuple[list[Block], list[Block]]:
         (axis, drawn(
             "response_styles", seen, slug("study-styles", axis), _ends(seen, axis),
             f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
-            "Dots are the median rater of a group, lines hold the middle 80 % of its raters. Many ratings at the "
+            "Dots show the median rater of a group, lines the middle 80 % of its raters. Many ratings at the "
             "ends may be a habit (extreme responding) or a view; very few, a habit of caution.", axis,
             measure=f"Response styles{_by(axis)}.",
         ))
@@ -122,7 +124,7 @@ def _axes(seen: Overview) -> tuple[list[Block], list[Block]]:
 
 
 def _most_frequent(found: Description) -> str:
-    """Tell how often the most frequent score was given, and the two ends."""
+    """Say how often the most frequent score and the two ends were given."""
     shares = [n / max(1, sum(found.usage)) for n in found.usage]
     most = max(range(len(shares)), key=shares.__getitem__)
     text = f"The most frequent score is {found.points[most]} ({shares[most]:.0%})"
@@ -131,7 +133,7 @@ def _most_frequent(found: Description) -> str:
 
 
 def _ends(seen: Overview, axis: str) -> str:
-    """Tell how far the median raters of groups differ in using the ends."""
+    """Say how far the median raters of groups differ in using the ends."""
     medians = seen.styles.filter(axis=axis)["ends_median"].drop_nulls().to_list()
     low, high = f"{min(medians):.0%}", f"{max(medians):.0%}"
     return f"The median rater gives {low if low == high else f'{low} to {high}'} of scores at the ends of the scale"
@@ -166,10 +168,10 @@ def _of(axis: str) -> str:
 
 def _design(found: Description) -> str:
     if not found.has_raters:
-        return "who rated is not known"
+        return "who rated what is not known"
     if found.crossed:
         return "fully crossed, every rater rated every item"
-    return f"sparse, {found.density:.1%} of all pairs of item and rater are rated"
+    return f"sparse, {found.density:.1%} of all item–rater pairs are rated"
 
 
 def _remarks(found: Description, has_axes: bool) -> list[str]:
@@ -177,10 +179,10 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
     remarks = [note for note in found.notes if note not in weighted]
     numbers = {
         f"Missing: {counted(found.missing_scores, 'score')}.": found.missing_scores,
-        f"Rated more than once: {counted(found.repeated_pairs, 'pair')} of item and rater; {found.duplicates} kept.":
-            found.repeated_pairs if found.duplicates != "keep" else 0,  # else there is a note on it
+        f"Rated more than once: {counted(found.repeated_pairs, 'item–rater pair')}; {found.duplicates} kept.":
+            found.repeated_pairs if found.duplicates != "keep" else 0,  # otherwise a note says it
         f"Without any rating: {counted(found.unrated_items, 'item')}.": found.unrated_items,
-        f"Not in the table of raters, so that their groups are unknown: {counted(found.unknown_raters, 'rater')}.":
+        f"Not in the table of raters, so their groups are unknown: {counted(found.unknown_raters, 'rater')}.":
             found.unknown_raters,
     }  # fmt: skip
     remarks += [text for text, n in numbers.items() if n]

@@ -37,44 +37,44 @@ from plurivox.results.wording import counted, listed
 from plurivox.statistics.registry import names_of
 
 LEAD = (
-    "Leniency is by how many points of the scale a group rates higher than the others, on the items that both rated. "
+    "Leniency is how many points of the scale higher a group rates than the others, on the items that both rated. "
     "Scores also vary by item, by rater, and by how groups see single items."
 )
 EVERYBODY = (
-    "How much of the differences between scores do items make, and how much raters? And how many raters does it take "
-    "to trust a mean?"
+    "How much of the variation in scores is due to items, and how much to raters? And how many raters are needed to "
+    "trust a mean?"
 )
 SHARES_OF_ALL = (
-    "Scores differ because items differ, and because some raters give higher scores to everything (rater). The rest is "
-    "left to single ratings: a rater's own view of an item, and noise. Each component is a share of all variance; its "
-    "interval tells how it would move with other items and other raters."
+    "Scores differ because items differ, and because some raters give higher scores to everything (rater). The rest "
+    "belongs to single ratings: a rater's own view of an item, and noise. Each component is a share of all variance; "
+    "its interval shows how it would change with other items and other raters."
 )
 SHARES = (
     "Scores differ because items differ, because some raters give higher scores to everything (rater), because whole "
-    "groups do (group), and because groups see single items differently (group × item). The rest is left to single "
-    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. That between groups "
-    "is of the groups at hand; its interval tells how it would move with other items and other raters."
+    "groups do (group), and because groups see single items differently (group × item). The rest belongs to single "
+    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. The one between "
+    "groups is for these groups only; its interval shows how it would change with other items and other raters."
 )
 RELIABILITY = (
-    "A mean of several raters is less noisy than one score. Its relative reliability tells how surely it puts items "
-    "in order if the same raters rate all items; the absolute one tells how sure it is of each item's level, where "
-    "other raters may rate each item. The ceiling, in the table, is the highest correlation with such means that any "
-    "model can be expected to reach."
+    "A mean of several raters is less noisy than one score. Its relative reliability says how reliably it orders "
+    "items if the same raters rate all items; the absolute one says how reliably it gives each item's level if "
+    "different raters may rate each item. The ceiling, in the table, is the highest correlation with such means that "
+    "any model can be expected to reach."
 )
 ADJUSTED = (
-    "Attributes travel together: a difference by age may be one of gender. So all attributes are fitted at once, on "
-    "the same items, and each group is held beside the largest group of its attribute, the reference. Where a group "
+    "Attributes are correlated: a difference by age may be one of gender. So all attributes are fitted at once, on "
+    "the same items, and each group is compared with the largest group of its attribute, the reference. If a group "
     "keeps its distance from the reference, the other attributes do not explain it."
 )
 REPEATS = (
-    "Some raters rated items again. How often they repeat their own score stands beside how often two raters of the "
-    "same items agree: nobody can be expected to agree with others more than with themselves."
+    "Some raters rated items again. How often they repeat their own score is compared with how often two raters of "
+    "the same items agree: nobody can be expected to agree with others more than with themselves."
 )
 ANCHORS = {
     "components": "variation-shares", "reliability": "variation-reliability", "repeats": "variation-repeats",
     "drift": "variation-drift",
 }  # fmt: skip
-"""Where the evidence is for what is not about leniency."""
+"""The evidence for findings that are not about leniency."""
 MAX_ROWS = 200
 MAX_SHOWN = 12  # groups in the first chart
 MAX_IN_PART = 8  # groups in a chart of a part of the items
@@ -84,7 +84,7 @@ MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
 
 def found_in(brief: Brief) -> Variation:
-    """Return what the lens found, as the report asks it."""
+    """Return the lens's result for the report."""
     adjust = _several_attributes(brief) and _groups_alone(brief) <= MAX_ADJUSTED
     found: Variation = brief.ask("variation", adjust=adjust)
     return found
@@ -93,7 +93,7 @@ def found_in(brief: Brief) -> Variation:
 def section(brief: Brief) -> Section:
     """Compare the scores of groups on the same items, and divide their variance."""
     if not brief.ratings.has_raters:
-        remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
+        remark = "Who rates higher is unknown, because the ratings do not say who gave them."
         return Section("variation", "Who rates higher", LEAD, remarks=[remark])
     several, n_groups, found = _several_attributes(brief), _groups_alone(brief), found_in(brief)
     prose = Prose(SHARES if found.axes else SHARES_OF_ALL)
@@ -113,7 +113,7 @@ def _lead_figure(found: Variation) -> Figure:
     """Return who rates higher or lower, the lowest first, with what chance gives."""
     return drawn(
         "leniency_forest", found, "variation-forest", "No group is certain to rate the same items higher or lower",
-        "By how many points each group rates the same items higher, with 95 % intervals, over the values of random "
+        "How many points higher each group rates the same items, with 95 % intervals, over the values of random "
         "groups of the same size.",
         "Right of the line, a group rates higher than the others. The further a point lies outside its grey strip, the "
         "less it looks like chance.",
@@ -134,9 +134,9 @@ def _share_of(found: Variation, component: str) -> float:
 
 
 def _at_hand(found: Variation) -> tuple[float, float, int]:
-    """Return how reliable a mean of the raters at hand is, how many raters the target takes, and how many rate an item.
+    """Return how reliable a mean of these raters is, how many raters the target needs, and how many rate an item.
 
-    Means are held against the relative kind where all raters rate all items, else against the absolute one.
+    Means are judged by the relative kind if all raters rate all items, otherwise by the absolute one.
     """
     needed, sizes = _whole(found.needed()), _whole(found.components())
     if not needed or math.isnan(needed["relative"]):
@@ -148,7 +148,7 @@ def _at_hand(found: Variation) -> tuple[float, float, int]:
 
 
 def _tiles(found: Variation) -> list[Tile]:
-    """Return what share of the variance items have, and how reliable means are."""
+    """Return the items' share of the variance, and how reliable means are."""
     item, rater = _share_of(found, "item"), _share_of(found, "rater")
     tiles = []
     if not math.isnan(item):
@@ -158,7 +158,7 @@ def _tiles(found: Variation) -> list[Tile]:
     if k:
         target = found.settings["target"]
         takes = (
-            f"{target:g} takes {counted(int(needed), 'rater')}"
+            f"{target:g} needs {counted(int(needed), 'rater')}"
             if math.isfinite(needed)
             else f"{target:g} is out of reach"
         )
@@ -168,14 +168,14 @@ def _tiles(found: Variation) -> list[Tile]:
 
 
 def _actions(found: Variation) -> list[Action]:
-    """Return how many raters to collect where means are not reliable, and what leniency means for averages."""
+    """Return how many raters to collect if means are not reliable, and what leniency means for averages."""
     actions = []
     reached, needed, k = _at_hand(found)
     target = found.settings["target"]
     if k and reached < target and math.isfinite(needed):
         text = (
             f"about {counted(int(needed), 'rater')} for each item: a mean of {k} has a reliability of {reached:.2f}, "
-            f"and {target:g} takes {int(needed):,}."
+            f"and {target:g} needs {int(needed):,}."
         )
         actions.append(Action(COLLECT, text, "variation-reliability", 1))
     claims = [one for one in found.statements() if one.claim and one.short and one.statistic == "leniency"]
@@ -187,30 +187,30 @@ def _actions(found: Variation) -> list[Action]:
 
 
 def _several_attributes(brief: Brief) -> bool:
-    """Tell whether there are two attributes, on their own, that could explain each other."""
+    """Return whether there are two uncrossed attributes that could explain each other."""
     return len({one for one in brief.axes if len(one) == 1} - {(name,) for name in brief.asked.several}) > 1
 
 
 def _groups_alone(brief: Brief) -> int:
-    """Return how many groups the attributes have on their own."""
+    """Return how many groups the uncrossed attributes have."""
     alone = [one[0] for one in brief.axes if len(one) == 1]
     return sum(len(axis.groups) for axis in brief.ask("overview").description.axes if axis.name in alone)
 
 
 def _unadjusted(several: bool, n_groups: int) -> list[str]:
-    """Tell that attributes are not accounted for by each other, where there are too many groups."""
+    """Say that attributes are not adjusted for each other if there are too many groups."""
     if not several or n_groups <= MAX_ADJUSTED:
         return []
     return [
-        f"Attributes together have {n_groups:,} groups. Above {MAX_ADJUSTED}, what a group adds with the other "
-        "attributes accounted for is left out, since it takes long; plurivox variation --adjust has it."
+        f"Attributes together have {n_groups:,} groups. Above {MAX_ADJUSTED}, effects adjusted for the other "
+        "attributes are left out, since they take long; plurivox variation --adjust computes them."
     ]
 
 
 def _forest(found: Variation, subset: str, number: int) -> Figure:
     return drawn(
         "leniency_forest", found, f"variation-part-{number}", f"Leniency of each group on {subset}",
-        f"By how many points each group rates the same items higher on {subset}, with 95 % intervals, over the values "
+        f"How many points higher each group rates the same items on {subset}, with 95 % intervals, over the values "
         "of random groups of the same size.",
         "Right of the line, a group rates higher than the others.",
         subset=subset, max_groups=MAX_IN_PART,
@@ -226,22 +226,22 @@ def _parts(found: Variation) -> list[Block]:
 
 
 def _adjusted(found: Variation) -> list[Block]:
-    """Return effects before and after the other attributes are accounted for, where two attributes can be held so."""
+    """Return effects before and after adjusting for the other attributes, if two attributes allow it."""
     shown = found.adjusted().filter(pl.col("subset") == "all").filter(pl.len().over("attribute") > 1)
     if shown["attribute"].n_unique() < 1 or found.adjusted()["attribute"].n_unique() < 2:
         return []
     return [Prose(ADJUSTED), drawn(
-        "adjusted_effects", found, "variation-adjusted", "Before and after the other attributes are accounted for",
-        "By how many points each group rates higher than the reference group of its attribute, alone and with the "
-        "other attributes accounted for, with 95 % intervals.",
-        "Two marks at the same place: the other attributes change nothing. A mark that moves to the line: they explain "
-        "the difference.",
+        "adjusted_effects", found, "variation-adjusted", "Before and after adjusting for the other attributes",
+        "How many points higher each group rates than the reference group of its attribute, before and after "
+        "adjusting for the other attributes, with 95 % intervals.",
+        "Two marks in the same place: the other attributes change nothing. A mark that moves to the line: they "
+        "explain the difference.",
     )]  # fmt: skip
 
 
 def _shares(found: Variation) -> Figure:
     item, rater = _share_of(found, "item"), _share_of(found, "rater")
-    title = "What scores vary by cannot be told"
+    title = "What scores vary by cannot be estimated"
     if not math.isnan(item):
         title = f"{item:.0%} of the variance lies between items, {rater:.0%} in raters' leniency"
     return drawn(
@@ -250,33 +250,33 @@ def _shares(found: Variation) -> Figure:
         if found.axes
         else "One bar, divided into the shares of variance of item, rater and the rest.",
         "A long first part: items differ, and raters see it. A long second part: some raters give higher scores to "
-        "everything." + " The parts of groups are how much the attribute matters in all." * bool(found.axes),
+        "everything." + " The parts of groups show how much the attribute matters in total." * bool(found.axes),
         measure="Shares of the variance in scores.", half=True,
     )  # fmt: skip
 
 
 def _reliability(found: Variation) -> Figure:
     reached, needed, k = _at_hand(found)
-    title = "How reliable means are cannot be told"
+    title = "How reliable means are cannot be estimated"
     if k:
         takes = f"{counted(int(needed), 'rater')} reach" if math.isfinite(needed) else "No number of raters reaches"
         title = f"{takes} a reliability of {found.settings['target']:g}; a mean of {k:,} has {below_one(reached)}"
     return drawn(
         "rater_reliability", found, "variation-reliability", title,
         "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",
-        "Where a curve crosses the dotted line, so many raters are enough. Where it is flat, more raters buy little.",
-        measure="Reliability of a mean of so many raters.", half=True,
+        "Where a curve crosses the dotted line, that many raters are enough. Where it is flat, more raters add little.",
+        measure="Reliability of a mean of this many raters.", half=True,
     )  # fmt: skip
 
 
 def _of_groups(found: Variation) -> list[Block]:
-    """Return what more raters of each group buy."""
+    """Return what more raters of each group add."""
     axes = [axis for axis in found.axes if 1 < _n_groups(found, axis) <= MAX_CURVES]
-    return switched("variation-reliability-groups", "What more raters buy, by", [
+    return switched("variation-reliability-groups", "What more raters add, by", [
         (axis, drawn(
-            "rater_reliability", found, slug("variation-reliability", axis), f"What more raters of each {axis} buy",
+            "rater_reliability", found, slug("variation-reliability", axis), f"What more raters of each {axis} add",
             f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
-            "A higher curve: raters of that group agree more on which item is higher, so that fewer are enough.", axis,
+            "A higher curve: raters of that group agree more on which item is higher, so fewer are enough.", axis,
         ))
         for axis in axes
     ])  # fmt: skip
@@ -287,27 +287,27 @@ def _n_groups(found: Variation, axis: str) -> int:
 
 
 def _again(found: Variation) -> list[Block]:
-    """Return how far raters agree with themselves, where some rated items again."""
+    """Return how far raters agree with themselves, if some rated items again."""
     if found.repeats().is_empty():
         return []
     return [Prose(REPEATS), drawn(
         "repeat_agreement", found, "variation-repeats", "Who agrees with themselves",
         "For each group the share of repeats with the same score, and the share of pairs of raters with the same score "
         "on the same items, with 95 % intervals.",
-        "Both marks at the same place: a rater's own score, given again, is as uncertain as that of another rater.",
+        "Both marks in the same place: a rater's own score, given again, is as uncertain as another rater's.",
     )]  # fmt: skip
 
 
 def _over_time(found: Variation) -> list[Block]:
-    """Return whose scores drift, where it is known when ratings were given."""
+    """Return whose scores drift, if it is known when ratings were given."""
     if not any(row.statistic == "drift" and not math.isnan(row.value) for row in found.rows):
         return []
     return [drawn(
         "drift_forest", found, "variation-drift", "Whose scores drift over time",
-        "By how many points the scores of each group rise from one unit of time to the next, with 95 % intervals, "
-        "beside what shuffled times give.",
-        "Right of the line, a group scores the same items higher as time goes on. Chance is each rater's own times, "
-        "shuffled.",
+        "How many points the scores of each group rise from one unit of time to the next, with 95 % intervals, "
+        "compared with shuffled times.",
+        "Right of the line, a group scores the same items higher as time goes on. Chance is shown by shuffling each "
+        "rater's own times.",
     )]  # fmt: skip
 
 

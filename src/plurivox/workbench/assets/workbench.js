@@ -44,7 +44,7 @@
         const field = document.getElementById(box.dataset.order);
         field.value = [...list.querySelectorAll("span")].map((one) => one.textContent).join(",");
         field.focus();
-        say("The order was put into the field");
+        say("The order was entered in the field");
       });
     }
   };
