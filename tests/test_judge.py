@@ -481,17 +481,15 @@ def test_few_studies_of_a_judge_like_a_human() -> None:
 @pytest.mark.parametrize("design", judging.DESIGNS)
 @pytest.mark.parametrize("judge", judging.NULL)
 def test_a_judge_like_a_human_is_not_called_biased(design: str, judge: str) -> None:
-    """Of 60 studies seven or more fail, which is seen in 64 of 100 runs if the rate is .12, and in 98 if it is .2."""
+    """Of 60 studies seven or more fail, which is seen in 64 of 100 runs if the rate is .12, and in 98 if it is .2.
+
+    A judge that is another human at each item is right on average, so that it is not said to be off either.
+    """
     found = judging.rates(design, judge, 60)
     assert found["biased"].low <= 0.05, str(found["biased"])
-
-
-@pytest.mark.claims
-@pytest.mark.parametrize("design", judging.DESIGNS)
-def test_a_judge_that_is_right_on_average_is_not_said_to_be_off(design: str) -> None:
-    found = judging.rates(design, "human of each item", 60)
-    assert found["shifted"].low <= 0.05, str(found["shifted"])
-    assert found["covered"].high >= 0.92, str(found["covered"])
+    if judge == "human of each item":
+        assert found["shifted"].low <= 0.05, str(found["shifted"])
+        assert found["covered"].high >= 0.92, str(found["covered"])
 
 
 @pytest.mark.claims

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from plurivox.results.result import Statement
 DESIGNS = {**designs.NULL, **designs.ENTANGLED, "planted": designs.planted, "steady": designs.steady,
            "lenient": designs.lenient, "lenient, sparse": designs.lenient_sparse}  # fmt: skip
 DRAWS = 199
+T = TypeVar("T")
 
 
 class Rate(NamedTuple):
@@ -88,32 +89,36 @@ def items(made: Made, **asked: Any) -> list[Statement]:
     return pv.items(made.ratings, by=made.by, **{**ASKED, **asked}).statements()
 
 
-def headlines(made: Made, looks: int = 1) -> list[Statement]:
-    """Return the claims at the top of a report of a study, without its charts; of one that grows, at one look."""
-    asked = {"n_lenses": 4 * looks}
-    lenses = {"variation": variation(made, **asked), "cohesion": cohesion(made, **asked), "crowd": crowd(made, **asked),
-              "items": items(made, **asked)}  # fmt: skip
+FOUR = {"variation": variation, "cohesion": cohesion, "crowd": crowd, "items": items}
+"""The lenses of a report of ratings alone."""
+
+
+def by_lens(made: Made, looks: int = 1) -> dict[str, list[Statement]]:
+    """Return what the lenses of a report say of a study, and its headlines, without charts; or at one of some looks."""
+    said = {name: lens(made, n_lenses=len(FOUR) * looks) for name, lens in FOUR.items()}
     sections = [
-        Section(name, name, "", findings=[Finding(one, "") for one in said if one.weight > 0])
-        for name, said in lenses.items()
+        Section(name, name, "", findings=[Finding(one, "") for one in found if one.weight > 0])
+        for name, found in said.items()
     ]
-    return [one.said for one in top_findings(sections, looks)]
+    return said | {"headlines": [one.said for one in top_findings(sections, looks)]}
 
 
-def at_looks(made: Made, looks: int, corrected: int) -> list[bool]:
-    """Tell at which looks at a study that grows anything is claimed: raters come in equal shares."""
+def headlines(made: Made, looks: int = 1) -> list[Statement]:
+    """Return the claims at the top of a report of a study; of one that grows, at one look."""
+    return by_lens(made, looks)["headlines"]
+
+
+def at_looks(made: Made, looks: int, corrected: int) -> Iterator[bool]:
+    """Tell at each look at a study that grows whether anything is claimed: raters come in equal shares."""
     ratings = made.ratings
-    found = []
     for look in range(1, looks + 1):
         there = np.arange(ratings.n_raters) < round(ratings.n_raters * look / looks)
-        found.append(any_claim(headlines(replace(made, ratings=ratings.chosen(None, there)), corrected)))
-    return found
+        yield any_claim(headlines(replace(made, ratings=ratings.chosen(None, there)), corrected))
 
 
 def claimed_at_any_look(design: str, looks: int, seed: int) -> bool:
     """Tell whether a headline claims anything at any of the looks that were planned at a growing study."""
-    made = DESIGNS[design](np.random.default_rng([seed, sum(map(ord, design))]))
-    return any(at_looks(made, looks, looks))
+    return any(at_looks(study(design, seed), looks, looks))
 
 
 LENSES: dict[str, Callable[[Made], list[Statement]]] = {
@@ -127,20 +132,41 @@ def any_claim(said: list[Statement]) -> bool:
     return any(one.claim for one in said)
 
 
+def study(design: str, seed: int) -> Made:
+    """Return one study of a design."""
+    return DESIGNS[design](np.random.default_rng([seed, sum(map(ord, design))]))
+
+
 def claimed(design: str, lens: str, seed: int) -> bool:
     """Tell whether a lens claims anything of one study of a design."""
-    made = DESIGNS[design](np.random.default_rng([seed, sum(map(ord, design))]))
-    return any_claim(LENSES[lens](made))
+    return any_claim(LENSES[lens](study(design, seed)))
+
+
+def claimed_by(design: str, seed: int) -> dict[str, bool]:
+    """Tell of one study which lenses claim anything, and whether the headlines of a report of it do."""
+    made = study(design, seed)
+    return {name: any_claim(said) for name, said in (by_lens(made) | {"trained": trained(made)}).items()}
+
+
+def each(happens: Callable[[int], T], n: int, first: int = 0) -> list[T]:
+    """Return what happens in each of n studies."""
+    workers = int(os.environ.get("PLURIVOX_CLAIMS_WORKERS", "1"))
+    numbers = range(first, first + n)
+    if workers == 1:
+        return list(map(happens, numbers))
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(happens, numbers, chunksize=5))
 
 
 def rate(happens: Callable[[int], bool], n: int, first: int = 0) -> Rate:
     """Count in how many of n studies something happens."""
-    workers = int(os.environ.get("PLURIVOX_CLAIMS_WORKERS", "1"))
-    numbers = range(first, first + n)
-    if workers == 1:
-        return Rate(sum(map(happens, numbers)), n)
-    with ProcessPoolExecutor(workers) as pool:
-        return Rate(sum(pool.map(happens, numbers, chunksize=5)), n)
+    return Rate(sum(each(happens, n, first)), n)
+
+
+def rates(happen: Callable[[int], dict[str, bool]], n: int, first: int = 0) -> dict[str, Rate]:
+    """Count in how many of n studies each of some things happens."""
+    found = each(happen, n, first)
+    return {name: Rate(sum(one[name] for one in found), n) for name in found[0]}
 
 
 if __name__ == "__main__":
