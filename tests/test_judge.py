@@ -14,6 +14,7 @@ from scipy.stats import ttest_1samp
 
 import plurivox as pv
 from claims import judging
+from claims.rates import Rate, confirmed
 from plurivox.engine.families import adjust
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.judge.quantities import NAMES, QUANTITIES
@@ -481,24 +482,23 @@ def test_few_studies_of_a_judge_like_a_human() -> None:
 @pytest.mark.parametrize("design", judging.DESIGNS)
 @pytest.mark.parametrize("judge", judging.NULL)
 def test_a_judge_like_a_human_is_not_called_biased(design: str, judge: str) -> None:
-    """Of 60 studies seven or more fail, which is seen in 64 of 100 runs if the rate is .12, and in 98 if it is .2.
+    """A judge that is another human at each item is right on average, so that it is not said to be off either."""
+    kinds = ("biased", "shifted", "covered") if judge == "human of each item" else ("biased",)
 
-    A judge that is another human at each item is right on average, so that it is not said to be off either.
-    """
-    found = judging.rates(design, judge, 60)
-    assert found["biased"].low <= 0.05, str(found["biased"])
-    if judge == "human of each item":
-        assert found["shifted"].low <= 0.05, str(found["shifted"])
-        assert found["covered"].high >= 0.92, str(found["covered"])
+    def wrong(kind: str, found: Rate) -> bool:
+        return kind in kinds and (found.high < 0.92 if kind == "covered" else found.low > 0.05)
+
+    assert not confirmed(partial(judging.rates, design, judge), wrong, 40)
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize("design", judging.DESIGNS)
 def test_answers_without_judgement_are_never_called_good(design: str) -> None:
+    """In any of 120 studies: a rate of .04 is noticed in 99 of 100 runs."""
     for judge in ("always 2", "coin", "backwards"):
-        found = judging.rates(design, judge, 20)
+        found = judging.rates(design, judge, 10)
         assert found["good"].times == 0
-        assert found["ruled_out"].times >= 18
+        assert found["ruled_out"].times >= 9
 
 
 # Requirements --------------------------------------------------------------------------------------------------------
@@ -594,7 +594,8 @@ def test_a_model_alone_has_the_values_it_has_among_others(study: tuple[pv.Rating
 
 
 def test_every_quantity_is_documented() -> None:
-    from pathlib import Path
+    from functools import partial
+from pathlib import Path
 
     text = (Path(__file__).parents[1] / "docs" / "judge.md").read_text()
     for one in QUANTITIES:

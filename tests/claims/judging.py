@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -17,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import plurivox as pv
-from claims.rates import DRAWS, Rate
+from claims.rates import MORE_DRAWS, Rate, each
 from plurivox.lenses.judge import places
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
@@ -107,7 +108,7 @@ class Called(NamedTuple):
 def called(design: str, judge: str, seed: int) -> Called:
     """Return what the card says of a judge in one study."""
     ratings, answers = studied(design, judge, seed)
-    with mock.patch.multiple(places, DRAWS=DRAWS, MORE_DRAWS=10 * DRAWS + 9):
+    with mock.patch.multiple(places, DRAWS=MORE_DRAWS, MORE_DRAWS=10 * MORE_DRAWS):
         found = pv.judge(ratings, answers, by="sex", subset="kind", seed=seed, threads=1)
     kind, biases = found.verdict(found.voices[0]).kind, found.biases()
     liking = found.cell("m", "position_bias")
@@ -120,9 +121,9 @@ def called(design: str, judge: str, seed: int) -> Called:
     )  # fmt: skip
 
 
-def rates(design: str, judge: str, n: int) -> dict[str, Rate]:
+def rates(design: str, judge: str, n: int, first: int = 0) -> dict[str, Rate]:
     """Return in how many of n studies each is said."""
-    found = [called(design, judge, seed) for seed in range(n)]
+    found = each(partial(called, design, judge), n, first)
     return {name: Rate(sum(getattr(one, name) for one in found), n) for name in Called._fields}
 
 
