@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import krippendorff
@@ -594,8 +595,7 @@ def test_a_model_alone_has_the_values_it_has_among_others(study: tuple[pv.Rating
 
 
 def test_every_quantity_is_documented() -> None:
-    from functools import partial
-from pathlib import Path
+    from pathlib import Path
 
     text = (Path(__file__).parents[1] / "docs" / "judge.md").read_text()
     for one in QUANTITIES:
