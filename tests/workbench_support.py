@@ -69,10 +69,14 @@ def send(client: TestClient, address: str, **form: Any) -> Any:
 
 
 class Server:
-    """A server that is a process of its own, and somebody who has opened its address; its errors go to a file."""
+    """A server that is a process of its own, and somebody who has opened its address; its errors go to a file.
 
-    def __init__(self, folder: Path, *files: str, errors: Any = None, **how: Any) -> None:
-        line = [sys.executable, "-m", "plurivox", "serve", *files, "--folder", str(folder), "--no-open"]
+    It may run a line of Python ``first``.
+    """
+
+    def __init__(self, folder: Path, *files: str, errors: Any = None, first: str = "", **how: Any) -> None:
+        program = ["-c", f"{first}\nfrom plurivox.cli import main\nmain()"] if first else ["-m", "plurivox"]
+        line = [sys.executable, *program, "serve", *files, "--folder", str(folder), "--no-open"]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=errors, text=True, **how)
         assert self.process.stdout is not None
         address = self.process.stdout.readline().strip()
