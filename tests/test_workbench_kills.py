@@ -20,7 +20,7 @@ import httpx
 
 from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watches
-from workbench_support import RATINGS, Server
+from workbench_support import OFTEN, RATINGS, Server
 
 pytestmark = pytest.mark.slow
 KILLS, OF_A_FOLDER = 100, 10
@@ -118,9 +118,6 @@ def test_a_server_killed_in_the_midst_of_an_analysis(tmp_path: Path) -> None:
     assert "Try again" in page
     assert again.client.get(home).status_code == 200
     again.end()
-
-
-OFTEN = "from plurivox.workbench import watcher; watcher.EVERY = 0.2"
 
 
 def test_a_server_killed_in_the_midst_of_reading_anew(tmp_path: Path) -> None:
