@@ -2,7 +2,6 @@
 
 ``python tests/claims/judging.py 200`` prints the rates of every design and judge. Humans see an item's severity with
 noise and a leniency of their own, and cut it into five points; items have parts, and humans groups, which mean nothing.
-Orders of options are shuffled 199 times instead of 1,999, and ten times as often where p is undecided.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ from plurivox.lenses.judge import places
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
 Points = NDArray[np.int64]
+DRAWS = MORE_DRAWS
+"""How often orders of options are shuffled, and ten times that where p is undecided; the script does as users do."""
 
 
 class Design(NamedTuple):
@@ -108,7 +109,7 @@ class Called(NamedTuple):
 def called(design: str, judge: str, seed: int) -> Called:
     """Return what the card says of a judge in one study."""
     ratings, answers = studied(design, judge, seed)
-    with mock.patch.multiple(places, DRAWS=MORE_DRAWS, MORE_DRAWS=10 * MORE_DRAWS):
+    with mock.patch.multiple(places, DRAWS=DRAWS, MORE_DRAWS=10 * DRAWS + 9):
         found = pv.judge(ratings, answers, by="sex", subset="kind", seed=seed, threads=1)
     kind, biases = found.verdict(found.voices[0]).kind, found.biases()
     liking = found.cell("m", "position_bias")
@@ -128,6 +129,7 @@ def rates(design: str, judge: str, n: int, first: int = 0) -> dict[str, Rate]:
 
 
 if __name__ == "__main__":
+    DRAWS = places.DRAWS
     for design in DESIGNS:
         for judge in JUDGES:
             told = rates(design, judge, int(sys.argv[1]) if len(sys.argv) > 1 else 40)
