@@ -87,7 +87,8 @@ def test_what_is_there_is_found_at_planned_looks() -> None:
 
 @CLAIMS
 def test_a_planted_view_is_found_and_named() -> None:
-    found = rate(partial(_names_the_group, "a1"), 40)
+    """In 18 of 20 studies at least; a rate of .8 falls short of that in 79 of 100 runs."""
+    found = rate(partial(_names_the_group, "a1"), 20)
     assert found.share >= 0.9, str(found)
 
 
@@ -113,8 +114,14 @@ def _names_the_lenient(design: str, seed: int) -> bool:
 @CLAIMS
 def test_less_noise_is_no_view() -> None:
     """A group that is merely less noisy agrees more, which is claimed, and is never said to have a view of its own."""
-    assert rate(partial(claimed, "steady", "cohesion"), 40).share >= 0.9
-    assert rate(partial(claimed, "steady", "views"), 40).times == 0
+    found = rates.rates(_steady, 40)
+    assert found["agree"].share >= 0.9
+    assert found["view"].times == 0
+
+
+def _steady(seed: int) -> dict[str, bool]:
+    said = rates.cohesion(rates.study("steady", seed), interval="jackknife")
+    return {"agree": any(one.claim for one in said), "view": any("view of their own" in one.text for one in said)}
 
 
 @CLAIMS
