@@ -121,7 +121,8 @@ def test_less_noise_is_no_view() -> None:
 
 def _steady(seed: int) -> dict[str, bool]:
     said = rates.cohesion(rates.study("steady", seed), interval="jackknife")
-    return {"agree": any(one.claim for one in said), "view": any("view of their own" in one.text for one in said)}
+    claims = [one.text for one in said if one.claim]
+    return {"agree": bool(claims), "view": any("view of their own" in text for text in claims)}
 
 
 @CLAIMS
