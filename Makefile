@@ -70,8 +70,9 @@ test: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
 
 # What takes minutes and is seldom broken by a change: simulations, waits in real time, browsers, the frozen corpus.
+# A third of the time is spent waiting, so that there is one worker more than there are cores.
 test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
-	$(BIN)/python -m pytest $(WORKERS) -m slow
+	PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(BIN)/python -m pytest $(WORKERS) -m slow
 
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
 test-claims: $(VENV)/.dev

@@ -12,6 +12,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.cli import main
+from plurivox.simulation import simulate
 from support import Write
 
 GOOD = "item,rater,score\n1,a,3\n2,a,1\n"
@@ -217,6 +218,7 @@ def test_demo(demo_folder: Path) -> None:
 def test_demo_without_the_extra(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setattr(simulate, "DEMO", {**simulate.DEMO, "n_items": 120})
     assert program("demo") == 0
     last = program.out.strip().splitlines()[-1]
     assert Path(last) == tmp_path / "plurivox-demo" / "report.txt"

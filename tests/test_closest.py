@@ -16,7 +16,7 @@ from scipy import stats
 import plurivox as pv
 from claims import closest as studies
 from claims import designs
-from claims.rates import rate
+from claims.rates import rates
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
@@ -262,7 +262,8 @@ def test_wins_share_ties_and_leave_out_groups_without_a_value() -> None:
 
 def said(design: str, model: str, seed: int) -> tuple[studies.Study, list[Statement]]:
     """Return a study, and what is said of the closest group of a model."""
-    study, found = studies.found_in(design, model, seed)
+    study = studies.drawn(design, seed)
+    found = studies.found_in(study, model, seed)
     return study, [one for one in found.statements() if one.statistic == "closest_gap"]
 
 
@@ -279,8 +280,8 @@ def test_an_echo_on_sparse_items_is_attributed_to_its_group() -> None:
 
 def test_few_echoes_and_coins() -> None:
     """A slice of what docs/claims.md measures."""
-    assert rate(partial(studies.names_the_group, "dense", "view"), 2).times == 2
-    assert rate(partial(studies.names_any, "dense, extremes", "coin"), 3).times <= 1
+    assert rates(partial(studies.names_the_group, "dense", ["view"]), 2)["view"].times == 2
+    assert rates(partial(studies.names_any, "dense, extremes", ["coin"]), 3)["coin"].times <= 1
 
 
 @pytest.mark.parametrize("model", ["coin", "middle", "marginal"])

@@ -419,12 +419,15 @@ CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 @pytest.mark.claims
 @pytest.mark.parametrize("kind", [*LIKE, "anti-correlated"])
 def test_intervals_hold_the_mean_of_all_items_and_raters(kind: str) -> None:
-    """1,000 studies notice a coverage of 92 % or 98 %; raters and items are drawn anew, refusals go by severity."""
+    """500 studies notice a coverage of 90 % in 93 of 100 runs; raters and items are drawn anew, refusals by severity.
+
+    A true coverage of 95 % lies outside of 92 to 98 % in 2 of 1,000 runs.
+    """
     rng = np.random.default_rng(len(kind))
     truth = float(np.searchsorted(CUTS, rng.normal(0, np.sqrt(1 + 0.16 + 0.25), 2_000_000)).mean())
     hits = humans = times = 0
     wide, alone = [], []
-    for _ in range(1000):
+    for _ in range(500):
         severity, lenient = rng.normal(0, 1, 330), rng.normal(0, 0.4, 40)
         items = np.repeat(np.arange(70), 5)
         raters = np.argsort(rng.random((70, 40)), axis=1)[:, :5].ravel()
@@ -448,6 +451,6 @@ def test_intervals_hold_the_mean_of_all_items_and_raters(kind: str) -> None:
         wide.append(row.ci_high - row.ci_low)
         alone.append(human.ci_high - human.ci_low)
         times += 1
-    assert 0.93 <= hits / times <= 0.97, hits / times
-    assert 0.93 <= humans / times <= 0.97, humans / times
+    assert 0.92 <= hits / times <= 0.98, hits / times
+    assert 0.92 <= humans / times <= 0.98, humans / times
     assert np.mean(wide) <= np.mean(alone) * 1.01

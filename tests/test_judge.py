@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import krippendorff
@@ -14,6 +15,7 @@ from scipy.stats import ttest_1samp
 
 import plurivox as pv
 from claims import judging
+from claims.rates import Rate, confirmed
 from plurivox.engine.families import adjust
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.judge.quantities import NAMES, QUANTITIES
@@ -481,26 +483,23 @@ def test_few_studies_of_a_judge_like_a_human() -> None:
 @pytest.mark.parametrize("design", judging.DESIGNS)
 @pytest.mark.parametrize("judge", judging.NULL)
 def test_a_judge_like_a_human_is_not_called_biased(design: str, judge: str) -> None:
-    """Of 60 studies seven or more fail, which is seen in 64 of 100 runs if the rate is .12, and in 98 if it is .2."""
-    found = judging.rates(design, judge, 60)
-    assert found["biased"].low <= 0.05, str(found["biased"])
+    """A judge that is another human at each item is right on average, so that it is not said to be off either."""
+    kinds = ("biased", "shifted", "covered") if judge == "human of each item" else ("biased",)
 
+    def wrong(kind: str, found: Rate) -> bool:
+        return kind in kinds and (found.high < 0.92 if kind == "covered" else found.low > 0.05)
 
-@pytest.mark.claims
-@pytest.mark.parametrize("design", judging.DESIGNS)
-def test_a_judge_that_is_right_on_average_is_not_said_to_be_off(design: str) -> None:
-    found = judging.rates(design, "human of each item", 60)
-    assert found["shifted"].low <= 0.05, str(found["shifted"])
-    assert found["covered"].high >= 0.92, str(found["covered"])
+    assert not confirmed(partial(judging.rates, design, judge), wrong, 40)
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize("design", judging.DESIGNS)
 def test_answers_without_judgement_are_never_called_good(design: str) -> None:
+    """In any of 120 studies: a rate of .04 is noticed in 99 of 100 runs."""
     for judge in ("always 2", "coin", "backwards"):
-        found = judging.rates(design, judge, 20)
+        found = judging.rates(design, judge, 10)
         assert found["good"].times == 0
-        assert found["ruled_out"].times >= 18
+        assert found["ruled_out"].times >= 9
 
 
 # Requirements --------------------------------------------------------------------------------------------------------

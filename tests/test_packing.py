@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import packing_work
 import plurivox as pv
 from plurivox.engine import part as parts
 from plurivox.errors import DuplicateError, FileError, NeedsMemoryError
@@ -327,12 +328,6 @@ def test_what_cannot_be_appended(tmp_path: Path) -> None:
     assert not (tmp_path / "nothing.pvx").exists()
 
 
-def add(source: str, folder: str, ready: Any) -> None:
-    """Append in a process that is going to be killed."""
-    ready.set()
-    pv.pack(source, folder, append=True)
-
-
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
@@ -349,7 +344,7 @@ def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Pat
         shutil.rmtree(study)
         shutil.copytree(copy, study)
         ready = context.Event()
-        process = context.Process(target=add, args=(str(tmp_path / "b.csv"), str(study), ready))
+        process = context.Process(target=packing_work.add, args=(str(tmp_path / "b.csv"), str(study), ready))
         process.start()
         assert ready.wait(60)
         start = time.perf_counter()

@@ -274,7 +274,7 @@ def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
         same = []
         for seed in range(40):
             ratings = planned.made(design, planned.view_for(design), 500 + seed)
-            found = pv.cohesion(ratings, design.by, interval="none", permutations=400)
+            found = pv.cohesion(ratings, design.by, interval="none", permutations=199)
             null, row = found.null("axis0", "g0", "gai"), found.row("axis0", "g0", "gai")
             same.append(((row.value - null.mean()) / null.std() > threshold) == row.claim)
         assert np.mean(same) >= 0.9
@@ -285,7 +285,7 @@ def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
 def test_plans_promise_what_studies_claim(number: int) -> None:
     design = planned.STUDIES[number]
     plans = planned.planned(design, 10, permutations=400, simulations=30)
-    share = planned.claimed(design, 80, permutations=200).gai
+    share = planned.claimed(design, 80, permutations=99).gai
     # ± .07, and two standard errors of a share of 80 and of a mean of 10 pilots, which differ by about .15.
     assert np.mean(plans.power) == pytest.approx(share, abs=0.07 + 2 * math.hypot(0.05, 0.15 / math.sqrt(10)))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from claims.models import claims
-from claims.rates import Rate, rate
+from claims.rates import Rate, alone, rate, too_often
 
 CLAIMS = pytest.mark.claims
 NULL: list[tuple[str, str, dict[str, Any]]] = [
@@ -44,8 +44,7 @@ def test_one_study_with_a_difference(study: str, words: str, options: dict[str, 
 @CLAIMS
 @pytest.mark.parametrize(("study", "words", "options"), NULL)
 def test_no_difference_no_claim(study: str, words: str, options: dict[str, Any]) -> None:
-    found = counted(study, words, options, 60, first=1000)
-    assert found.low <= 0.05, str(found)  # seven or more fail, which a rate of .15 gives in 80 of 100 runs
+    assert not too_often(partial(alone, partial(claims, study, words, **options)), 40, first=1000)
 
 
 @CLAIMS

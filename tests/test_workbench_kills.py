@@ -20,10 +20,11 @@ import httpx
 
 from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watches
-from workbench_support import RATINGS, Server
+from workbench_support import OFTEN, RATINGS, Server
 
 pytestmark = pytest.mark.slow
-KILLS = 100
+KILLS, OF_A_FOLDER = 100, 10
+"""Each folder is looked through after every kill, and grows until the next one takes its place."""
 BUSY = """
 import sys
 from plurivox.workbench.store import Store
@@ -37,7 +38,7 @@ while True:
     for role in ("ratings", "raters", "ratings"):
         with store.adding(study, role, f"{role}.csv") as upload:
             for piece in range(40):
-                upload.write(bytes([turn % 256]) * 50_000)
+                upload.write(bytes([turn % 256]) * 5_000)
     store.change_study(study, reading={"scale": "0:3"}, asked={"by": [["age"]]})
     run = store.add_run(study, "run", "key", {})
     store.end_run(run.id, "running")
@@ -67,16 +68,17 @@ def whole(folder: Path) -> int:
 
 
 def test_the_store_survives_a_hundred_kills(tmp_path: Path) -> None:
-    chance = random.Random(0)
-    for _ in range(KILLS):
-        process = subprocess.Popen([sys.executable, "-c", BUSY, str(tmp_path / "bench")], stdout=subprocess.PIPE)
+    chance, found = random.Random(0), {}
+    for number in range(KILLS):
+        folder = tmp_path / f"bench {number // OF_A_FOLDER}"
+        process = subprocess.Popen([sys.executable, "-c", BUSY, str(folder)], stdout=subprocess.PIPE)
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        time.sleep(chance.uniform(0.0, 0.4))
+        time.sleep(chance.uniform(0.0, 0.2))
         process.kill()
         process.communicate()
-        whole(tmp_path / "bench")
-    assert whole(tmp_path / "bench") > 10
+        found[folder] = whole(folder)
+    assert sum(found.values()) > 10
 
 
 def children(pid: int) -> list[int]:
@@ -122,17 +124,17 @@ def test_a_server_killed_in_the_midst_of_reading_anew(tmp_path: Path) -> None:
     """Ten kills at any moment while a watched file grows: what was read is whole, and the rest comes afterwards."""
     chance, file, folder = random.Random(1), tmp_path / "growing.csv", tmp_path / "bench"
     file.write_text(RATINGS)
-    server = Server(folder, str(file))
+    server = Server(folder, str(file), first=OFTEN)
     home = server.client.get("/api/v1/studies").json()[0]["id"]
     watch = f"/studies/{home}/watch"
     assert server.client.post(watch, data={"going": "1", "planned": "3"}).status_code == 200
     for turn in range(10):
         with file.open("a") as opened:
             opened.write("".join(f"i{item},s{turn},1,man\n" for item in range(12)))
-        time.sleep(chance.uniform(2.0, 6.5))
+        time.sleep(chance.uniform(0.5, 3.0))
         server.kill()
         assert whole(folder) == 1
-        server = Server(folder)
+        server = Server(folder, first=OFTEN)
     end = time.monotonic() + 60
     while "<strong>288</strong>" not in (page := server.client.get(watch).text):
         assert time.monotonic() < end, page

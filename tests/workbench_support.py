@@ -68,11 +68,21 @@ def send(client: TestClient, address: str, **form: Any) -> Any:
     return client.post(address, data=form, headers=OWN, follow_redirects=False)
 
 
+OFTEN = "from plurivox.workbench import watcher; watcher.EVERY = 0.2"
+"""What a server runs first that shall look often at the files it watches."""
+
+
+def serve_line(folder: Path, *files: str, first: str = "") -> list[str]:
+    """Return the command that starts a server as somebody does; it may run a line of Python first."""
+    program = ["-c", f"{first}\nfrom plurivox.cli import main\nmain()"] if first else ["-m", "plurivox"]
+    return [sys.executable, *program, "serve", *files, "--folder", str(folder), "--no-open"]
+
+
 class Server:
     """A server that is a process of its own, and somebody who has opened its address; its errors go to a file."""
 
-    def __init__(self, folder: Path, *files: str, errors: Any = None, **how: Any) -> None:
-        line = [sys.executable, "-m", "plurivox", "serve", *files, "--folder", str(folder), "--no-open"]
+    def __init__(self, folder: Path, *files: str, errors: Any = None, first: str = "", **how: Any) -> None:
+        line = serve_line(folder, *files, first=first)
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=errors, text=True, **how)
         assert self.process.stdout is not None
         address = self.process.stdout.readline().strip()

@@ -15,6 +15,7 @@ from plurivox.arguments import checked
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
+from plurivox.ratings import Ratings
 from plurivox.results.notebook import frame_html
 from plurivox.results.result import Statement, told
 from plurivox.scale import Scale
@@ -143,15 +144,18 @@ def responsiveness(
     if repeats < 1 or trained < 1 or any(top < 1 for top in tops):
         raise InputError("repeats, trained and every highest score must be at least 1")
     rows = []
+    references: dict[int, Ratings | None] = {}  # the same trained raters for every pattern and scale
     cells = [(pattern, top, repeat) for top in tops for pattern in patterns for repeat in range(repeats)]
     for done, (pattern, top, repeat) in enumerate(cells, start=1):
         study = simulate(
             n_items=n_items, n_raters=n_raters, scale=Scale.range(0, top), styles={pattern: 1.0}, rater_sd=rater_sd,
             noise_sd=0.0, trained=trained, models=(), seed=seed * 1_000_003 + repeat,
         )  # fmt: skip
-        assert study.trained is not None
-        ratings = study.ratings
-        _, values = RaterResponses.of(ratings, resolve(ratings, study.trained)).observed()
+        if repeat not in references:
+            references[repeat] = study.trained
+        ratings, reference = study.ratings, references[repeat]
+        assert reference is not None
+        _, values = RaterResponses.of(ratings, resolve(ratings, reference)).observed()
         means = np.nanmean(values, axis=0)
         rows += [(pattern, top, repeat, name, float(means[MEASURES.index(name)])) for name in METRICS]
         if progress is not None:

@@ -132,17 +132,20 @@ without guessing, the view of a group without noise, for each item what a rater 
 of a group, who has a leniency of their own."""
 
 
-def found_in(design: str, model: str, seed: int, by: str = "auto") -> tuple[Study, pv.Alignment]:
-    """Return a study, and what alignment finds of a model in it."""
-    study = Study.of(DESIGNS[design], np.random.default_rng([seed, sum(map(ord, design))]))
+def drawn(design: str, seed: int) -> Study:
+    """Return one study of a design."""
+    return Study.of(DESIGNS[design], np.random.default_rng([seed, sum(map(ord, design))]))
+
+
+def found_in(study: Study, model: str, seed: int, by: str = "auto") -> pv.Alignment:
+    """Return what alignment finds of a model in a study."""
     points = MODELS[model](study)
     items = [f"i{number:04}" for number in range(len(points))]
     answers = pl.DataFrame({"model": model, "item": items, "point": points})
-    found = pv.alignment(
+    return pv.alignment(
         study.ratings, answers, by="g", permutations=199, bootstrap=0, subsamples=0, as_rater=False, threads=1,
         seed=seed, closest_by=by,
     )  # fmt: skip
-    return study, found
 
 
 class Claimed(NamedTuple):
@@ -160,20 +163,27 @@ class Claimed(NamedTuple):
 
 def claimed(design: str, model: str, seed: int, by: str = "auto") -> Claimed:
     """Return what is claimed of a model in one study."""
-    study, found = found_in(design, model, seed, by)
+    return claimed_in(drawn(design, seed), model, seed, by)
+
+
+def claimed_in(study: Study, model: str, seed: int, by: str = "auto") -> Claimed:
+    """Return what is claimed of a model in a study."""
+    found = found_in(study, model, seed, by)
     groups = [one.group for one in found.statements() if one.claim and one.statistic != "stand_in"]
     sure = found.closest().filter(pl.col("p_adjusted") < SIGNIFICANT)
     return Claimed(bool(groups), groups == [f"g{study.group}"], sure.height > 0, sure["over_items"].any())
 
 
-def names_any(design: str, model: str, seed: int) -> bool:
-    """Tell whether any group is claimed to be the closest."""
-    return claimed(design, model, seed).any
+def names_any(design: str, models: Sequence[str], seed: int) -> dict[str, bool]:
+    """Tell of each of some models, asked about the same study one at a time, whether any group is its closest."""
+    study = drawn(design, seed)
+    return {model: claimed_in(study, model, seed).any for model in models}
 
 
-def names_the_group(design: str, model: str, seed: int) -> bool:
-    """Tell whether the group that is echoed is claimed, and no other."""
-    return claimed(design, model, seed).echoed
+def names_the_group(design: str, models: Sequence[str], seed: int) -> dict[str, bool]:
+    """Tell of each of some models whether the group that it echoes is claimed, and no other."""
+    study = drawn(design, seed)
+    return {model: claimed_in(study, model, seed).echoed for model in models}
 
 
 def show(n: int, designs: Sequence[str], models: Sequence[str], by: str = "auto") -> None:

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 import plurivox as pv
-from claims.rates import Rate
+from claims.rates import MORE_DRAWS, Rate, each
+from plurivox.lenses.judge import places
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
 Points = NDArray[np.int64]
+DRAWS = MORE_DRAWS
+"""How often orders of options are shuffled, and ten times that where p is undecided; the script does as users do."""
 
 
 class Design(NamedTuple):
@@ -104,10 +109,11 @@ class Called(NamedTuple):
 def called(design: str, judge: str, seed: int) -> Called:
     """Return what the card says of a judge in one study."""
     ratings, answers = studied(design, judge, seed)
-    found = pv.judge(ratings, answers, by="sex", subset="kind", seed=seed, threads=1)
+    with mock.patch.multiple(places, DRAWS=DRAWS, MORE_DRAWS=10 * DRAWS + 9):
+        found = pv.judge(ratings, answers, by="sex", subset="kind", seed=seed, threads=1)
     kind, biases = found.verdict(found.voices[0]).kind, found.biases()
-    places = found.cell("m", "position_bias")
-    liked = places["p_adjusted"] is not None and places["p_adjusted"] < 0.05
+    liking = found.cell("m", "position_bias")
+    liked = liking["p_adjusted"] is not None and liking["p_adjusted"] < 0.05
     whole = biases.filter(axis="all", subset="all").row(0, named=True)
     covered = whole["ci_low"] <= 0 <= whole["ci_high"]
     return Called(
@@ -116,13 +122,14 @@ def called(design: str, judge: str, seed: int) -> Called:
     )  # fmt: skip
 
 
-def rates(design: str, judge: str, n: int) -> dict[str, Rate]:
+def rates(design: str, judge: str, n: int, first: int = 0) -> dict[str, Rate]:
     """Return in how many of n studies each is said."""
-    found = [called(design, judge, seed) for seed in range(n)]
+    found = each(partial(called, design, judge), n, first)
     return {name: Rate(sum(getattr(one, name) for one in found), n) for name in Called._fields}
 
 
 if __name__ == "__main__":
+    DRAWS = places.DRAWS
     for design in DESIGNS:
         for judge in JUDGES:
             told = rates(design, judge, int(sys.argv[1]) if len(sys.argv) > 1 else 40)

@@ -27,8 +27,8 @@ _FACES = (
 _TRAINED = "--reference {0}/trained.csv --reference-scale safe,unsafe"
 
 
-def _case(name: str, line: str) -> Case:
-    return Case(name, line, data=tuple(dict.fromkeys(_DATA.findall(line))))
+def _case(name: str, line: str, analysis: str = "") -> Case:
+    return Case(name, line, data=tuple(dict.fromkeys(_DATA.findall(line))), analysis=analysis)
 
 
 def _forms(name: str, line: str, forms: Iterable[str]) -> list[Case]:
@@ -36,7 +36,7 @@ def _forms(name: str, line: str, forms: Iterable[str]) -> list[Case]:
     cases = []
     for form in forms:
         option = form if form in _SUFFIX else f"--csv --table {form}"
-        cases.append(_case(f"{name}-{_SUFFIX.get(form, form)}", f"{line} {option}".strip()))
+        cases.append(_case(f"{name}-{_SUFFIX.get(form, form)}", f"{line} {option}".strip(), line))
     return cases
 
 

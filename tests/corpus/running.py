@@ -13,9 +13,12 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import scipy.linalg  # noqa: F401 - its BLAS is limited, too, once it is loaded
@@ -24,6 +27,7 @@ from threadpoolctl import threadpool_limits
 import plurivox as pv
 from corpus import data
 from corpus.records import compact, compact_page, compact_text, plain, sha
+from plurivox.lenses.record import Lens
 from support import run_cli
 
 PACKAGES = (
@@ -121,12 +125,16 @@ class Case:
         Instead: a function of the world.
     data
         The data sets it reads.
+    analysis
+        The command line without what is printed of its result, where several cases print it: the first of them
+        analyses, and the others print the same result.
     """
 
     name: str
     line: str = ""
     call: Callable[[World], Any] | None = None
     data: tuple[str, ...] = ()
+    analysis: str = ""
 
     @property
     def needs_real_data(self) -> bool:
@@ -150,8 +158,36 @@ class Case:
             words += ["--threads", str(world.threads)]
         if OUT in self.line:
             Path(out).mkdir(parents=True)
-        found = world.cli(*words)
+        with _analysed_once(world, self.analysis) if self.analysis else contextlib.nullcontext():
+            found = world.cli(*words)
         return found | {"files": world.files(out)} if OUT in self.line else found
+
+
+@contextlib.contextmanager
+def _analysed_once(world: World, analysis: str) -> Iterator[None]:
+    """Let the program get what lenses found, with the warnings about it, from the first time this was analysed.
+
+    All else is done each time: settings, files that are read, and what is printed.
+    """
+    kept: list[tuple[Any, list[Warning | str]]] = world.once(f"analysis {analysis}", list)
+    load, later = Lens.load, iter(tuple(kept))
+
+    def loaded(lens: Lens, what: str) -> Any:
+        run = load(lens, what)
+        return SimpleNamespace(run=partial(found_by, run.run)) if what == "run" else run
+
+    def found_by(run: Callable[..., Any], *given: Any, **more: Any) -> Any:
+        if not (found := next(later, None)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = run(*given, **more), [one.message for one in caught]
+            kept.append(found)
+        for said in found[1]:
+            warnings.warn(said, stacklevel=1)
+        return found[0]
+
+    with mock.patch.object(Lens, "load", loaded):
+        yield
 
 
 def _called(call: Callable[[World], Any], world: World) -> dict[str, Any]:
