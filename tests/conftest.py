@@ -71,10 +71,19 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "demo", make)
 
 
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """Let charts of reports be made, but not drawn, in a test that looks at something else."""
+    from undrawn import undrawn
+
+    with undrawn():
+        yield
+
+
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Yield somebody who may ask a workbench, which all tests of a file share."""
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield somebody who may ask a workbench, which all tests of a file share; only files with DRAWN have charts."""
     from workbench_support import workbench
 
-    with workbench(tmp_path_factory.mktemp("bench")) as found:
+    with workbench(tmp_path_factory.mktemp("bench"), drawn=hasattr(request.module, "DRAWN")) as found:
         yield found
