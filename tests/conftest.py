@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -69,6 +70,15 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "printed.txt").write_text(done.out, encoding="utf-8")
 
     return made_once(tmp_path_factory, "demo", make)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _here() -> Iterator[None]:
+    """Let no process of its own draw the charts of a report: to start one takes longer than to draw a few here."""
+    from plurivox.plots import converting
+
+    with mock.patch.object(converting, "MOST", 0):
+        yield
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from plurivox.errors import InputError
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
-from all_charts import DRAWN, MODELS, TEAMS, Charts, labels_of, units
+import all_charts
+from all_charts import DRAWN, Charts, labels_of, units
 from plurivox import plots
 from plurivox.plots import describing, groups, theme
 from test_plots import HOSTILE, study_of
@@ -53,7 +54,7 @@ SOME = ("score_curves", "rater_reliability", "prior_sensitivity", "reliability_c
 
 @pytest.fixture(scope="module")
 def charts() -> Charts:
-    return Charts(TEAMS, MODELS)
+    return all_charts.charts()
 
 
 def test_every_chart_is_here() -> None:

@@ -16,6 +16,7 @@ import plurivox as pv
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.lenses.record import Input, Lens
+from plurivox.plots import converting
 from plurivox.report import build
 from plurivox.report.answer import MOST_CLAIMS
 from plurivox.report.parts import Brief, Finding, Prose, Section, slug
@@ -149,7 +150,8 @@ def nasty_study() -> pv.Ratings:
     return pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters, items=items)
 
 
-def test_text_from_data_is_text(tmp_path: Path) -> None:
+def test_text_from_data_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "MOST", 4)
     path = pv.write_report(
         tmp_path / "r.html", nasty_study(), "group", title="</title><script>alert(2)</script>", **QUICK
     )
