@@ -120,7 +120,12 @@ class Forks:
         self._asking, theirs = socket.socketpair()
         with theirs:
             line = [sys.executable, "-P", __file__, str(theirs.fileno())]
-            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+            environment = {
+                **os.environ,
+                "OPENBLAS_NUM_THREADS": "1",
+                "_RJEM_MALLOC_CONF": "background_thread:false",
+                "PYTHONPATH": os.pathsep.join(sys.path),
+            }
             self._process = subprocess.Popen(line, pass_fds=[theirs.fileno()], env=environment)
 
         atexit.register(self._close)

@@ -160,9 +160,9 @@ def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points
 
 @pytest.fixture(scope="module")
 def demo() -> Study:
-    study = pv.simulate(**DEMO)
+    study = pv.simulate(**DEMO, n_items=120)
     models = ["one", "two", "three"]
-    return analysed(study.ratings, study.trained, BY, "gender × ethnicity", models, permutations=200, bootstrap=50)
+    return analysed(study.ratings, study.trained, BY, "gender × ethnicity", models, permutations=99, bootstrap=20)
 
 
 @pytest.fixture(scope="module")

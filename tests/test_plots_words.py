@@ -89,7 +89,7 @@ def test_marks_that_say_nothing_are_only_what_they_stand_upon(name: str, charts:
 
 
 def test_what_marks_say_is_inert() -> None:
-    study = study_of([*HOSTILE, "a & b", '"quoted" <b>'], permutations=9, bootstrap=0)
+    study = study_of([*HOSTILE, "a & b", '"quoted" <b>'], n_items=10, permutations=9, bootstrap=0)
     for name in ("gai_forest", "group_sizes", "xrr_matrix", "mpa_wra_plane", "metric_lines"):
         svg = plots.to_svg(drawn_of(name, study)[0], "chart")
         assert "<script" not in svg
