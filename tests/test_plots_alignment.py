@@ -83,7 +83,7 @@ def aligned(ratings: pv.Ratings, answers: Any, by: Any = ("team",), **more: Any)
 
 @pytest.fixture(scope="module")
 def demo() -> Alignment:
-    study = pv.simulate(**DEMO, n_items=120)
+    study = pv.simulate(**DEMO)
     by = ["gender", "age", ("gender", "ethnicity")]
     return pv.alignment(study.ratings, study.answers, by, subset="violation", permutations=99, bootstrap=20)
 
