@@ -133,15 +133,15 @@ def test_the_server_ends_while_pages_listen_to_running_work(number: signal.Signa
         assert "This was interrupted" in found.client.get(f"{home}/results?run={run}").text
 
 
+@needs_proc
 def test_a_disk_that_is_full_for_the_work_is_said(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource", reason="only Unix limits how large files may get")
-    most = 100_000  # enough for the first sections of a run, not for all
+    most = 30_000  # too little for the first section of a run
 
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
-    with server(tmp_path, preexec_fn=limited) as found:
+    with server(tmp_path) as found:
         home = begun(found)
+        for worker in children(found.process.pid):
+            resource.prlimit(worker, resource.RLIMIT_FSIZE, (most, most))
         asked = {"by": "gender", "permutations": "20", "max_permutations": "20"}
         results = found.client.post(f"{home}/ask", data=asked).url.raw_path.decode()
         until(lambda: 'id="stream"' not in found.client.get(results).text, 120)
