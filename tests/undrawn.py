@@ -34,6 +34,6 @@ def _pdf(path: str | os.PathLike[str], page: str, inputs: Any = ()) -> Path:
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Let charts be their data instead of pictures, and let no browser print."""
-    nobody = {"MOST": 0, "load_vl_convert": lambda: _Nobody}
+    nobody: dict[str, Any] = {"MOST": 0, "load_vl_convert": lambda: _Nobody}
     with mock.patch.multiple(converting, **nobody), mock.patch.object(build, "write_pdf", _pdf):
         yield
