@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -24,6 +25,12 @@ MODELS = [
 ]  # fmt: skip
 TEAMS = [f"A value with a rather long name, part {number} of many" for number in range(14)]
 DRAWN = [name for name in plots.__all__ if f"{name}_data" in plots.__all__]
+
+
+@functools.cache
+def charts() -> Charts:
+    """Return the charts that several files look at."""
+    return Charts(TEAMS, MODELS)
 
 
 class Charts:

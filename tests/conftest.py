@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -76,10 +77,28 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "demo", make)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _here() -> Iterator[None]:
+    """Let no process of its own draw the charts of a report: to start one takes longer than to draw a few here."""
+    from plurivox.plots import converting
+
+    with mock.patch.object(converting, "MOST", 0):
+        yield
+
+
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """Let charts of reports be made, but not drawn, in a test that looks at something else."""
+    from undrawn import undrawn
+
+    with undrawn():
+        yield
+
+
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Yield somebody who may ask a workbench, which all tests of a file share."""
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield somebody who may ask a workbench, which all tests of a file share; only files with DRAWN have charts."""
     from workbench_support import workbench
 
-    with workbench(tmp_path_factory.mktemp("bench")) as found:
+    with workbench(tmp_path_factory.mktemp("bench"), drawn=hasattr(request.module, "DRAWN")) as found:
         yield found

@@ -427,6 +427,7 @@ def test_nothing_is_looked_for_in_a_handful_of_items() -> None:
     assert "fewer than 20 items" in found.findings()[0]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_report_has_the_advice_next_to_mpa_and_wra_with_the_items_to_look_at(tmp_path: Path) -> None:
     rng = np.random.default_rng(15)
     made = built(rng, np.ones((40, 80), bool), {"team": ["abcd"[at % 4] for at in range(40)]}, ["team"])

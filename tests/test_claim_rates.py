@@ -32,12 +32,12 @@ def seldom(happens: Callable[[int], bool], n: int, share: float = 0.05, first: i
 
 @pytest.mark.parametrize(("design", "lens"), [("sparse", "cohesion"), ("batches", "crowd"), ("zipf", "variation")])
 def test_few_studies_without_a_difference(design: str, lens: str) -> None:
-    found = rate(partial(claimed, design, lens), 10)
-    assert found.times <= 3  # 4 or more of 10 at .05 happen in one of 1,000 suites
+    found = rate(partial(claimed, design, lens), 5)
+    assert found.times <= 2  # 3 or more of 5 at .05 happen in one of 860 suites
 
 
 def test_few_studies_with_a_view() -> None:
-    assert rate(partial(claimed, "planted", "views"), 2).times == 2
+    assert rate(partial(claimed, "planted", "views"), 1).times == 1
 
 
 def test_where_assignment_depends_on_groups_the_way_out_is_named() -> None:

@@ -321,6 +321,7 @@ def test_several_families_are_corrected_together(study: Path, program: Program) 
     assert sorted(float(row.p_adjusted or 0) for row in rows) == pytest.approx(steps.tolist())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_gold_column_is_what_a_file_of_the_same_says(study: Path, tmp_path: Path, program: Program) -> None:
     items = pl.read_csv(study / "items.csv").with_row_index().with_columns(
         gold=pl.when(pl.col("index") % 7 == 0).then(None).when(pl.col("index") % 3 == 0).then(pl.lit("unsafe"))
@@ -351,6 +352,7 @@ def test_a_language_model_as_reference(study: Path, program: Program) -> None:
     assert "| group | raters | items | MPA |" in program.out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report(study: Path, program: Program, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     out = tmp_path / "out.html"

@@ -44,6 +44,7 @@ def expected() -> list[str]:
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start a process for each chart that waits."""
+    monkeypatch.setattr(converting, "MOST", 4)
     monkeypatch.setattr(converting, "ENOUGH", 1)
 
 

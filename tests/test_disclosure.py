@@ -227,6 +227,7 @@ def test_no_small_set_of_raters_follows_from_what_a_report_prints_of_items(tmp_p
     assert len(on_items(rows, groups_of(raters), "mean")) == ratings.n_items
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_small_set_of_raters_follows_from_who_rates_higher(tmp_path: Path) -> None:
     """Where everybody rated everything, leniency is a mean less the others' mean: with that of all, a sum."""
     ratings, raters = study(5)

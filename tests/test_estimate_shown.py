@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from support import run_cli
+from support import only_sections, run_cli
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
@@ -90,10 +90,12 @@ def test_what_cannot_be_estimated_is_said() -> None:
 # The report ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_report_has_a_section_where_models_answered_more(
     ratings: pv.Ratings, answers: pv.Answers, found: pv.Estimate
 ) -> None:
-    made = make_report(ratings, ["age"], answers=answers, items_by="violation", threshold=3, permutations=19)
+    with only_sections("study", "estimate"):
+        made = make_report(ratings, ["age"], answers=answers, items_by="violation", threshold=3, permutations=19)
     own = next(one for one in made.sections if one.id == "estimate")
     assert section.found_in(made.brief).to_frame().equals(found.to_frame())
     texts = [one.text for one in own.findings]
@@ -106,6 +108,7 @@ def test_the_report_has_a_section_where_models_answered_more(
     assert "What people think of all items" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_without_further_items_has_none(answers: pv.Answers) -> None:
     rated = pv.simulate(n_items=30, n_raters=12, seed=1)
     made = make_report(rated.ratings, answers=rated.answers, permutations=0)

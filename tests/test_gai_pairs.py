@@ -88,6 +88,7 @@ def test_a_group_that_the_rest_does_not_foresee_has_a_note() -> None:
     assert row.note == NOT_FORESEEN
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_terminal_csv_report_and_wrong_names(ratings: pv.Ratings, tmp_path: Path) -> None:
     pv.write_ratings(ratings, tmp_path / "r.parquet")
     common = ("cohesion", tmp_path / "r.parquet", "--by", "gender", "--permutations", 19)

@@ -62,11 +62,15 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 BY = ["gender", ("gender", "age")]
 SUMS: dict[str, Callable[[pv.Ratings, Both], Any]] = {
-    "cohesion": lambda ratings, _: pv.cohesion(ratings, BY, permutations=19),
+    "cohesion": lambda ratings, _: pv.cohesion(ratings, BY, permutations=19, interval="none"),
+    "cohesion, without items": lambda ratings, _: pv.cohesion(ratings, "gender", permutations=0, resample="items"),
+    "cohesion, without raters": lambda ratings, _: pv.cohesion(ratings, "gender", permutations=0, resample="raters"),
     "cohesion, bootstrap": lambda ratings, _: pv.cohesion(
         ratings, "gender", permutations=9, interval="bootstrap", bootstrap=9, resample="both", pairs=True
     ),
-    "cohesion, ties": lambda ratings, _: pv.cohesion(ratings, "gender", permutations=9, ties="random", within="age"),
+    "cohesion, ties": lambda ratings, _: pv.cohesion(
+        ratings, "gender", permutations=9, ties="random", within="age", interval="none"
+    ),
     "variation": lambda ratings, _: pv.variation(ratings, BY, permutations=19),
     "responsiveness": lambda ratings, both: pv.responsiveness(ratings, both.trained, by="gender", permutations=19),
     "soft scores": lambda ratings, both: pv.soft_scores(ratings, both.predictions, by="gender", permutations=19),
@@ -130,7 +134,7 @@ def test_the_command_line(both: Both) -> None:
     more = run_cli("pack", "--append", str(both.folder / "b.csv"), study, "--raters", files[1], "--items", files[2])
     assert more.code == 0, more.err
     assert "2,304 ratings" in more.out
-    given = ("--by", "gender", "--permutations", "9", "--json")
+    given = ("--by", "gender", "--permutations", "9", "--interval", "none", "--json")
     packed = run_cli("cohesion", study, *given)
     read = run_cli(
         "cohesion", str(both.folder / "all.csv"), "--scale", "0:4", "--raters", files[1], "--items", files[2], *given

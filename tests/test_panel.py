@@ -323,7 +323,7 @@ def test_a_packed_study_is_weighted_when_it_is_opened(tmp_path: Path) -> None:
     shares = {"g": {"a": 0.5, "b": 0.5}}
     assert weights_of(packed.weighted(shares)) == weights_of(ratings.weighted(shares))
     assert packed.weighted(shares).in_memory().weights is not None
-    asked: dict[str, Any] = {"permutations": 9, "min_group_size": 1}
+    asked: dict[str, Any] = {"permutations": 9, "min_group_size": 1, "interval": "none"}
     for lens in (pv.cohesion, pv.variation):
         found = [lens(one.weighted(shares), "g", **asked).to_frame() for one in (packed, ratings)]
         assert found[0].equals(found[1])

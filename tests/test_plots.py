@@ -160,9 +160,9 @@ def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points
 
 @pytest.fixture(scope="module")
 def demo() -> Study:
-    study = pv.simulate(**DEMO)
+    study = pv.simulate(**DEMO, n_items=120)
     models = ["one", "two", "three"]
-    return analysed(study.ratings, study.trained, BY, "gender × ethnicity", models, permutations=200, bootstrap=50)
+    return analysed(study.ratings, study.trained, BY, "gender × ethnicity", models, permutations=99, bootstrap=20)
 
 
 @pytest.fixture(scope="module")
@@ -394,7 +394,7 @@ def test_responsiveness_forest_holds_the_numbers_of_the_result(demo: Study) -> N
 
 def test_null_histograms_count_every_draw(demo: Study) -> None:
     table = plots.null_histograms_data(demo.cohesion)
-    assert table.group_by("axis", "group").agg(pl.col("permutations").sum())["permutations"].to_list() == [200] * 12
+    assert table.group_by("axis", "group").agg(pl.col("permutations").sum())["permutations"].to_list() == [99] * 12
     for axis, group, observed, p in table.select("axis", "group", "observed", "p").unique().iter_rows():
         row = demo.cohesion.row(axis, group, "gai")
         assert (observed, p) == (row.value, row.p_value)
@@ -573,7 +573,7 @@ def test_items_divided_are_the_first(demo: Study) -> None:
     assert [(row["item"], row["difference"], row["shrunken"], row["p corrected"]) for row in found] == list(
         demo.items.divided.head(7).select("item", "difference", "shrunken", "p_adjusted").iter_rows()
     )
-    assert subtitle(chart).startswith("7 of 1,200 items and axes shown")
+    assert subtitle(chart).startswith("7 of 480 items and axes shown")
     beyond = [abs(row["difference"]) > row["chance"] for row in found]
     assert beyond == [row["p corrected"] < 0.05 for row in found]
 

@@ -85,7 +85,7 @@ def aligned(ratings: pv.Ratings, answers: Any, by: Any = ("team",), **more: Any)
 def demo() -> Alignment:
     study = pv.simulate(**DEMO)
     by = ["gender", "age", ("gender", "ethnicity")]
-    return pv.alignment(study.ratings, study.answers, by, subset="violation", permutations=200, bootstrap=50)
+    return pv.alignment(study.ratings, study.answers, by, subset="violation", permutations=99, bootstrap=20)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,8 @@ def prompted() -> Alignment:
 def many() -> Alignment:
     names = [f"a group with a name that goes on and on, number {number}" for number in range(60)]
     ratings = rated(names, per_team=5, n_points=9)
-    return aligned(ratings, asked(ratings, [f"a-model-of-some-family-and-size-{number}" for number in range(60)]))
+    answers = asked(ratings, [f"a-model-of-some-family-and-size-{number}" for number in range(60)])
+    return aligned(ratings, answers, permutations=0, bootstrap=0, subsamples=0)
 
 
 @pytest.fixture(scope="module")

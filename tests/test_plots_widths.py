@@ -12,6 +12,7 @@ from plurivox.errors import InputError
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
+import all_charts
 from all_charts import DRAWN, MODELS, TEAMS, Charts
 from plurivox import plots
 from plurivox.plots import layout, measure, theme
@@ -22,7 +23,7 @@ SMALL = ("ratings_per_item", "xrr_matrix", "alignment_wins", "reproduction")
 
 @pytest.fixture(scope="module")
 def charts() -> Charts:
-    return Charts(TEAMS, MODELS)
+    return all_charts.charts()
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -15,7 +15,8 @@ from plurivox.errors import InputError
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
-from all_charts import DRAWN, MODELS, TEAMS, Charts, labels_of, units
+import all_charts
+from all_charts import DRAWN, Charts, labels_of, units
 from plurivox import plots
 from plurivox.plots import describing, groups, theme
 from test_plots import HOSTILE, study_of
@@ -53,7 +54,7 @@ SOME = ("score_curves", "rater_reliability", "prior_sensitivity", "reliability_c
 
 @pytest.fixture(scope="module")
 def charts() -> Charts:
-    return Charts(TEAMS, MODELS)
+    return all_charts.charts()
 
 
 def test_every_chart_is_here() -> None:
@@ -88,7 +89,7 @@ def test_marks_that_say_nothing_are_only_what_they_stand_upon(name: str, charts:
 
 
 def test_what_marks_say_is_inert() -> None:
-    study = study_of([*HOSTILE, "a & b", '"quoted" <b>'], permutations=9, bootstrap=0)
+    study = study_of([*HOSTILE, "a & b", '"quoted" <b>'], n_items=10, permutations=9, bootstrap=0)
     for name in ("gai_forest", "group_sizes", "xrr_matrix", "mpa_wra_plane", "metric_lines"):
         svg = plots.to_svg(drawn_of(name, study)[0], "chart")
         assert "<script" not in svg

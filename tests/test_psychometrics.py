@@ -525,6 +525,7 @@ def test_charts_say_why_there_is_nothing_to_draw() -> None:
         plots.item_severity(result, "group")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_path: Path) -> None:
     ratings = ratings_of(study())
     with only_sections("responsiveness", "items"):
@@ -536,6 +537,7 @@ def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_pa
     assert "r07" not in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Path) -> None:
     frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
     with only_sections("responsiveness", "items"):

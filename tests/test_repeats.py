@@ -496,9 +496,9 @@ def test_many_units_at_a_time_or_one_change_nothing(monkeypatch: pytest.MonkeyPa
 
 def test_scales_of_very_many_points_are_refused_before_any_work() -> None:
     """Agreement takes a table of points; leniency and components do not, and go on."""
-    rows, points = table(), pv.Scale(range(32_767))
+    rows, points = table(), pv.Scale(range(5_000))
     wide = pv.Ratings.from_frame(frame_of(rows), scale=points, duplicates="keep")
-    said = "the scale has 32,767 points, and agreement of repeated ratings takes at most 1,001"
+    said = "the scale has 5,000 points, and agreement of repeated ratings takes at most 1,001"
     with pytest.raises(ScaleError, match=said):
         pv.variation(wide, permutations=0)
     first = pv.Ratings.from_frame(frame_of(rows), scale=points, duplicates="first")

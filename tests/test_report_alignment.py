@@ -16,6 +16,8 @@ from support import Markup, blocks_in, only_sections
 
 pytest.importorskip("altair")
 
+from undrawn import undrawn
+
 QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
 NASTY = ["<script>alert(1)</script>", "\"quoted\" & 'single' <b>", "مرحبا بالعالم", "line\nbreak", "long " * 400]
 
@@ -26,7 +28,7 @@ def study(**changes: Any) -> pv.Simulation:
 
 def sections_of(ratings: pv.Ratings, by: Any, **options: Any) -> list[Section]:
     """Return the section on alignment, if there is one; the others are not made."""
-    with only_sections("alignment", "methods"):
+    with undrawn(), only_sections("alignment", "methods"):
         return list(make_report(ratings, by, **QUICK, **options).sections[:-1])
 
 
@@ -40,7 +42,8 @@ def write_whole(path: Path) -> Path:
     """Write a report with all sections."""
     made = study()
     options: dict[str, Any] = {"answers": made.answers, "reference": made.trained, "items_by": "violation", **QUICK}
-    return pv.write_report(path, made.ratings, ["gender", "age"], **options)
+    with undrawn():
+        return pv.write_report(path, made.ratings, ["gender", "age"], **options)
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +123,7 @@ def test_trained_raters_judge_models_and_strangers_do_not() -> None:
     assert dict(judged.frame.select("model", "MPA").iter_rows())["model-a"] == expected.value("model-a", "mpa")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_groups_and_with_totals(tmp_path: Path) -> None:
     made = study(attributes={})
     blocks = blocks_in(section_of(made, ()))
@@ -129,7 +133,8 @@ def test_without_groups_and_with_totals(tmp_path: Path) -> None:
     path.write_text("item,0,1,2\na,3,1,0\nb,0,2,2\nc,1,1,1\n")
     ratings = pv.read_ratings(path, scale="0:2", layout="totals")
     answers = pl.DataFrame({"model": "m", "item": ["a", "b", "c"], "answer": [0, 2, None]})
-    text = pv.write_report(tmp_path / "r.html", ratings, answers=answers, **QUICK).read_text(encoding="utf-8")
+    with only_sections("study", "alignment", "methods"):
+        text = pv.write_report(tmp_path / "r.html", ratings, answers=answers, **QUICK).read_text(encoding="utf-8")
     assert "Whose view models reflect</h2>" in text
     assert "alignment-stand-in" not in text
 
@@ -210,6 +215,7 @@ def test_every_term_is_explained_once() -> None:
         assert len(column) == len(set(column)) > 4
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_reads_answers(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

@@ -58,6 +58,7 @@ def test_a_pdf_without_a_browser_is_refused_before_anything_is_read(
         pv.write_report(tmp_path / "r.pdf", pv.simulate(n_items=5, n_raters=5).ratings)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_a_browser_the_summary_is_html_alone(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -233,7 +233,6 @@ def values_of(found: pv.Responsiveness, axis: str, group: str) -> Array:
     return np.array([row.value for row in rows]) if rows else np.full(len(STATISTICS), np.nan)
 
 
-@settings(max_examples=120)
 @given(
     st.integers(0, 10_000), st.booleans(), st.sampled_from(KINDS), st.sampled_from(["plurality", "median", "mean"]),
     st.sampled_from(["share", "lowest", "random"]), st.sampled_from(["g", "rater", "batch"]),

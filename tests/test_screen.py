@@ -102,7 +102,7 @@ def test_a_screen_holds_what_matters(name: str, study: Path, screen: Screen) -> 
     assert len(every) > len(lines)
 
 
-@pytest.mark.parametrize("name", ["cohesion", "responsiveness"])
+@pytest.mark.parametrize("name", ["variation", "items"])
 def test_a_real_terminal_gets_the_same(name: str, study: Path, screen: Screen) -> None:
     """A pseudo-terminal of 100 columns, whose width only the system tells."""
     arguments = list(map(str, command(study, name)))

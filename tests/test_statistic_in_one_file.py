@@ -113,7 +113,7 @@ def test_the_terminal_shows_it_with_its_interval(ratings: pv.Ratings, tmp_path: 
     assert rows["ci_low"].null_count() == 0
 
 
-@pytest.mark.usefixtures("unanimous")
+@pytest.mark.usefixtures("unanimous", "undrawn")
 def test_the_report_and_its_glossary_have_it(ratings: pv.Ratings, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     text = pv.write_report(tmp_path / "r.html", ratings, "gender", permutations=19, bootstrap=19).read_text()

@@ -16,6 +16,7 @@ pytest.importorskip("altair")
 from plurivox.workbench.charts import Places, at_home, with_links
 from workbench_support import RATINGS, add_study, send, settled
 
+DRAWN = True
 LINK = re.compile(r'<a class="to" href="([^"]*)"( tabindex="-1")?>(.*?)</a>')
 ITEMS = "item,topic\n" + "".join(f"i{item},{'ab'[item % 2]}\n" for item in range(12))
 

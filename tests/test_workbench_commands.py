@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
 from collections.abc import Sequence
@@ -63,13 +64,17 @@ def made(settings: type[Settings], **given: Any) -> Settings:
         pytest.skip("this value needs another setting")
 
 
+@functools.cache
+def whole_program() -> Any:
+    return typer.main.get_command(program())
+
+
 @pytest.mark.parametrize(("command", "settings", "name", "value"), CASES)
 def test_options_are_read_back_as_what_they_were_written_for(
     command: str, settings: type[Settings], name: str, value: Any
 ) -> None:
     record = made(settings, **{name: value})
-    found: Any = typer.main.get_command(program())
-    own = found.commands[command]
+    own = whole_program().commands[command]
     places = ["x"] * sum(one.param_type_name == "argument" and one.required for one in own.params)
     context = own.make_context(command, [*places, *options_of(record)])
     given = {**context.params, CONTEXT: context}

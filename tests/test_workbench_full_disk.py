@@ -75,6 +75,7 @@ def refused(answer: Any) -> None:
     assert "Free some space" in answer.text
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
     errors = tmp_path / "errors.txt"
     with small_disk(tmp_path / "disk") as disk, errors.open("w") as file:

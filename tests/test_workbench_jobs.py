@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ import pytest
 
 pytest.importorskip("altair")
 
+from forking import forks
 from plurivox.workbench import keeping
 from plurivox.workbench.jobs import Jobs, Progress
 from plurivox.workbench.making import Desk, Source, make
@@ -26,7 +28,7 @@ ASKED = {"by": [["gender"]], "permutations": 20, "max_permutations": 20}
 LONG = {**ASKED, "permutations": 50_000, "max_permutations": 50_000, "bootstrap": 5_000, "interval": "bootstrap"}
 
 
-def working(folder: Path, work: Callable[[Store, Jobs, str], Awaitable[None]]) -> None:
+def working(folder: Path, work: Callable[[Store, Jobs, str], Awaitable[None]], *, forked: bool = True) -> None:
     """Run something on a store with one study, and end all processes afterwards."""
 
     async def all_of_it() -> None:
@@ -41,7 +43,8 @@ def working(folder: Path, work: Callable[[Store, Jobs, str], Awaitable[None]]) -
             await jobs.close()
             store.close()
 
-    asyncio.run(all_of_it())
+    with forks().instead(drawn=False) if forked else contextlib.nullcontext():
+        asyncio.run(all_of_it())
 
 
 def pids(jobs: Jobs) -> list[int]:
@@ -148,9 +151,10 @@ def test_an_error_of_the_data_names_the_file_of_its_owner(tmp_path: Path) -> Non
         assert told["problem"]["places"] == ["row 46"]  # header, then 3 items of 14, then the third of i3
         assert str(tmp_path) not in str(told)
 
-    working(tmp_path, work)
+    working(tmp_path, work, forked=False)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_taken_from_disk_is_drawn_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r.csv").write_text(RATINGS)
     source = Source(

@@ -14,6 +14,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 from exports.label_studio import severity
+from plurivox.report.printing import browser
 from plurivox.workbench.store import Upload
 from workbench_support import OWN, RATINGS, add_study, send, settled
 
@@ -156,6 +157,8 @@ def test_notes_go_into_the_report(client: Any, study: str, results: str) -> None
     assert report.headers["content-disposition"].startswith("attachment")
     assert "Ask &lt;them&gt;." in report.text
     assert "plurivox report ratings.csv" in report.text
+    if browser():
+        assert client.get(f"{study}/export/summary.pdf?run={run}").content.startswith(b"%PDF")
 
 
 def test_tables_and_settings_are_taken_away(client: Any, study: str, results: str) -> None:

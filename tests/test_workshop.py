@@ -14,6 +14,7 @@ import plurivox as pv
 from docs.building import pages
 from plurivox import plots
 from plurivox.cli.app import program
+from support import run_cli
 
 ROOT = Path(__file__).parent.parent
 
@@ -41,7 +42,11 @@ def test_every_chart_is_in_the_gallery() -> None:
     assert [name for name in drawn if f"plots.{name}(" not in scripts] == []
 
 
-def test_every_command_and_option_is_documented() -> None:
+def test_every_command_and_option_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--permutations" in pages._help("cohesion")  # in a process of its own, as those of the page are
+    for name in ("COLUMNS", "TERMINAL_WIDTH"):
+        monkeypatch.setenv(name, "100")
+    monkeypatch.setattr(pages, "_help", lambda *command: run_cli(*command, "--help").out)
     page = pages.cli_page()
     group = typer.main.get_command(program())
     for name, command in group.commands.items():  # type: ignore[attr-defined]

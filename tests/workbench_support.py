@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 from starlette.testclient import TestClient
 
+from forking import forks
 from plurivox.workbench.server import guarded
 from plurivox.workbench.store import Store
 
@@ -30,12 +31,12 @@ RATINGS = "item,rater,score,gender\n" + "".join(
 
 
 @contextlib.contextmanager
-def workbench(folder: Path, **options: Any) -> Iterator[TestClient]:
-    """Yield a client that has opened the first address of a workbench."""
+def workbench(folder: Path, *, drawn: bool = False, **options: Any) -> Iterator[TestClient]:
+    """Yield a client that has opened the first address of a workbench; unless ``drawn``, its charts are empty."""
     store = Store(folder)
     guard = guarded(store, PORT, **options)
     try:
-        with TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:
+        with forks().instead(drawn), TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:
             client.guard = guard  # type: ignore[attr-defined]
             assert client.get(f"/?token={guard.token}", follow_redirects=False).status_code == 303
             yield client
@@ -54,13 +55,15 @@ def add_study(client: TestClient, ratings: str = RATINGS, name: str = "ratings.c
 def settled(client: TestClient, address: str, seconds: float = 120.0) -> str:
     """Return a page once nothing is being worked out for it any more."""
     end = time.monotonic() + seconds
+    pause = 0.02
     while True:
         found = client.get(address)
         assert found.status_code == 200, (found.status_code, found.text[:2000])
         if 'id="stream"' not in found.text:
             return found.text
         assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.2)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.2)
 
 
 def send(client: TestClient, address: str, **form: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import math
@@ -120,6 +121,12 @@ def environment(load: Callable[[str], str | None] | None = None) -> Any:
         import jinja2
     except ImportError:
         raise MissingExtraError("a report needs Jinja", "report") from None
+    return _environment(jinja2, load)
+
+
+@functools.cache
+def _environment(jinja2: Any, load: Callable[[str], str | None] | None) -> Any:
+    """Make it once: it keeps the templates that it has compiled."""
     own = jinja2.FunctionLoader(_asset)
     made = jinja2.Environment(
         loader=own if load is None else jinja2.ChoiceLoader([jinja2.FunctionLoader(load), own]),

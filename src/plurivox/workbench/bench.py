@@ -146,7 +146,7 @@ def day(moment: float) -> str:
 @functools.cache
 def environment() -> Any:
     """Return the environment for the templates of pages."""
-    made = templates()
+    made = templates()  # shared with what makes pieces of pages, which need none of the following
     made.filters["day"] = day
     made.filters["moment"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
     made.filters["sentence"] = lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}."
