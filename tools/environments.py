@@ -30,14 +30,12 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 ORACLES = ("krippendorff", "mpmath", "pandas", "pyarrow", "scikit-learn", "httpx")
 """What tests compare with or read from; left out where there are no extras, and tests that need it are skipped."""
 QUICK = (
-    "aggregate", "alignment", "answers_read", "bad_input", "cli", "cli_align", "cli_judge", "cli_score", "cohesion",
-    "config", "description", "engine", "estimate", "executors", "exports", "formats", "item_view", "items", "judge",
-    "json_documents", "notebooks", "packed_lenses", "packing", "plots", "predictions", "psychometrics", "ratings",
-    "reader", "reading", "report", "responsiveness", "round_trips", "scale", "selection", "settings", "simulation",
-    "soft_scores", "statistics_agreement", "statistics_cohesion", "statistics_soft", "study", "terminal", "variation",
-    "words", "workbench_api", "workbench_pages", "ask", "ask_client", "ask_prompts", "cluster", "containers",
+    "aggregate", "alignment", "ask_prompts", "cli", "cohesion", "config", "containers", "estimate", "executors", "exports",
+    "formats", "item_view", "items", "judge", "notebooks", "packing", "plots", "predictions", "psychometrics", "ratings",
+    "reader", "reading", "report_render", "responsiveness", "scale", "settings", "soft_scores", "statistics_agreement",
+    "statistics_cohesion", "statistics_soft", "variation", "workbench_guard",
 )  # fmt: skip
-"""Tests of each lens, action and command, of what reads and writes, and of each extra: minutes, where all take many."""
+"""Tests of each lens, of commands, of what reads, draws and writes, and of each extra: minutes, where all take many."""
 
 
 class Environment(NamedTuple):
@@ -158,7 +156,7 @@ class Trial:
         (root,) = at.iterdir()
         shutil.rmtree(root / "src")
         chosen = [f"tests/test_{name}.py" for name in QUICK] if tests == "quick" else ["tests"]
-        options = ["-n", "2", "--dist", "worksteal", "-m", "not slow and not claims", "-rs"]
+        options = ["-n", "2", "--dist", "worksteal", "-m", "not slow and not claims", "-rs", "--durations", "15"]
         if self.environment.kind == "oldest":  # they warn of each other, and of what newer packages below them do
             options += ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"]
         done = self.run(self.program / "python", "-m", "pytest", *options, *chosen, cwd=root)
