@@ -100,6 +100,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev $(VENV)/.torch
+	$(BIN)/python -m benchmarks.starting
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cohesion
