@@ -191,7 +191,9 @@ def tried(environment: Environment, folder: Path, dist: Path, tests: str) -> Out
 def main() -> None:
     """Try every environment, one after the other."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="where the source distribution and the wheel are")
+    parser.add_argument(
+        "--dist", type=Path, default=ROOT / "dist", help="where the source distribution and the wheel are"
+    )
     parser.add_argument("--pythons", default="", help="commands of further interpreters, divided by commas")
     parser.add_argument("--only", default="none,all,oldest", help="kinds of environments")
     parser.add_argument("--tests", choices=("quick", "all"), default="quick", help="which tests")

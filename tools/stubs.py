@@ -90,7 +90,9 @@ def _simple(default: object) -> bool:
 def plots_stub() -> str:
     """Return the types of ``plurivox.plots``."""
     imports = [f"from plurivox.plots.{home} import {name} as {name}" for name, home in sorted(plots._HOMES.items())]
-    return _formatted("\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *imports, "", f"__all__ = {plots.__all__!r}"]))
+    return _formatted(
+        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *imports, "", f"__all__ = {plots.__all__!r}"])
+    )
 
 
 def _formatted(text: str) -> str:
