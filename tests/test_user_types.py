@@ -1,4 +1,4 @@
-"""What type checkers tell users: a user's script passes mypy --strict, wrong ones fail, and nothing public is untyped."""
+"""What type checkers tell users: their scripts pass mypy --strict, wrong ones fail, and nothing public is untyped."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 ORACLES = ("krippendorff", "mpmath", "pandas", "pyarrow", "scikit-learn", "httpx")
 """What tests compare with or read from; left out where there are no extras, and tests that need it are skipped."""
 QUICK = (
-    "aggregate", "alignment", "ask_prompts", "cli", "cohesion", "config", "containers", "estimate", "executors", "exports",
-    "formats", "item_view", "items", "judge", "notebooks", "packing", "plots", "predictions", "psychometrics", "ratings",
-    "reader", "reading", "report_render", "responsiveness", "scale", "settings", "soft_scores", "statistics_agreement",
-    "statistics_cohesion", "statistics_soft", "variation", "workbench_guard",
+    "aggregate", "alignment", "ask_prompts", "cli", "cohesion", "config", "containers", "estimate", "executors",
+    "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots", "predictions",
+    "psychometrics", "ratings", "reader", "reading", "report_render", "responsiveness", "scale", "settings",
+    "soft_scores", "statistics_agreement", "statistics_cohesion", "statistics_soft", "variation", "workbench_guard",
 )  # fmt: skip
 """Tests of each lens, of commands, of what reads, draws and writes, and of each extra: minutes, where all take many."""
 

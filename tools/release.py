@@ -1,4 +1,4 @@
-"""Build the source distribution and the wheel twice from the committed tree, and check that they are alike and complete.
+"""Build the source distribution and the wheel twice from the committed tree, and compare and check them.
 
 ``python -m tools.release [--out dist]``. The two builds differ in folder, time zone, locale, hash seed and file modes;
 SOURCE_DATE_EPOCH is the time of the commit. The wheel is built from the source distribution, so that this holds all

@@ -7,8 +7,8 @@
 
 Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
 modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.data``, ``plurivox.reproduce``,
-``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``. What type checkers know of all this is in ``__init__.pyi``,
-which ``python -m tools.stubs`` writes.
+``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``. What type checkers know of all this stands in
+``__init__.pyi``, which ``python -m tools.stubs`` writes.
 """
 
 from __future__ import annotations
