@@ -34,9 +34,9 @@ OURS = {
 
 def package_stub() -> str:
     """Return the types of ``import plurivox``."""
-    homes = plurivox._HOMES
+    homes = vars(plurivox)["_HOMES"]
     asked = [name for name in plurivox.__all__ if hasattr(getattr(plurivox, name), "settings") and _made(name)]
-    imports = [f"from plurivox import {name} as {name}" for name in plurivox._MODULES]
+    imports = [f"from plurivox import {name} as {name}" for name in vars(plurivox)["_MODULES"]]
     imports += [
         f"from plurivox.{home} import {name} as {name}" for name, home in sorted(homes.items()) if name not in asked
     ]
@@ -73,7 +73,8 @@ def _function(name: str, function: Callable[..., Any]) -> tuple[str, str]:
 
 def _unquoted(signature: inspect.Signature) -> str:
     """Return a signature whose annotations, which are texts, stand there as code."""
-    parts, star = [], False
+    parts: list[str] = []
+    star = False
     for one in signature.parameters.values():
         if one.kind is one.KEYWORD_ONLY and not star:
             parts, star = [*parts, "*"], True
@@ -89,7 +90,9 @@ def _simple(default: object) -> bool:
 
 def plots_stub() -> str:
     """Return the types of ``plurivox.plots``."""
-    imports = [f"from plurivox.plots.{home} import {name} as {name}" for name, home in sorted(plots._HOMES.items())]
+    imports = [
+        f"from plurivox.plots.{home} import {name} as {name}" for name, home in sorted(vars(plots)["_HOMES"].items())
+    ]
     return _formatted(
         "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *imports, "", f"__all__ = {plots.__all__!r}"])
     )
