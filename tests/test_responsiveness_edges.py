@@ -402,8 +402,8 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
 
 def test_raters_on_their_own_are_resampled_over_items_only() -> None:
     ratings = crowd(6)
-    options: dict[str, Any]
-    for options in ({"bootstrap": 20}, {}):
+    cases: list[dict[str, Any]] = [{"bootstrap": 20}, {}]
+    for options in cases:
         both, items = (
             pv.responsiveness(ratings, "crowd", "rater", permutations=0, resample=what, **options, ids=True).to_frame()
             for what in ("both", "items")
