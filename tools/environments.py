@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 ORACLES = ("krippendorff", "mpmath", "pandas", "pyarrow", "scikit-learn", "httpx")
-"""What tests compare with or read from; left out where there are no extras, and tests that need it are skipped."""
+"""What tests compare with or read from. No extra brings it along, so that without extras their tests are skipped."""
 QUICK = (
     "aggregate", "alignment", "ask_prompts", "cli", "cohesion", "config", "containers", "estimate", "executors",
     "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots", "predictions",
@@ -119,9 +119,10 @@ class Trial:
         """Make the environment: from the source distribution without extras, else from the wheel."""
         self.must(self.environment.python[-1], "-m", "venv", self.folder / "venv")
         if self.environment.kind == "none":
-            wanted = [str(self.sdist), *TOOLS]
+            wanted = [str(self.sdist)]
         else:
-            wanted = [f"{self.wheel}[all]", *TOOLS, *ORACLES]
+            wanted = [f"{self.wheel}[all]"]
+        wanted += [*TOOLS, *ORACLES]
         if self.environment.kind == "oldest":
             (self.folder / "oldest.txt").write_text("\n".join(lower_bounds()) + "\n")
             wanted += ["-c", str(self.folder / "oldest.txt")]
