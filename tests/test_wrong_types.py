@@ -137,7 +137,7 @@ def test_charts_name_what_is_wrong() -> None:
 def test_what_is_said_helps() -> None:
     ratings = study().ratings
     package: Any = pv
-    for call, said in (
+    calls: list[tuple[Any, str]] = [
         (
             lambda: package.cohesion("ratings.csv", "age"),
             "ratings is 'ratings.csv'. Give Ratings: read_ratings(file) or",
@@ -149,7 +149,8 @@ def test_what_is_said_helps() -> None:
         (lambda: package.describe(ratings, threads=True), "threads is True. Give a whole number from 1 to 1,000."),
         (lambda: package.soft_scores(ratings, {"a": 1}), "predictions is {'a': 1}. Give Predictions or a frame"),
         (lambda: package.describe(ratings, seed=1), "describe() got an unexpected keyword argument 'seed'"),
-    ):
+    ]
+    for call, said in calls:
         with pytest.raises((PlurivoxError, TypeError)) as raised:
             call()
         assert said in str(raised.value)
