@@ -91,7 +91,8 @@ class Trial:
 
     def __init__(self, environment: Environment, folder: Path, dist: Path) -> None:
         self.environment, self.folder = environment, folder
-        self.sdist, self.wheel = next(dist.glob("*.tar.gz")), next(dist.glob("*.whl"))
+        built = (next(dist.glob(ending)) for ending in ("*.tar.gz", "*.whl"))
+        self.sdist, self.wheel = (Path(shutil.copy(one, folder)) for one in built)  # where a changed root sees them
         self.start = environment.python[:-1]
         hidden = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
         self.surroundings = {key: value for key, value in os.environ.items() if key not in hidden}
