@@ -12,7 +12,7 @@ endif
 # Python is started hundreds of times, and each worker reads every test: what was compiled once is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-claims fuzz check bench docs lock clean model-server
+.PHONY: help demo test test-slow test-claims fuzz check bench docs release test-release lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
@@ -23,6 +23,8 @@ help:
 	@echo "make check   formatting, lint, types, layers"
 	@echo "make bench   compare speed and memory with other methods, in one run"
 	@echo "make docs    build the documentation as a site"
+	@echo "make release   build the source distribution and the wheel twice, compare and check them, into dist/"
+	@echo "make test-release   try them in clean environments: no extras, all, oldest dependencies, every Python here"
 	@echo "make lock    pin the requirement files again"
 	@echo "make model-server   install a real model server, which make test-slow then also asks (torch: large)"
 
@@ -99,6 +101,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev $(VENV)/.torch
+	$(BIN)/python -m benchmarks.starting
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cohesion
@@ -124,6 +127,17 @@ docs: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
+$(VENV)/.release: requirements/release.txt $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements/release.txt
+	@touch $@
+
+release: $(VENV)/.release
+	$(BIN)/python -m tools.release
+
+# PYTHONS names further interpreters, each as a command, divided by commas; tools/debian_pythons.sh makes some.
+test-release: release
+	$(BIN)/python -m tools.environments --pythons "$(PYTHONS)"
+
 # The lock files name packages, versions and hashes, never an address.
 LOCK := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header --annotation-style line \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --upgrade
@@ -132,6 +146,7 @@ lock: $(BIN)/python
 	$(LOCK) --extra report pyproject.toml -o requirements/core.txt
 	$(LOCK) requirements/build.in -o requirements/build.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) requirements/release.in -o requirements/release.txt
 
 clean:
-	rm -rf $(VENV) docs/_build docs/api docs/pictures plurivox-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist docs/_build docs/api docs/pictures plurivox-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

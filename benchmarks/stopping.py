@@ -60,10 +60,11 @@ def asked(lens: str, ratings: pv.Ratings, **options: Any) -> Made:
 def large(n_ratings: int = 1_000_000) -> None:
     """Print the processor time of cohesion on a large study without a difference; one shuffle shows the fixed cost."""
     ratings = study(n_ratings)
-    for words, options in {
+    asked: dict[str, dict[str, Any]] = {
         "compiled": {"permutations": 1}, "1 shuffle": {"permutations": 1}, "1,000 shuffles": {"permutations": 1000},
         "1,000 shuffles, stop_early": {"permutations": 1000, "stop_early": True},
-    }.items():  # fmt: skip
+    }  # fmt: skip
+    for words, options in asked.items():
         start = time.process_time()
         found = pv.cohesion(ratings, "a0", interval="none", **options)
         seconds = time.process_time() - start

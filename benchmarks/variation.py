@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,7 +82,7 @@ def shuffles(ratings: pv.Ratings) -> None:
           f"{numpy_time * SHUFFLES:,.0f} s for {SHUFFLES:,} shuffles alone", flush=True)  # fmt: skip
 
 
-def whole(ratings: pv.Ratings, **asked: bool) -> None:
+def whole(ratings: pv.Ratings, **asked: Any) -> None:
     """Print the time and memory of a call."""
     arrays = (ratings.item_codes, ratings.codes_of_raters, ratings.scores, ratings.offsets)
     prebuilt = sum(array.nbytes for array in arrays)

@@ -169,7 +169,7 @@ def test_groups_drawn_by_chance_get_a_remark_in_at_most_one_of_twenty_studies(re
     for seed in range(60):
         ratings, trained, _ = batches(seed, n_items=40)
         against = trained if reference == "trained" else "crowd"
-        few = {"permutations": 199, "max_permutations": 199, "interval": "none"}
+        few: dict[str, Any] = {"permutations": 199, "max_permutations": 199, "interval": "none"}
         remarks += pv.advise(ratings, against, "a", seed=seed, **few).to_frame().height > 0
     assert remarks <= 7  # 3 expected at .05; 8 or more have a probability of .01
 
@@ -187,6 +187,7 @@ def test_the_habit_of_a_group_is_named_and_no_other_group_has_one(style: str, ha
     ratings = pv.Ratings.from_frame(
         frame.drop("team").with_columns(score=pl.Series(score)), scale=pv.Scale.range(0, 4), raters=raters
     )
+    assert made.trained is not None
     seen = pv.advise(ratings, made.trained, "team", permutations=499, interval="none").to_frame()
     assert set(seen["group"]) == {"b"}
     assert any(habit in one for one in seen["habit"])

@@ -19,6 +19,7 @@ from plurivox.report.sections.soft import _weights
 def result(mpa: list[float], wra: list[float], tau: list[float], auroc: list[float]) -> Any:
     """Return a result whose groups have the given values."""
     made = pv.simulate(n_items=40, n_raters=40, attributes={"team": dict.fromkeys("abcde", 0.2)}, seed=1)
+    assert made.trained is not None
     found = pv.responsiveness(made.ratings, made.trained, "team", permutations=0, bootstrap=0, min_group_size=1)
     values = {"mpa": mpa, "wra": wra, "kendall_tau_b": tau, "auroc": auroc}
     rows = [

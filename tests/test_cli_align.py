@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -58,7 +58,7 @@ def test_json_csv_and_markdown_say_the_same(study: Study) -> None:
     assert "| model-a |" in run("align", *study.files, "--markdown", *FAST).out
     ratings = pv.read_ratings(study.folder / "ratings.csv", scale="0:4")
     answers = pv.read_answers(study.folder / "answers.csv", "0:4")
-    quick = {"bootstrap": 0, "permutations": 0, "subsamples": 0}
+    quick: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0}
     again = pv.alignment(ratings, answers, as_rater=False, **quick)
     assert again.value("model-b") == found.value("model-b")
 

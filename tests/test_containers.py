@@ -15,7 +15,6 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -35,6 +34,8 @@ from plurivox.intake.raw import MEMBER
 from plurivox.intake.tables import open_table
 from plurivox.intake.zipped import Archive
 from support import Write, run_cli
+
+duckdb: Any = pytest.importorskip("duckdb", reason="needs pip install 'plurivox[duckdb]'")
 
 STUDY = workbook({
     "Ratings": sheet([HEADER, *([f"q{i}", r, (i + r) % 4] for i in range(6) for r in range(5))]),

@@ -27,7 +27,7 @@ def study() -> pv.Simulation:
     return pv.simulate(n_items=40, n_raters=30, ratings_per_item=(4, 12), seed=7)
 
 
-DRAWS = {"permutations": 12, "bootstrap": 10}
+DRAWS: dict[str, Any] = {"permutations": 12, "bootstrap": 10}
 CASES: dict[str, Call] = {
     "variation": lambda s, **how: pv.variation(
         s.ratings, ["age", "ethnicity"], adjust=True, pairs=True, permutations=12, min_group_size=1, **how

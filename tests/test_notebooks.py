@@ -108,7 +108,7 @@ def answers(hostile: bool) -> pv.Answers:
 
 
 Make = Callable[[bool], Any]
-FEW = {"permutations": 20}
+FEW: dict[str, Any] = {"permutations": 20}
 
 
 def packed(hostile: bool) -> Any:

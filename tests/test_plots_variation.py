@@ -166,6 +166,7 @@ def test_reliability_has_both_lines_their_bands_and_the_target(found: Variation)
     assert marks.count("area") == 1
     needed = found.needed().filter(subset="all", axis="all").row(0, named=True)
     least = table.filter(pl.col("relative") >= 0.8)["raters"].min()
+    assert isinstance(least, int)
     assert f"relative {least}" in subtitle(chart)
     assert needed["relative"] == least
 

@@ -220,7 +220,7 @@ def test_one_list_from_the_lowest_to_the_highest() -> None:
     few = plots.leniency_forest(found, order="value", max_groups=3)
     assert few.to_dict()["title"]["subtitle"][0].startswith(f"3 of {table.height} groups shown")
     with pytest.raises(InputError, match="order is 'size'"):
-        plots.leniency_forest(found, order="size")
+        plots.leniency_forest(found, order="size")  # type: ignore[arg-type]
 
 
 def test_one_list_holds_at_most_24_groups() -> None:

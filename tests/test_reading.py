@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -153,6 +152,7 @@ def test_totals_stay_counts(write: Write) -> None:
 
 
 def test_sqlite_and_duckdb() -> None:
+    duckdb: Any = pytest.importorskip("duckdb", reason="needs pip install 'plurivox[duckdb]'")
     rows = [("007", "a", 3), ("7", "a", 1), ("7", "b", None)]
     lite = sqlite3.connect(":memory:")
     lite.execute("create table r (item text, rater text, score integer)")

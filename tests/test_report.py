@@ -105,6 +105,7 @@ def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
     told = {(one["axis"], one["group"], one["statistic"]): one for one in tables["cohesion-table"].rows()}
     assert told["age", "18-29", "GAI"]["value"] == six(row.value)
     assert told["age", "18-29", "GAI"]["p corrected"] == six(row.p_adjusted)
+    assert made.trained is not None
     graded = pv.responsiveness(made.ratings, made.trained, by, permutations=0, interval="none")
     told = {(one["axis"], one["group"], one["statistic"]): one for one in tables["responsiveness-table"].rows()}
     assert told["age", "18-29", "WRA"]["value"] == six(graded.value("age", "18-29", "wra"))

@@ -402,7 +402,8 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
 
 def test_raters_on_their_own_are_resampled_over_items_only() -> None:
     ratings = crowd(6)
-    for options in ({"bootstrap": 20}, {}):
+    cases: list[dict[str, Any]] = [{"bootstrap": 20}, {}]
+    for options in cases:
         both, items = (
             pv.responsiveness(ratings, "crowd", "rater", permutations=0, resample=what, **options, ids=True).to_frame()
             for what in ("both", "items")
@@ -838,6 +839,7 @@ def test_findings_on_families_name_the_items() -> None:
 
 def test_a_frame_is_no_reference_and_is_told_so() -> None:
     ratings = made({"a": [0, 1, 4]})
+    other: Any
     for other in (ratings.to_frame(), None, 3):
         with pytest.raises(InputError, match="reference"):
             pv.responsiveness(ratings, other, "rater", ids=True)

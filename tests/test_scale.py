@@ -228,6 +228,7 @@ def test_poles_reach_ratings_by_every_way(tmp_path: Path) -> None:
 def test_results_that_know_the_points_know_the_poles() -> None:
     study = pv.simulate(n_items=30, n_raters=12, seed=1)
     assert study.ratings.scale.poles == ("safe", "unsafe")
+    assert study.trained is not None
     assert pv.simulate(n_items=5, n_raters=3, scale="1:3").ratings.scale.poles == ("safe", "unsafe")
     for ratings, poles in ((study.ratings, ["safe", "unsafe"]), (pv.Ratings.from_frame(study.ratings_frame), None)):
         found = pv.responsiveness(ratings, study.trained, [], permutations=0, interval="none", psychometrics=True)

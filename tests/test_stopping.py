@@ -466,7 +466,8 @@ def test_packed_studies(study: Study, tmp_path: Path, monkeypatch: pytest.Monkey
     asked: dict[str, Any] = {"scale": ratings.scale, "raters": tmp_path / "raters.csv"}
     memory = pv.read_ratings(tmp_path / "r.csv", **asked)
     packed = pv.pack(tmp_path / "r.csv", tmp_path / "s.pvx", **asked)
-    for function, more in ((pv.cohesion, {"interval": "none"}), (pv.items, {})):
+    lenses: list[tuple[Any, dict[str, Any]]] = [(pv.cohesion, {"interval": "none"}), (pv.items, {})]
+    for function, more in lenses:
         found, there = (function(one, "age", stop_early=True, **more, **ASKED) for one in (packed, memory))
         assert found.to_json() == there.to_json()
         assert max(told_of(found)[0]) < 499
@@ -509,6 +510,6 @@ def test_every_pair_of_settings_goes_together() -> None:
     """Every lens that shuffles more while undecided can also stop early."""
     for lens, early in product((pv.cohesion, pv.variation, pv.responsiveness, pv.alignment, pv.items, pv.soft_scores,
                                 pv.advise, pv.curate), (True, False)):  # fmt: skip
-        spec = lens.settings.specs()["stop_early"]  # type: ignore[attr-defined]
+        spec = lens.settings.specs()["stop_early"]
         assert spec.checked(early) is early
         assert spec.default is False

@@ -411,7 +411,7 @@ def test_command_line_for_programs(files: Path) -> None:
 
 def test_a_reference_asks_for_all_attributes_at_once() -> None:
     study = pv.simulate(n_items=12, n_raters=40, seed=3)
-    quick = {"permutations": 0, "interval": "none", "min_group_size": 1}
+    quick: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
     found = pv.variation(study.ratings, [("age", "ethnicity")], reference={"age": "30-44"}, **quick).adjusted()
     assert found["attribute"].unique(maintain_order=True).to_list() == ["age", "ethnicity"]
     assert found.filter(attribute="age")["reference"].unique().to_list() == ["30-44"]
@@ -427,7 +427,7 @@ def test_attributes_of_a_crossing_are_withheld_together_with_it() -> None:
         score=(pl.col("item") * 7 + pl.col("rater") * 3) % 5
     )
     ratings = pv.Ratings.from_frame(frame, scale="0:4", raters=raters)
-    quick = {"permutations": 0, "interval": "none"}
+    quick: dict[str, Any] = {"permutations": 0, "interval": "none"}
     crossed = pv.variation(ratings, [("gender", "team")], **quick)
     assert {row.group for row in crossed.rows} == {"w × A", "w × B"}
     both = pv.variation(ratings, [("gender", "team")], adjust=True, **quick)

@@ -171,7 +171,7 @@ def test_the_chance_in_weighted_means_against_pairs_of_distinct_raters() -> None
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 def test_whole_weights_are_repeated_raters_on_cards(level: str) -> None:
-    asked = {"by": "g", "min_group_size": 1, "level": level}
+    asked: dict[str, Any] = {"by": "g", "min_group_size": 1, "level": level}
     weighted, repeated = (
         pv.judge(own, answers(), **asked) for own in (study(weights=WHOLE), study(times=WHOLE))
     )  # fmt: skip

@@ -300,7 +300,7 @@ def test_jackknife_against_leaving_each_rater_out_by_hand(statistic: str) -> Non
 
     lens = pv.variation if statistic in ("leniency", "dominance") else pv.cohesion
     given = rows(7, 20)
-    asked = {"permutations": 0, "min_group_size": 1, "resample": "raters"}
+    asked: dict[str, Any] = {"permutations": 0, "min_group_size": 1, "resample": "raters"}
     one = lens(study(given, weights=REAL), "h", **asked).row("h", "x", statistic)
 
     def without(r: int) -> float:

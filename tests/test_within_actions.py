@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -40,7 +42,7 @@ def batches_of(found: pv.Selection) -> list[str]:
 def test_nobody_loses_by_harder_items() -> None:
     """Each batch has half of the raters of each gender, and so two or three of five places."""
     ratings, trained = two_batches()
-    asked = {"by": "gender", "per_group": 5, "order": "value", "bootstrap": 0}
+    asked: dict[str, Any] = {"by": "gender", "per_group": 5, "order": "value", "bootstrap": 0}
     with_all = batches_of(pv.select_raters(ratings, trained, within=None, **asked))
     assert with_all.count("hard") == 0
     for within in ("auto", "batch"):
@@ -55,7 +57,7 @@ def test_nobody_loses_by_harder_items() -> None:
 
 
 def test_a_single_place_goes_to_either_batch() -> None:
-    asked = {"by": "gender", "per_group": 1, "order": "value", "bootstrap": 0}
+    asked: dict[str, Any] = {"by": "gender", "per_group": 1, "order": "value", "bootstrap": 0}
     taken = [batches_of(pv.select_raters(*two_batches(), seed=seed, **asked)) for seed in range(12)]
     assert 6 <= sum(one.count("hard") for one in taken) <= 18
 
@@ -73,14 +75,15 @@ def test_without_blocks_values_are_adjusted_for_the_items() -> None:
     ratings = pv.Ratings.from_frame(frame, scale="0:3", rater_attributes=["group"])
     trained = pl.DataFrame({"item": range(200), "rater": ["t"] * 200, "score": (severity > 0).astype(int)})
     reference = pv.Ratings.from_frame(trained, scale="0:1")
-    asked = {"by": "group", "per_group": 5, "order": "value", "bootstrap": 0}
+    asked: dict[str, Any] = {"by": "group", "per_group": 5, "order": "value", "bootstrap": 0}
     assert batches_of(pv.select_raters(ratings, reference, within=None, **asked)).count("hard") == 0
     assert 3 <= batches_of(pv.select_raters(ratings, reference, **asked)).count("hard") <= 6
 
 
 def test_one_block_of_all_changes_nothing() -> None:
     study = pv.simulate(n_items=40, n_raters=30, seed=3)
-    asked = {"by": "gender", "order": "value", "bootstrap": 0}
+    asked: dict[str, Any] = {"by": "gender", "order": "value", "bootstrap": 0}
+    assert study.trained is not None
     auto, free = (pv.select_raters(study.ratings, study.trained, within=one, **asked) for one in ("auto", None))
     assert auto.to_frame().equals(free.to_frame())
 
@@ -98,7 +101,7 @@ def test_advice_shuffles_within() -> None:
 def test_a_plan_keeps_the_strata_of_the_study() -> None:
     """A group in one stratum and its rest in another cannot be shuffled, so that nothing can be claimed."""
     ratings, _ = two_batches(2)
-    asked = {"simulations": 2, "permutations": 100}
+    asked: dict[str, Any] = {"simulations": 2, "permutations": 100}
     held = pv.plan(ratings, "batch", within="batch", **asked).table("power")
     assert held["power_now"].to_list() == [None, None]
     assert held["why"].str.starts_with("no rater of another group shares its stratum").all()

@@ -83,7 +83,7 @@ def test_a_lens_its_command_and_its_lines_give_the_same_weighted_numbers(
 ) -> None:  # fmt: skip
     settled(client, study)
     page = settled(client, f"{study}/lenses/cohesion?{ASKED}")
-    settings = {"by": [["gender"]], "permutations": 9, "max_permutations": 9, "interval": "none"}
+    settings: dict[str, Any] = {"by": [["gender"]], "permutations": 9, "max_permutations": 9, "interval": "none"}
     told = client.post(f"/api/v1{study}/questions/cohesion", json={"settings": settings}, headers=OWN).json()
     rows = json.loads(pv.cohesion(own().weighted("population.csv"), **settings).to_json(draws=False))["rows"]
     assert told["result"]["rows"] == rows

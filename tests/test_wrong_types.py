@@ -136,24 +136,30 @@ def test_charts_name_what_is_wrong() -> None:
 
 def test_what_is_said_helps() -> None:
     ratings = study().ratings
-    for call, said in (
-        (lambda: pv.cohesion("ratings.csv", "age"), "ratings is 'ratings.csv'. Give Ratings: read_ratings(file) or"),
-        (lambda: pv.cohesion(study().ratings_frame, "age"), "ratings is a DataFrame. Give Ratings: "),
-        (lambda: pv.cohesion(ratings, [["age", 1]]), "by is [['age', 1]]. Give rater attributes"),
-        (lambda: pv.responsiveness(ratings, 3.5), 'reference is 3.5. Give "crowd", Ratings'),
-        (lambda: pv.describe(ratings, executor="thread"), "executor is 'thread'. Give an executor, such as"),
-        (lambda: pv.describe(ratings, threads=True), "threads is True. Give a whole number from 1 to 1,000."),
-        (lambda: pv.soft_scores(ratings, {"a": 1}), "predictions is {'a': 1}. Give Predictions or a frame"),
-        (lambda: pv.describe(ratings, seed=1), "describe() got an unexpected keyword argument 'seed'"),
-    ):
+    package: Any = pv
+    calls: list[tuple[Any, str]] = [
+        (
+            lambda: package.cohesion("ratings.csv", "age"),
+            "ratings is 'ratings.csv'. Give Ratings: read_ratings(file) or",
+        ),
+        (lambda: package.cohesion(study().ratings_frame, "age"), "ratings is a DataFrame. Give Ratings: "),
+        (lambda: package.cohesion(ratings, [["age", 1]]), "by is [['age', 1]]. Give rater attributes"),
+        (lambda: package.responsiveness(ratings, 3.5), 'reference is 3.5. Give "crowd", Ratings'),
+        (lambda: package.describe(ratings, executor="thread"), "executor is 'thread'. Give an executor, such as"),
+        (lambda: package.describe(ratings, threads=True), "threads is True. Give a whole number from 1 to 1,000."),
+        (lambda: package.soft_scores(ratings, {"a": 1}), "predictions is {'a': 1}. Give Predictions or a frame"),
+        (lambda: package.describe(ratings, seed=1), "describe() got an unexpected keyword argument 'seed'"),
+    ]
+    for call, said in calls:
         with pytest.raises((PlurivoxError, TypeError)) as raised:
             call()
         assert said in str(raised.value)
 
 
 def test_numbers_of_numpy_and_executors_are_taken() -> None:
+    package: Any = pv  # a type checker wants Python's own numbers
     with ThreadPoolExecutor(1) as pool:
-        found = pv.cohesion(
+        found = package.cohesion(
             study().ratings, "gender", permutations=np.int64(9), seed=np.uint8(3), min_group_size=np.array(2),
             same_view=np.float32(0.5), threads=np.int16(1), executor=pool,
         )  # fmt: skip
@@ -189,8 +195,9 @@ def test_the_smallest_group_in_toml_and_options(wrong: str, folder: Path) -> Non
 @pytest.mark.parametrize("option", ["permutations", "bootstrap", "max-permutations"])
 def test_draws_have_a_limit(option: str, folder: Path) -> None:
     name = option.replace("-", "_")
+    given: dict[str, Any] = {name: MOST_DRAWS + 1}
     with pytest.raises(InputError, match=f"{name} is 10000001. Give a whole number from 0 to 10,000,000"):
-        pv.cohesion(study().ratings, "gender", **{name: MOST_DRAWS + 1})
+        pv.cohesion(study().ratings, "gender", **given)
     done = run_cli("cohesion", "ratings.csv", f"--{option}", "999999999999")
     assert done.code == 2
     assert "Input should be less than or equal to 10000000" in done.words

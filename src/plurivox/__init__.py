@@ -7,82 +7,16 @@
 
 Names are imported when they are first used, so that ``import plurivox`` is quick. In addition to the names below, there
 are the modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.data``,
-``plurivox.reproduce``, ``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``.
+``plurivox.reproduce``, ``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``. What type checkers know about all
+of them is in ``__init__.pyi``, which ``python -m tools.stubs`` writes.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from plurivox import ask as ask
-    from plurivox import data as data
-    from plurivox import models as models
-    from plurivox import plots as plots
-    from plurivox import reproduce as reproduce
-    from plurivox import statistics as statistics
-    from plurivox import studies as studies
-    from plurivox import torch as torch
-    from plurivox.actions.advise.result import Advice as Advice
-    from plurivox.actions.advise.run import advise as advise
-    from plurivox.actions.advise.settings import Thresholds as Thresholds
-    from plurivox.actions.curate.result import Curation as Curation
-    from plurivox.actions.curate.run import curate as curate
-    from plurivox.actions.plan.result import Plan as Plan
-    from plurivox.actions.plan.run import plan as plan
-    from plurivox.actions.select.result import Selection as Selection
-    from plurivox.actions.select.run import select_raters as select_raters
-    from plurivox.answers import Answers as Answers
-    from plurivox.axis import Axis as Axis
-    from plurivox.errors import InputError as InputError
-    from plurivox.errors import PlurivoxError as PlurivoxError
-    from plurivox.errors import PlurivoxWarning as PlurivoxWarning
-    from plurivox.intake.parquet import write_ratings as write_ratings
-    from plurivox.intake.read import read_predictions as read_predictions
-    from plurivox.intake.read import read_ratings as read_ratings
-    from plurivox.intake.read_answers import read_answers as read_answers
-    from plurivox.lenses.aggregate.result import Aggregation as Aggregation
-    from plurivox.lenses.aggregate.run import aggregate as aggregate
-    from plurivox.lenses.alignment.result import Alignment as Alignment
-    from plurivox.lenses.alignment.run import alignment as alignment
-    from plurivox.lenses.cohesion.result import Cohesion as Cohesion
-    from plurivox.lenses.cohesion.run import cohesion as cohesion
-    from plurivox.lenses.estimate.result import Estimate as Estimate
-    from plurivox.lenses.estimate.run import estimate as estimate
-    from plurivox.lenses.item.result import ItemView as ItemView
-    from plurivox.lenses.item.run import item_view as item_view
-    from plurivox.lenses.items.result import Items as Items
-    from plurivox.lenses.items.run import items as items
-    from plurivox.lenses.judge.result import JudgeCard as JudgeCard
-    from plurivox.lenses.judge.run import judge as judge
-    from plurivox.lenses.overview.description import Description as Description
-    from plurivox.lenses.overview.description import describe as describe
-    from plurivox.lenses.overview.run import Overview as Overview
-    from plurivox.lenses.overview.run import overview as overview
-    from plurivox.lenses.psychometrics.result import Psychometrics as Psychometrics
-    from plurivox.lenses.psychometrics.run import psychometrics as psychometrics
-    from plurivox.lenses.responsiveness.result import Responsiveness as Responsiveness
-    from plurivox.lenses.responsiveness.run import responsiveness as responsiveness
-    from plurivox.lenses.soft.labels import soft_labels as soft_labels
-    from plurivox.lenses.soft.labels import write_soft_labels as write_soft_labels
-    from plurivox.lenses.soft.result import SoftScores as SoftScores
-    from plurivox.lenses.soft.run import soft_scores as soft_scores
-    from plurivox.lenses.variation.result import Variation as Variation
-    from plurivox.lenses.variation.run import variation as variation
-    from plurivox.packed.making import pack as pack
-    from plurivox.predictions import Predictions as Predictions
-    from plurivox.questions import combine as combine
-    from plurivox.ratings import Ratings as Ratings
-    from plurivox.report.build import write_report as write_report
-    from plurivox.scale import Scale as Scale
-    from plurivox.simulation.simulate import Simulation as Simulation
-    from plurivox.simulation.simulate import simulate as simulate
-    from plurivox.simulation.styles import Effect as Effect
-    from plurivox.simulation.styles import SimulatedModel as SimulatedModel
-    from plurivox.simulation.styles import SimulatedPredictor as SimulatedPredictor
-
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ANSWERED = {
     "actions.advise": ("advise", "Advice"),

@@ -88,8 +88,8 @@ class InputError(PlurivoxError, ValueError):
         self.problem = problem
         self.source = source
         self.column = column
-        self.places = tuple(places)
-        self.n_places = len(places) if n_places is None else n_places
+        self.places: tuple[str, ...] = tuple(places)
+        self.n_places: int = len(places) if n_places is None else n_places
         self.hint = hint
         super().__init__(self._message())
 

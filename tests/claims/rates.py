@@ -81,6 +81,7 @@ def crowd(made: Made, **asked: Any) -> list[Statement]:
 
 def trained(made: Made) -> list[Statement]:
     """Return what responsiveness to trained raters says of a study."""
+    assert made.trained is not None
     return pv.responsiveness(made.ratings, made.trained, by=made.by, interval="none", **ASKED).statements()
 
 

@@ -91,7 +91,7 @@ class World:
         if self.threads is not None:
             text = text.replace(f" --threads {self.threads}", "")
         text = _WHEN.sub("<time>", _PORT.sub("http://<server>", text))
-        return re.sub(rf"(?<![\d.]){re.escape(pv.__version__)}(?![\d.])", "<version>", text)
+        return re.sub(rf"(?<![\d.]){re.escape(pv.__version__)}(?!\.?\d)", "<version>", text)
 
     def files(self, folder: str) -> dict[str, Any]:
         """Record the files below a folder, but for the hidden list of them, which only repeats what they are."""

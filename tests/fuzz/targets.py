@@ -205,7 +205,8 @@ def _tables() -> dict[str, bytes]:
 def results() -> dict[str, tuple[Any, str]]:
     """Return results of every kind, and their JSON."""
     made = study()
-    ratings, quick = made.ratings, {"permutations": 9}
+    ratings = made.ratings
+    quick: dict[str, Any] = {"permutations": 9}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: list[Any] = [

@@ -150,6 +150,7 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     if not force:
         check_folder(folder, ("study.csv", "study.svg", "study.png"))
     found: Any
+    chart_of: Any
     if name == "soft":
         found, chart_of, shown = studies.soft(), soft_study, _soft_tables
     else:

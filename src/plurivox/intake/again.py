@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class Again:
             and same_times(self.times, other.times)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def some(self, keep: NDArray[np.bool_]) -> Again | None:
         """Return those that ``keep`` marks, or None if none are left."""

@@ -102,10 +102,10 @@ def _how_many(found: Items) -> str:
 
 def _prior_shown(found: Items) -> str:
     """Say how much of the circles and lines shown is due to the prior."""
-    shown = plots.items_uncertain_data(found, IN_CHART)["share of prior"]
-    if shown.is_empty():
+    shown = plots.items_uncertain_data(found, IN_CHART)["share of prior"].drop_nulls().to_list()
+    if not shown:
         return ""
-    low, high = f"{shown.min():.0%}", f"{shown.max():.0%}"
+    low, high = f"{min(shown):.0%}", f"{max(shown):.0%}"
     return f"The prior makes up {low if low == high else f'{low} to {high}'} of circle and line, the ratings the rest."
 
 
