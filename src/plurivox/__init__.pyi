@@ -152,7 +152,7 @@ def advise(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """Tell what the scores of each rater or group show beside those of the others, and what to look at next."""
+    """Show what stands out in the scores of each rater or group, and what to look at next."""
 
 def aggregate(
     ratings: Ratings,
@@ -177,7 +177,7 @@ def aggregate(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Aggregation:
-    """Give each item one label by several methods, and tell what that hides."""
+    """Give each item one label by several methods, and show what that hides."""
 
 def alignment(
     ratings: Ratings | None,
@@ -211,7 +211,7 @@ def alignment(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Alignment:
-    """Tell whose view language models reflect, and how sure that is."""
+    """Find out whose view language models reflect, and how sure that is."""
 
 def cohesion(
     ratings: Ratings,
@@ -241,7 +241,7 @@ def cohesion(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Cohesion:
-    """Tell which groups of raters agree among themselves more than with the others."""
+    """Find the groups of raters who agree among themselves more than with the others."""
 
 def curate(
     ratings: Ratings,
@@ -272,7 +272,7 @@ def curate(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Curation:
-    """Make training data from ratings: preferences of each group, those all groups share, and weights."""
+    """Make training data from ratings: each group's preferences, those shared by all groups, and weights."""
 
 def describe(
     ratings: Ratings,
@@ -304,7 +304,7 @@ def estimate(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
-    """Estimate what people think of all items that a model answered, from the few that they rated."""
+    """Estimate what people think of all items that a model answered, from the few they rated."""
 
 def item_view(
     ratings: Ratings,
@@ -342,7 +342,7 @@ def items(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Items:
-    """Find the items that divide groups, and those that one more rating would tell most about."""
+    """Find the items that divide groups, and those about which one more rating would reveal most."""
 
 def judge(
     ratings: Ratings,
@@ -362,7 +362,7 @@ def judge(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> JudgeCard:
-    """Tell what speaks for and against trusting a language model as a judge."""
+    """Weigh the case for and against trusting a language model as a judge."""
 
 def overview(
     ratings: Ratings,
@@ -392,7 +392,7 @@ def plan(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next."""
+    """Show which lenses apply to a table of ratings, which groups are too small for which, and what to collect next."""
 
 def psychometrics(
     ratings: Ratings,
@@ -410,7 +410,7 @@ def psychometrics(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Psychometrics:
-    """Tell whether raters order items alike (Mokken's H), and how sharply each one's scores follow severity (GRM)."""
+    """Check whether raters order items alike (Mokken's H), and how sharply each one's scores follow severity (GRM)."""
 
 def responsiveness(
     ratings: Ratings,
@@ -444,7 +444,7 @@ def responsiveness(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Responsiveness:
-    """Tell whose higher scores mean more severe, and who tells unsafe from safe."""
+    """Find out whose higher scores mean more severe, and who tells unsafe from safe."""
 
 def select_raters(
     ratings: Ratings,
@@ -480,7 +480,7 @@ def soft_labels(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """Return which share of its raters gave an item each point."""
+    """Return the share of each item's raters who gave each point."""
 
 def soft_scores(
     ratings: Ratings,
@@ -512,7 +512,7 @@ def soft_scores(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> SoftScores:
-    """Tell how good predicted rating distributions are, and how sure that is."""
+    """Score predicted rating distributions, and say how sure the ranking is."""
 
 def variation(
     ratings: Ratings,
@@ -542,7 +542,7 @@ def variation(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Variation:
-    """Tell who rates higher on the same items, and how much of all variation is the item, the rater, the group."""
+    """Find out who rates higher on the same items, and how much variation lies in items, raters and groups."""
 
 def write_soft_labels(
     ratings: Ratings,
