@@ -281,7 +281,8 @@ def test_views_reach_nothing_outside(write: Write, tmp_path: Path) -> None:
     secret = write("secret.csv", ONE)
     view = f"CREATE VIEW v AS SELECT * FROM read_csv('{secret}')"
     path = write("s.duckdb", databases.made(duckdb.connect, "BEGIN TRANSACTION", databases.TABLE, view))
-    assert "disabled by configuration" in message(f"{path}::v")
+    said = message(f"{path}::v")  # DuckDB 1.1 says through
+    assert "disabled by configuration" in said or "disabled through configuration" in said
 
 
 def test_what_is_not_a_database_of_ratings(write: Write) -> None:
