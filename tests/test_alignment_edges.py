@@ -114,7 +114,7 @@ def test_the_command_line_does_without_ratings(write: Write) -> None:
         one for one in expected["tables"] if one["name"] == "alphas"
     ]
     for options, message in (
-        (["--answers", path], "give them with --scale"), ([path], "there are no answers"),
+        (["--answers", path], "give them with --scale"), ([path], "no answers were given"),
         (["--answers", path, "--scale", "1:3", "--by", "age"], "--by is about ratings"),
         ([path, path, "--answers", path], "name the same"),
     ):  # fmt: skip

@@ -82,7 +82,7 @@ def head(*lines: str) -> bytes:
 
 CHUNKED = "Transfer-Encoding: chunked"
 NO_JSON = "the server sent something that is not JSON"
-BROKE_OFF = "the connection broke off"
+BROKE_OFF = "the connection was lost"
 NO_CHOICES = "the server's answer contained no choices"
 TOO_LARGE = "the server's answer has more than 8 MiB"
 UNASKED = "the server compressed its answer in a way that was not requested"
@@ -227,7 +227,7 @@ def test_a_redirect_leads_nowhere(store: Path) -> None:
     with ModelServer() as other:
         found = run_with(Answer({}, 307, {"Location": other.base_url + "/chat/completions"}), store, concurrency=1)
         assert not other.requests
-    assert "sends us elsewhere (307)" in found.problems["m"]
+    assert "redirects elsewhere (307)" in found.problems["m"]
 
 
 def test_a_failure_of_our_own_while_reading_ends_nothing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

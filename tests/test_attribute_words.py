@@ -222,7 +222,7 @@ def test_options_that_cannot_be(study: Path, options: list[str], code: int, told
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("conflicts = 'last'", r"'\[raters\] conflicts' is 'last'\. It is one of missing, first, error"),
+        ("conflicts = 'last'", r"'\[raters\] conflicts' is 'last'\. Choose one of missing, first, error"),
         ("unknown = 'x'", r"'\[raters\] unknown' is 'x' and should be a list"),
         ("unknown = [1]", r"'\[raters\] unknown' is \[1\]"),
     ],

@@ -106,7 +106,7 @@ def test_scale_with_one_point(write: Write) -> None:
 
 
 def test_too_many_points(write: Write) -> None:
-    assert "40,001 points, and at most 32,767" in message(ScaleError, write("r.csv", GOOD), scale="0:40000")
+    assert "40,001 points, but at most 32,767" in message(ScaleError, write("r.csv", GOOD), scale="0:40000")
     continuous = HEAD + "".join(f"{i},a,{i / 7}\n" for i in range(100_001))
     assert "too many for a rating scale" in message(ScoreError, write("r.csv", continuous))
 

@@ -161,7 +161,7 @@ def test_rows_are_named_as_in_the_file(study: Path, tmp_path: Path) -> None:
         ("item,text\ni0,\ni1, \n", "no item has a text"),
         ("item,text\nx,good\ny,bad\n", "has a rating"),
         ("item,text\ni0,good\n", "needs at least two"),
-        ("item,text\n", "there is no item"),
+        ("item,text\n", "there are no items"),
     ],
 )
 def test_nothing_to_learn_from(study: Path, tmp_path: Path, texts: str, message: str) -> None:

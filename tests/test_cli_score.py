@@ -236,7 +236,7 @@ def test_the_prior_that_the_items_suggest(study: Study) -> None:
 @pytest.mark.parametrize(
     ("prior", "code", "problem"),
     [
-        ("nonsense", 2, "--prior is a number, one for each point with commas between, auto or empirical-bayes"),
+        ("nonsense", 2, "--prior must be a number, comma-separated numbers for all points, auto or empirical-bayes"),
         ("1,,1", 2, "not '1,,1'"),
         ("0", 1, "prior is 0"),
         ("nan", 1, "prior is nan"),

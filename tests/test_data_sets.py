@@ -259,7 +259,7 @@ def test_lewidi_2023(write: Write, tmp_path: Path) -> None:
         "Ann3": "Cons_Male",
     }
     write("ArMIS_dev.json", json.dumps({"1": _lewidi_2023(annotations="1,1")}))
-    with pytest.raises(FileError, match="has 3 annotators and 2 annotations"):
+    with pytest.raises(FileError, match="has 3 annotators but 2 annotations"):
         pv.data.load("lewidi-2023-armis", tmp_path)
 
 

@@ -99,7 +99,7 @@ def test_terminal_csv_report_and_wrong_names(ratings: pv.Ratings, tmp_path: Path
     assert {"gai", "gai_negentropy"} <= set(listed["statistic"])
     failed = run_cli(*common, "--gai", "votes")
     assert failed.code
-    assert "Choose of irr, negentropy, plurality" in failed.words
+    assert "Choose from irr, negentropy, plurality" in failed.words
     pytest.importorskip("altair")
     with only_sections("cohesion"):
         page = pv.write_report(tmp_path / "r.html", ratings, "gender", permutations=19, gai="plurality").read_text()

@@ -158,7 +158,7 @@ def test_decisions_on_odd_items_come_back(odd: Path, tmp_path: Path) -> None:
     (tmp_path / "p.decisions.csv").write_text(csv_text(filled), newline="")
     done = run_cli(*curated, "--decisions", tmp_path / "p.decisions.csv")
     assert done.code == 0, done.err
-    assert f"{listed.height} are included, 0 are excluded and 0 wait" in done.words
+    assert f"{listed.height} are included, 0 are excluded and 0 await a decision" in done.words
 
 
 def stored(path: Path, items: list[str]) -> Path:

@@ -75,7 +75,7 @@ def test_parse(text: str, labels: tuple[object, ...]) -> None:
         ("a:b", "is not a range"),
         ("1:2:3:4", "is not a range"),
         ("only", "at least two points, this one has 1"),
-        ("0:40000", "40,001 points, and at most 32,767"),
+        ("0:40000", "40,001 points, but at most 32,767"),
         ("5,3,1", "do not increase"),
         ("3,3.0", "'3' is listed twice"),
     ],
@@ -88,7 +88,7 @@ def test_unusable_scales_say_why(text: str, message: str) -> None:
 def test_more_unusable_scales() -> None:
     with pytest.raises(ScaleError, match="a scale needs at least two points"):
         Scale([])
-    with pytest.raises(ScaleError, match="32,768 points, and at most 32,767"):
+    with pytest.raises(ScaleError, match="32,768 points, but at most 32,767"):
         Scale(range(32_768))
     with pytest.raises(ScaleError, match="both as a point and as missing"):
         Scale(["No", "Yes"], missing=["Yes"])

@@ -74,7 +74,7 @@ def test_strict_refuses_what_is_missing() -> None:
     soft(ratings, constant(2, m=LEFT), strict=True, **VALUES_ONLY)  # nobody rated the third
     with pytest.raises(InputError, match="from m: item 'i00001' is rated but not predicted"):
         soft(ratings, constant(1, m=LEFT), strict=True)
-    with pytest.raises(InputError, match="by m, item 'i00003' is predicted but not rated"):
+    with pytest.raises(InputError, match="from m: item 'i00003' is predicted but not rated"):
         soft(ratings, constant(4, m=LEFT), strict=True)
 
 

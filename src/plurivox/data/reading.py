@@ -82,7 +82,7 @@ def _opened(archive: Path) -> zipfile.ZipFile:
 
 
 def _damaged(archive: Path, error: Exception) -> FileError:
-    return FileError(f"the archive is damaged ({error})", source=str(archive), hint="Fetch it again.")
+    return FileError(f"the archive is damaged ({error})", source=str(archive), hint="Download it again.")
 
 
 def content(table: Table, place: Place) -> Content:
@@ -130,7 +130,7 @@ def _delimited(data: bytes, separator: str, name: str) -> pl.DataFrame:
             return pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         first = str(error).split("\n", 1)[0]
-        raise FileError(f"it cannot be read as a table ({first})", source=name, hint="Fetch it again.") from None
+        raise FileError(f"it cannot be read as a table ({first})", source=name, hint="Download it again.") from None
 
 
 def _objects(data: bytes | Iterable[bytes], table: Table, name: str) -> Iterator[dict[str, Any]]:
@@ -150,10 +150,10 @@ def _objects(data: bytes | Iterable[bytes], table: Table, name: str) -> Iterator
         if isinstance(found, dict):
             found = [{**one, KEY: key} if isinstance(one, dict) else one for key, one in found.items()]
         if not isinstance(found, list):
-            raise FileError("it is not a list of objects", source=name, hint="Fetch it again.")
+            raise FileError("it is not a list of objects", source=name, hint="Download it again.")
     for number, one in enumerate(found, 1):
         if not isinstance(one, dict):
-            raise FileError("this is not an object", source=name, places=[f"object {number:,}"], hint="Fetch it again.")
+            raise FileError("this is not an object", source=name, places=[f"object {number:,}"], hint="Download it again.")
         yield one
 
 
