@@ -81,7 +81,7 @@ def _mind(asked: dict[str, Any], files: list[int]) -> None:
     child = os.fork()
     if child == 0:
         try:
-            os.setsid()
+            os.setpgid(0, 0)
             for file, place in ((reading, 0), (writing, 1), (complaining, 2)):
                 os.dup2(file, place)
             os.closerange(3, max(files) + 1)
@@ -90,6 +90,8 @@ def _mind(asked: dict[str, Any], files: list[int]) -> None:
             traceback.print_exc()
         finally:
             os._exit(1)
+    with contextlib.suppress(PermissionError, ProcessLookupError):  # it may have done so itself, or have ended
+        os.setpgid(child, child)  # before anybody knows of it and could end its group
     for file in files[:3]:
         os.close(file)
     os.write(telling, b"%d\n" % child)

@@ -550,7 +550,7 @@ def test_an_error_in_work_is_raised_and_stops_the_rest() -> None:
 
 @pytest.mark.parametrize(("batch", "threads"), [(0, None), (-1, 2), (1, 0)])
 def test_batches_need_sizes_above_0(batch: int, threads: int | None) -> None:
-    with pytest.raises(InputError, match="1 or more"):
+    with pytest.raises(InputError, match="1 or greater"):
         in_batches(lambda first, last: None, 5, Running(threads), batch=batch)
 
 

@@ -198,7 +198,7 @@ def test_a_model_json_of_something_else_is_not_written_over(model: models.Predic
 
 def test_saving_where_a_file_is(model: models.Predictor, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(FileError, match="the folder cannot be made"):
+    with pytest.raises(FileError, match="the folder cannot be created"):
         model.save(tmp_path / "file")
 
 

@@ -336,7 +336,7 @@ def test_long_lists_are_folded_and_cut() -> None:
     assert page.seen.count("details") == 1
     assert page.seen.count("li") == 16
     assert "96 more" in page.text
-    assert "84 further ones: findings()" in page.text
+    assert "84 more: findings()" in page.text
 
 
 def test_tables_share_the_rows() -> None:

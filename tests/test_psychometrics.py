@@ -477,7 +477,7 @@ def test_json_of_the_command_is_the_result(files: tuple[Path, Path]) -> None:
 
 def test_wrong_tables_and_formats_are_refused(files: tuple[Path, Path]) -> None:
     assert "--table must be one of" in run_cli("scale", files[0], "--table", "all").err
-    assert "choose one of" in run_cli("scale", files[0], "--csv", "--json").err
+    assert "only one of --json and --csv can be printed" in run_cli("scale", files[0], "--csv", "--json").err
     assert "lower_bound is 2" in run_cli("scale", files[0], "--lower-bound", "2").err
 
 

@@ -232,6 +232,8 @@ def test_circles_are_circles_and_groups_without_a_meaning_go() -> None:
     kept = '<g transform="translate(1,2)">{}</g>'
     round_one = '<circle aria-label="1" cx="5" cy="6.2" r="4" fill="red"/>'
     assert slim(f"<svg><g><g>{kept.format(f'<g>{circle}</g>')}</g></g></svg>") == f"<svg>{kept.format(round_one)}</svg>"
+    said = '<g aria-label="p > .05"><g><path d="M1,1h2"/></g></g>'
+    assert slim(f"<svg><g>{said}</g></svg>") == '<svg><g aria-label="p > .05"><path d="M1,1h2"/></g></svg>'
     ellipse = '<path transform="translate(5,6)" d="M4,0A4,3,0,1,1,-4,0A4,3,0,1,1,4,0"/>'
     assert slim(f"<svg>{ellipse}</svg>") == f"<svg>{ellipse}</svg>"
 

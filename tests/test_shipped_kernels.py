@@ -158,6 +158,7 @@ def test_compilation_that_is_switched_off(tmp_path: Path) -> None:
     assert used(tmp_path, tmp_path, NUMBA_DISABLE_JIT="1")[1:] == ["0", "True"]
 
 
+@pytest.mark.slow
 def test_the_demo_compiles_nothing(demo_folder: Path) -> None:
     if not all_shipped():
         reason = "The shipped kernels are older than their sources: python -m plurivox.kernels.shipping"

@@ -190,7 +190,7 @@ def test_a_folder_that_vanishes_or_changes(client: Any, tmp_path: Path) -> None:
     assert "changed since it was opened here" in page
     assert send(client, f"{home}/packed").status_code == 303
     assert "180</strong>" in settled(client, home)
-    assert "were changed since" in settled(client, results)
+    assert "have changed since" in settled(client, results)
 
 
 def test_what_is_not_one_is_said(client: Any, tmp_path: Path, packed: Path) -> None:

@@ -120,9 +120,9 @@ def test_a_report_and_its_config_have_the_weights(client: Any, here: Path) -> No
     (here / "plurivox.toml").write_text(text)
     assert "1.25" in run_cli("variation", "ratings.csv").err
     before = settled(client, results)
-    assert "were changed since" not in before
+    assert "have changed since" not in before
     put(client, home, POPULATION.replace("0.75", "0.5").replace("0.25", "0.5"))
-    assert "were changed since" in settled(client, results)  # what was worked out is of the other shares
+    assert "have changed since" in settled(client, results)  # what was worked out is of the other shares
     assert send(client, f"{home}/files/population/delete").status_code == 303
     page = settled(client, home)
     assert "effective raters" not in page

@@ -120,7 +120,7 @@ def test_looks_are_counted_and_corrected_for(client: Any, home: str, file: Path)
     assert "--looks 2" in first  # the command does the same
     grow(file)
     page = until(client, home, "ratings 168 → 180")
-    assert "of 168 ratings, when 180 are there now: look 1 of 2" in page
+    assert "show 168 ratings; there are 180 now: look 1 of 2" in page
     assert "180 of 1,000 ratings expected, 18 %" in page
     assert "Run now: look 2 of 2" in page
     done = run_now(client, home)
@@ -130,7 +130,7 @@ def test_looks_are_counted_and_corrected_for(client: Any, home: str, file: Path)
     assert "180</strong>" in settled(client, home)
     grow(file, MORE.replace("r14", "r15"))
     page = until(client, home, "ratings 180 → 192")
-    assert "All 2 planned looks are made. Nothing more can be claimed at 5 %" in page
+    assert "All 2 planned looks have been made. Nothing more can be claimed at 5 %" in page
     assert "Run now" not in page
     refused = run_now(client, home)
     assert refused.status_code == 400

@@ -94,9 +94,9 @@ def scores() -> Iterator[Case]:
     yield Case("huge-score.jsonl", LINE + '{"item": 2, "rater": "a", "score": 1e400000000}\n', "")
     for text, problem in {
         "0:1e999999": "too many points", "0:1e999999:1e-999999": "too many points", "0:1:1e-999999": "too many points",
-        "-1e999999:1e999999": "too many points", "0:1000000": "1,000,001 points, and at most 32,767",
+        "-1e999999:1e999999": "too many points", "0:1000000": "1,000,001 points, but at most 32,767",
         f"0:{DIGITS}": "too many points", "0,1e999999": "inf", ":": "is not a range", "²:4": "is not a range",
-        ",".join(map(str, range(40_000))): "40,000 points, and at most 32,767",
+        ",".join(map(str, range(40_000))): "40,000 points, but at most 32,767",
     }.items():  # fmt: skip
         yield Case("scale.csv", GOOD, problem, ("--scale", text))
     yield Case("signs.csv", "item,a,b\nx,--5,2\ny,1,2\n", "", ("--wide",))

@@ -78,7 +78,7 @@ async def _body(received: Any) -> bytes:
                 raise Unwanted(f"the server's answer has more than {LARGEST // 2**20} MiB", final=True)
             return _utf8(bytes(content[:limit]))
     if not unpack.done:
-        raise Unwanted("the connection broke off")
+        raise Unwanted("the connection was lost")
     return _utf8(bytes(content))
 
 

@@ -24,7 +24,6 @@ _CIRCLE = re.compile(
     r'<path([^>]*?) transform="translate\(([-\d.]+),([-\d.]+)\)"'
     r' d="M([\d.]+),0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"([^>]*)/>'
 )
-_GROUPING = re.compile(r"<g(?: [^<>]*)?>|</g>")
 _NO_WAY = re.compile(r' [xy]2="0"')  # of lines; in a gradient it gives the direction
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
@@ -68,12 +67,15 @@ def _unwrapped(svg: str) -> str:
     kept: list[bool] = []
 
     def one(found: re.Match[str]) -> str:
-        if found[0] == "</g>":
-            return "</g>" if kept.pop() else ""
-        kept.append(found[0] != "<g>")
-        return found[0] if kept[-1] else ""
+        tag = found[0]
+        if tag == "</g>":
+            return tag if kept.pop() else ""
+        if tag.startswith(("<g>", "<g ")) and not tag.endswith("/>"):
+            kept.append(tag != "<g>")
+            return tag if kept[-1] else ""
+        return tag
 
-    return _GROUPING.sub(one, svg)
+    return _TAG.sub(one, svg)
 
 
 def _tag(tag: str) -> str:
