@@ -116,7 +116,7 @@ def test_the_command_line_does_without_ratings(write: Write) -> None:
     for options, message in (
         (["--answers", path], "give them with --scale"), ([path], "no answers were given"),
         (["--answers", path, "--scale", "1:3", "--by", "age"], "--by requires ratings"),
-        ([path, path, "--answers", path], "name the same"),
+        ([path, path, "--answers", path], "are the same input"),
     ):  # fmt: skip
         wrong = run("align", *options)
         assert wrong.code == 2
