@@ -20,12 +20,16 @@ class CompileKernels(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and say so if that did not work."""
-        source = Path(self.root, "src")
+        found = [str(Path(self.root, "src")), os.environ.get("PYTHONPATH", "")]  # pip puts what a build needs there
         command = [sys.executable, "-m", "plurivox.kernels.shipping"]
         if os.environ.get("PLURIVOX_KERNELS") == "no":
             command.append("none")
         run = subprocess.run(  # noqa: S603
-            command, env=os.environ | {"PYTHONPATH": str(source)}, capture_output=True, text=True, check=False
+            command,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, found))},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if run.returncode:
             self.app.display_warning(f"Without compiled kernels; they are compiled on first use. {run.stderr[-300:]}")

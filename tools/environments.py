@@ -38,6 +38,13 @@ QUICK = (
 """Tests of each lens, of commands, of what reads, draws and writes, and of each extra: minutes, where all take many."""
 
 
+KERNELS = """
+from plurivox.kernels import shipped, shipping
+print(all(shipped.holds(module, kernel) for module, kernel, _ in shipping.entries()))
+"""
+"""Tells whether an installation has its kernels compiled; the wheel that all share has those of one Python."""
+
+
 class Environment(NamedTuple):
     """A clean virtual environment and what is installed there."""
 
@@ -144,7 +151,12 @@ class Trial:
         if self.environment.kind != "none":
             self.must(plurivox, "demo", cwd=at)
             return
-        for words in (("report", "study/ratings.csv"), ("serve",), ("ask", "study/items.csv", "--model", "m")):
+        assert self.must(self.program / "python", "-c", KERNELS, cwd=at) == "True\n", "the build compiled no kernels"
+        for words in (
+            ("report", "study/ratings.csv"),
+            ("serve",),
+            ("ask", "study/items.csv", "--model", "m", "--scale", "0:4"),
+        ):
             done = self.run(plurivox, *words, cwd=at)
             lines = done.stderr.strip().splitlines()
             assert done.returncode == 1, (words, done)

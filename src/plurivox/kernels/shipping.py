@@ -113,7 +113,7 @@ def ship() -> None:
         "NUMBA_CPU_FEATURES": "",
         "NUMBA_DISABLE_INTEL_SVML": "1",
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]),
     }
     command = [sys.executable, "-m", "plurivox.kernels.shipping", "part"]
     running = [subprocess.Popen([*command, str(part)], env=environment) for part in range(PARTS)]  # noqa: S603
