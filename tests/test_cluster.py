@@ -227,7 +227,9 @@ def test_no_worker_and_no_scheduler_are_one_error_each(tmp_path: Path, packed: P
 
 def test_a_worker_without_the_folder_is_one_error(client: Any, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(packed.parent)  # where workers are not: what the path means depends on the process
-    with pytest.raises(ClusterError, match=r"the worker tcp://\S+ cannot do it\. /proc/self/cwd/study.pvx.*share"):
+    with pytest.raises(
+        ClusterError, match=r"the worker tcp://\S+ cannot do the work\. /proc/self/cwd/study.pvx.*share"
+    ):
         asked(Path("/proc/self/cwd/study.pvx"), executor=client.get_executor())
 
 

@@ -354,7 +354,9 @@ def test_no_rating_gets_into_the_log(tmp_path: Path) -> None:
 def test_another_scale() -> None:
     from plurivox.inspect import alignment_scorer
 
-    with pytest.raises(InputError, match=r"on the scale 0 < 1, but the ratings are on never < .*Question\(ratings\.scale"):
+    with pytest.raises(
+        InputError, match=r"on the scale 0 < 1, but the ratings are on never < .*Question\(ratings\.scale"
+    ):
         alignment_scorer(Question(pv.Scale.range(0, 1)), the_ratings())
 
 

@@ -231,7 +231,7 @@ def test_many_items_stay_small(tmp_path: Path) -> None:
     made = pv.simulate(n_items=10_000, n_raters=60, ratings_per_item=3, models=(), trained=0, seed=1)
     path = pv.write_report(tmp_path / "r.html", made.ratings, "gender", permutations=5, max_permutations=5, bootstrap=5)
     assert path.stat().st_size < 4_000_000
-    assert "The 100 of 10,000 items that one more rating tells most about" in path.read_text(encoding="utf-8")
+    assert "The 100 of 10,000 items about which one more rating reveals most" in path.read_text(encoding="utf-8")
 
 
 def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

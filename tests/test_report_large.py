@@ -34,7 +34,7 @@ def test_a_thousand_groups_stay_readable(tmp_path: Path) -> None:
     assert len(page.encode()) < 4_000_000
     for words in (
         "40 of 1,000 groups shown, the largest.", "12 of 1,002 groups shown", "The first 200 of 1,003 rows.",
-        "Attributes together have 1,002 groups. Above 200, what a group adds with the other attributes accounted for",
+        "Attributes together have 1,002 groups. Above 200, effects adjusted for the other",
         "Pairs of groups are not compared, since an attribute has more than ",
     ):  # fmt: skip
         assert words in page

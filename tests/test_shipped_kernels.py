@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
 from plurivox import kernels
 from plurivox.kernels import shipped, shipping, shuffling
@@ -132,8 +133,8 @@ def test_what_does_not_hold_here_is_not_used(folder: Path, tmp_path: Path, monke
 
 def test_a_processor_without_the_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(triple: str, **features: bool) -> Any:
-        monkeypatch.setattr(shipped.llvmlite.binding, "get_process_triple", lambda: triple)
-        monkeypatch.setattr(shipped.llvmlite.binding, "get_host_cpu_features", lambda: features)
+        monkeypatch.setattr(binding, "get_process_triple", lambda: triple)
+        monkeypatch.setattr(binding, "get_host_cpu_features", lambda: features)
         return shipped.usable_here.__wrapped__()
 
     every = dict.fromkeys(shipped.PROCESSORS["x86_64"][1].split(), True)

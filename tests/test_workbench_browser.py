@@ -119,7 +119,7 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         with page.expect_download() as picture:
             page.locator("#items-chart [data-save=svg]").click()
         assert "/studies/" not in Path(picture.value.path()).read_text()  # a file leads to no page of this machine
-        page.locator("#items-chart .on-wide a.to path").first.click()
+        page.locator("#items-chart .on-wide a.to :is(path, circle)").first.click()
         page.wait_for_url("**/item?run=*&item=*")
         page.goto(f"{home}/groups?axis=age&group=18-29")  # an address is a view
         page.locator("#view-title").wait_for(timeout=LONG)

@@ -22,7 +22,7 @@ def read(folder: Path) -> pv.Ratings:
     study.ratings_frame.write_csv(folder / "ratings.csv")
     study.raters.write_csv(folder / "raters.csv")
     ratings = pv.read_ratings(
-        folder / "ratings.csv", item="item_id", rater="rater_id", score="score", scale=pv.Scale.range(0, 4),
+        folder / "ratings.csv", item="item", rater="rater", score="score", scale=pv.Scale.range(0, 4),
         raters=folder / "raters.csv",
     )  # fmt: skip
     assert_type(ratings, pv.Ratings)

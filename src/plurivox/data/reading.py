@@ -153,7 +153,9 @@ def _objects(data: bytes | Iterable[bytes], table: Table, name: str) -> Iterator
             raise FileError("it is not a list of objects", source=name, hint="Download it again.")
     for number, one in enumerate(found, 1):
         if not isinstance(one, dict):
-            raise FileError("this is not an object", source=name, places=[f"object {number:,}"], hint="Download it again.")
+            raise FileError(
+                "this is not an object", source=name, places=[f"object {number:,}"], hint="Download it again."
+            )
         yield one
 
 

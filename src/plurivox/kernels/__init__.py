@@ -23,7 +23,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     except RuntimeError:  # numba finds no place for its cache
         kernel = njit(nogil=True, error_model="numpy")(function)
     if isinstance(kernel, Dispatcher):  # a plain function if compilation is switched off
-        kernel._cache = ShippedFirst(function, kernel._cache)
+        kernel._cache = ShippedFirst(function, kernel._cache)  # type: ignore[attr-defined]
     return kernel
 
 

@@ -82,7 +82,7 @@ def save(module: str, name: str, forms: dict[Any, bytes]) -> None:
     path_of(module, name).write_bytes(stamp().encode() + pickle.dumps(forms, protocol=5))
 
 
-class ShippedFirst(NullCache):  # type: ignore[misc]
+class ShippedFirst(NullCache):
     """What a kernel's dispatcher asks for compiled code: what is shipped first, then numba's own cache."""
 
     def __init__(self, function: Any, own: Any) -> None:
@@ -102,7 +102,8 @@ class ShippedFirst(NullCache):  # type: ignore[misc]
         """Return compiled code for these types of arguments, or None."""
         if sig in self.shipped:
             target_context.refresh()
-            return compiler.CompileResult._rebuild(target_context, *pickle.loads(self.shipped[sig]))  # noqa: S301
+            rebuild: Any = compiler.CompileResult._rebuild
+            return rebuild(target_context, *pickle.loads(self.shipped[sig]))  # noqa: S301
         return self._own.load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:

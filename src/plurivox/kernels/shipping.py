@@ -60,7 +60,8 @@ class ArgumentTypes:
             readonly = name.startswith("readonly")
             return types.Array(getattr(types, element), int(dimensions[:-1]), layout, readonly=readonly)
         if self._tokens[0] == "(":
-            return types.NamedTuple(self.several(), getattr(self._module, name))
+            named: Any = types.NamedTuple
+            return named(self.several(), getattr(self._module, name))
         return getattr(types, name)
 
 
@@ -71,7 +72,7 @@ def entries() -> list[tuple[str, str, str]]:
     return [(match[1], match[2], match[3]) for match in matches if match]
 
 
-class _Collected(NullCache):  # type: ignore[misc]
+class _Collected(NullCache):
     """Keep what was compiled, and never take what another run has left."""
 
     def __init__(self) -> None:
@@ -89,10 +90,10 @@ def compile_part(part: int) -> None:
     listed = entries()
     names = sorted({name for name, _, _ in listed})
     modules = {name: importlib.import_module(f"plurivox.kernels.{name}") for name in names}
-    for module in modules.values():
-        for kernel in vars(module).values():
-            if isinstance(kernel, Dispatcher) and not isinstance(kernel._cache, _Collected):
-                kernel._cache = _Collected()
+    every: list[Any] = [kernel for module in modules.values() for kernel in vars(module).values()]
+    for kernel in every:
+        if isinstance(kernel, Dispatcher) and not isinstance(kernel._cache, _Collected):  # type: ignore[attr-defined]
+            kernel._cache = _Collected()  # type: ignore[attr-defined]
     for name in names[part::PARTS]:
         kernels = [(kernel, text) for found, kernel, text in listed if found == name]
         for kernel, text in kernels:

@@ -167,6 +167,7 @@ class Address:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
+            listening.listen(2048)  # who is told the address can come at once, and waits until the loop runs
         except (OSError, OverflowError) as error:
             listening.close()
             told = getattr(error, "strerror", None) or str(error)
