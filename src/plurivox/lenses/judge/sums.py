@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -91,7 +92,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside:
+class Beside(ABC):
     """What answers and ratings of the same items add, and what remains without some ratings.
 
     A part has a table with a row for each item. Where ratings are left out, rows of few items change; what these add
@@ -130,17 +131,17 @@ class Beside:
         """How many numbers a draw holds."""
         return self.n_raters + sum(array.size for array in self.empty(1).values())
 
+    @abstractmethod
     def empty(self, n_draws: int) -> Sums:
         """Return sums of nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self, part: Part, chosen: Ints | None = None) -> Floats:
         """Return a row for each item, of all ratings of a part or of some."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
         """Return what the answers of a voice add with the rows of their items, without draws and voices."""
-        raise NotImplementedError
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""

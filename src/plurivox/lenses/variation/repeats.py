@@ -8,6 +8,7 @@ left out between raters changes what an item adds, which is then counted again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -151,14 +152,14 @@ def _mean_difference(counts: Values, values: Values) -> Values:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Units:
+class _Units(ABC):
     """Units, some of which may be added up or left out."""
 
     sums: _Sums
 
+    @abstractmethod
     def counts(self, units: Ints) -> Values:
         """Return how often each point was given, units × points."""
-        raise NotImplementedError
 
     def change(self, units: Ints) -> Values | None:
         """Return the change of each unit; None if it is the mean difference over pairs."""
