@@ -145,13 +145,14 @@ def test_a_processor_without_the_instructions(monkeypatch: pytest.MonkeyPatch) -
     assert not here("riscv64-unknown-linux-gnu", **every)
 
 
-def test_a_change_of_any_kernel_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("shipped.py", "one.py"):
+@pytest.mark.parametrize("changed", ["one.py", "signatures.txt"])
+def test_a_change_of_any_kernel_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
+    for name in ("shipped.py", "one.py", "signatures.txt"):
         (tmp_path / name).write_text(name, encoding="utf-8")
     monkeypatch.setattr(shipped, "__file__", str(tmp_path / "shipped.py"))
     before = shipped.stamp.__wrapped__()
     assert shipped.stamp.__wrapped__() == before
-    (tmp_path / "one.py").write_text("two", encoding="utf-8")
+    (tmp_path / changed).write_text("two", encoding="utf-8")
     assert shipped.stamp.__wrapped__() != before
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, checked
 from plurivox.cards import card, heading_of, plain_grid
+from plurivox.frames import to_polars
 from plurivox.intake.answer_columns import ANSWERED, UNREADABLE, AnswerColumns
 from plurivox.intake.answer_texts import NO_POINT, NOT_ON_SCALE, READINGS
 from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Conflicts, Locate, match, places_of
-from plurivox.ratings import to_polars
 from plurivox.reader import STATES
 from plurivox.recoding import GivenRecoding, Recoding
 from plurivox.scale import Label, Scale

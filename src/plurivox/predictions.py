@@ -19,10 +19,10 @@ from plurivox.arguments import FilePath, Frame, checked
 from plurivox.cards import card, heading_of, plain_grid
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
 from plurivox.files import write_text
+from plurivox.frames import to_polars
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.intake.code import as_numbers, as_text
 from plurivox.quoting import escaped
-from plurivox.ratings import to_polars
 from plurivox.recoding import GivenRecoding, Recoding
 from plurivox.scale import Label, Scale
 from plurivox.scale_files import GivenScale, as_scale

@@ -11,7 +11,8 @@ import polars as pl
 
 from plurivox.arguments import checked
 from plurivox.errors import InputError, ScaleError, SelectionError
-from plurivox.ratings import Ratings, label_column, with_parts
+from plurivox.frames import label_column
+from plurivox.ratings import Ratings, with_parts
 from plurivox.scale import Label
 
 RULES = ("highest", "lowest")

@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from plurivox.arguments import Frame, Kind, checked, fits, is_frame, is_path
 from plurivox.cards import card, heading_of, plain_grid
 from plurivox.engine.part import Part, cut
-from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
+from plurivox.errors import NeedsRatersError, SelectionError, few
+from plurivox.frames import Wanted, chosen_rows, label_column, pick, require_apart, require_columns, to_polars
 from plurivox.intake.again import Again, EveryRating, first_and_again, same_times
 from plurivox.intake.attributes import (
     UNKNOWN,
     AttributeTable,
     Conflicts,
-    as_categories,
     bin_numbers,
-    category_order,
     clean,
     columns_of_raters,
 )
@@ -34,12 +33,10 @@ from plurivox.intake.order import Duplicates
 from plurivox.intake.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.intake.raw import RawTable
 from plurivox.intake.times import time_column
-from plurivox.quoting import short
 from plurivox.recoding import GivenRecoding, Recoding
 from plurivox.scale import MISSING, GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
-Wanted = Mapping[str, Label | Iterable[Label]]
 GivenPopulation = Annotated[
     Any,
     Kind(
@@ -84,7 +81,8 @@ class Ratings:
         Later ratings of pairs of item and rater that were rated more than once, if they were kept; the first one is
         among the ratings themselves.
     weights
-        The weight of each rater, with a mean of 1, if :meth:`weighted` gave them any; None if all count equally. panel
+        The weight of each rater, with a mean of 1, if :meth:`weighted` gave them any; None if all count equally.
+    panel
         How they were weighted, a :class:`plurivox.panel.Panel`: ``to_frame()`` compares panel and population;
         ``design_effect`` and ``effective_raters`` give the cost. None if all count equally.
     """
@@ -727,80 +725,3 @@ def _distinct(cells: NDArray[np.int64], n_cells: int) -> NDArray[np.int64]:
     met = np.zeros(n_cells, bool)
     met[cells] = True
     return np.flatnonzero(met)
-
-
-def label_column(scale: Scale) -> pl.Series:
-    """Return the labels as a column of their own type, or as text where types are mixed."""
-    kinds = {type(label) for label in scale.labels}
-    if len(kinds) == 1 or kinds == {int, float}:
-        return pl.Series("score", scale.labels, strict=False)
-    return pl.Series("score", [str(label) for label in scale.labels])
-
-
-def to_polars(frame: Any) -> pl.DataFrame:
-    """Return any eager or lazy frame that narwhals knows as a polars frame."""
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    import narwhals as nw
-
-    try:
-        known = nw.from_native(frame)
-    except TypeError:
-        raise ColumnError(
-            f"a {type(frame).__name__} is not a frame", hint="Give a frame of pandas, polars or pyarrow."
-        ) from None
-    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
-    return eager.to_polars()
-
-
-def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) -> None:
-    """Raise a ColumnError that lists the existing columns if a needed one is missing."""
-    for name in wanted:
-        if name not in found:
-            raise ColumnError(
-                f"there is no column '{name}'; it has {few(list(map(str, found)))}",
-                source=source,
-                hint="Name the columns with --item, --rater and --score (item=, rater=, score=).",
-            )
-
-
-ROLES = ("item", "rater", "score", "count")
-
-
-def require_apart(attributes: Sequence[str], source: str, *, timed: bool = False) -> None:
-    """Raise a ColumnError if a column is named twice as an attribute, or has a reserved name."""
-    for place, name in enumerate(attributes):
-        if name in attributes[:place]:
-            raise ColumnError(f"the attribute '{name}' is named twice", source=source, hint="Name it once.")
-        if name in ROLES or (timed and name == "time"):
-            raise ColumnError(
-                f"an attribute is called '{name}', as every table of ratings calls another column",
-                source=source, hint="Rename the column.",
-            )  # fmt: skip
-
-
-def pick(frame: pl.DataFrame, roles: Mapping[str, str], others: Iterable[str]) -> pl.DataFrame:
-    """Return the columns that are used, the main ones under the name of their role."""
-    named = [frame[name].alias(role) for role, name in roles.items()]
-    return pl.DataFrame([*named, *(frame[name] for name in others)])
-
-
-def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:
-    """Return for each row of a table of items or raters whether it has one of the wanted values of every attribute."""
-    keep = np.ones(frame.height, dtype=bool)
-    for name, values in wanted.items():
-        if name not in frame.columns:
-            known = few(frame.columns[1:]) or "none"
-            raise SelectionError(f"{what}s have no attribute '{name}'; they have: {known}")
-        several = [values] if isinstance(values, str | int | float | bool) else list(values)
-        texts = as_categories(pl.Series([str(value) for value in several]))
-        column = as_categories(frame[name])
-        for text in texts.filter(~texts.is_in(column.drop_nulls().unique().to_list())):
-            if name == what == "rater":
-                raise SelectionError(f"no rater has the id '{short(text)}'", hint="Ids are those of the ratings.")
-            known = few(category_order(frame[name]), 10)
-            raise SelectionError(f"no {what} has {name} = '{short(text)}'; the values are: {known}")
-        keep &= column.is_in(texts.to_list()).fill_null(False).to_numpy()
-    return keep

@@ -18,9 +18,9 @@ from plurivox.ask.stored import label_of
 from plurivox.cards import card, plain_grid
 from plurivox.engine.intervals import wilson
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
+from plurivox.frames import to_polars
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
 from plurivox.intake.beside import read_table
-from plurivox.ratings import to_polars
 from plurivox.results.text import interval_text
 from plurivox.scale import text_of
 

@@ -122,8 +122,8 @@ def _question(scale: str, wording: str | None) -> "Question":
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
+    from plurivox.frames import require_columns
     from plurivox.intake.beside import read_table
-    from plurivox.ratings import require_columns
 
     if file is None:
         return []

@@ -252,10 +252,10 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
+    from plurivox.frames import require_columns
     from plurivox.intake.beside import attributes_in
     from plurivox.intake.points import with_joined
     from plurivox.intake.roles import id_column
-    from plurivox.ratings import require_columns
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
     if item is not None:

@@ -15,8 +15,9 @@ from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, in_turn, membership
 from plurivox.engine.draws import Draws, subsamples
 from plurivox.engine.withholding import Side, withheld_together
 from plurivox.errors import InputError, SelectionError, few
+from plurivox.frames import chosen_rows
 from plurivox.intake.attributes import category_order
-from plurivox.ratings import Ratings, chosen_rows, with_items
+from plurivox.ratings import Ratings, with_items
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from plurivox.arguments import FilePath
 from plurivox.errors import FileError
+from plurivox.frames import to_polars
 from plurivox.intake.attributes import AttributeTable
 from plurivox.intake.formats import Format, items_of, kind_of, raters_of, ratings_of
 from plurivox.intake.formats.record import Asked
@@ -16,7 +17,7 @@ from plurivox.intake.points import with_joined
 from plurivox.intake.raw import RawTable
 from plurivox.intake.roles import id_column
 from plurivox.intake.tables import open_table
-from plurivox.ratings import Ratings, to_polars
+from plurivox.ratings import Ratings
 
 Source = FilePath
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import polars as pl
 
 from plurivox.errors import InputError, ScoreError
+from plurivox.frames import pick
 from plurivox.intake.attributes import where
 from plurivox.intake.check import LongTable
 from plurivox.intake.code import as_numbers, as_text
 from plurivox.intake.raw import RawTable
 from plurivox.intake.recognise import Recognised
-from plurivox.ratings import pick
 from plurivox.scale import Scale
 
 MAX_COUNT = 2.0**53  # whole numbers up to here are exact

@@ -10,11 +10,11 @@ import polars as pl
 
 from plurivox.arguments import FilePath, checked
 from plurivox.errors import FileError, SelectionError, no_column
+from plurivox.frames import to_polars
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, as_categories, where
 from plurivox.intake.beside import read_table
 from plurivox.intake.code import as_numbers, as_text
 from plurivox.panel import Population, population_of
-from plurivox.ratings import to_polars
 
 COLUMNS = {
     "attribute": ("attribute", "margin", "variable"),

@@ -11,6 +11,7 @@ from typing import Any
 
 from plurivox.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.errors import InputError, no_column
+from plurivox.frames import ROLES, require_apart, require_columns
 from plurivox.intake import lewidi
 from plurivox.intake.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
 from plurivox.intake.beside import attribute_table, names_in, opened, read_table
@@ -29,7 +30,7 @@ from plurivox.intake.recognise import Recognised, recognise
 from plurivox.intake.roles import Layout, by_name, id_column
 from plurivox.intake.tables import open_table, telling
 from plurivox.predictions import Predictions
-from plurivox.ratings import ROLES, Ratings, from_points, require_apart, require_columns, with_parts
+from plurivox.ratings import Ratings, from_points, with_parts
 from plurivox.recoding import GivenRecoding
 from plurivox.scale import GivenPoles, Label, Scale, text_of
 from plurivox.scale_files import GivenScale, as_scale

@@ -32,9 +32,10 @@ PROCESSORS = {
 
 @functools.cache
 def stamp() -> str:
-    """Return what compiled code depends on besides the processor: a digest of sources and versions."""
+    """Return what compiled code depends on besides the processor: a digest of sources, signatures and versions."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    folder = Path(__file__).parent
+    for source in [*sorted(folder.glob("*.py")), folder / "signatures.txt"]:
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)
     platform = llvmlite.binding.get_process_triple()

@@ -11,10 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
+from plurivox.frames import to_polars
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
 from plurivox.models.records import Settings
 from plurivox.models.texts import Turns
-from plurivox.ratings import Ratings, to_polars
+from plurivox.ratings import Ratings
 
 _MANY = 10**9  # the most ratings of one item from which NumPy can draw without replacement
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import polars as pl
 
 from plurivox.answers import Answers
+from plurivox.frames import require_columns
 from plurivox.intake.attributes import id_texts
 from plurivox.intake.beside import read_table
 from plurivox.lenses.alignment.matching import match
 from plurivox.lenses.alignment.models import alphas
-from plurivox.ratings import Ratings, require_columns
+from plurivox.ratings import Ratings
 from plurivox.reader import Reading, read_answer
 from plurivox.reproduce.record import Cell, Paper, published
 from plurivox.scale import Scale

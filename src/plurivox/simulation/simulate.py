@@ -26,7 +26,8 @@ import polars as pl
 
 from plurivox.arguments import checked
 from plurivox.cards import card, heading_of, plain_grid
-from plurivox.ratings import Ratings, label_column
+from plurivox.frames import label_column
+from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
 from plurivox.simulation.styles import (

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import InputError, few
+from plurivox.frames import ROLES
 from plurivox.intake.formats.answers_per_item import (
     MAX_PARTS,
     Answers,
@@ -31,7 +32,6 @@ from plurivox.intake.formats.record import Asked, Export, Platform, Tally
 from plurivox.intake.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of
 from plurivox.intake.raw import RawTable
 from plurivox.intake.roles import KEY, by_name, plain
-from plurivox.ratings import ROLES
 from plurivox.scale import text_of
 
 NAME, ITEM, RATER = "lists", "item", "rater"

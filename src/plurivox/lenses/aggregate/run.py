@@ -16,6 +16,7 @@ from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
+from plurivox.frames import label_column
 from plurivox.intake.attributes import id_texts
 from plurivox.lenses.aggregate.labels import Labels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
@@ -23,7 +24,7 @@ from plurivox.lenses.aggregate.rows import Analysis
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
 from plurivox.lenses.inference import Inference
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
-from plurivox.ratings import Ratings, label_column
+from plurivox.ratings import Ratings
 from plurivox.results.result import Row, Table
 from plurivox.results.weighting import tells_unweighted, weights_in
 from plurivox.scale import few_points

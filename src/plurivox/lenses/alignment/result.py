@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.answers import Voice
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.words import AlignmentFindings
-from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.results.models import ModelResult
+from plurivox.results.result import Row, Statement, frame_of
 from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Alignment(Result):
+class Alignment(ModelResult):
     """Whose view models reflect.
 
     In addition to what every result has:
@@ -29,24 +29,14 @@ class Alignment(Result):
     ----------
     draws
         The permutation draws of the gap between the closest and the second group of each axis.
-    tables
-        The finer tables, which the methods return.
     """
-
-    tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "alignment"
     ROLES: ClassVar[tuple[str, ...]] = ("distance",)
-    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
         beside = "and humans on" if self.settings["humans"] else "without humans, on"
         return f"<Alignment: {counted(len(self.voices), 'voice')} {beside} {counted(self.settings['n_items'], 'item')}>"
-
-    @property
-    def voices(self) -> list[Voice]:
-        """Each model with each of its prompts."""
-        return [Voice(*pair) for pair in self.settings["voices"]]
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per model, prompt, axis, group, subset and statistic.
@@ -195,6 +185,3 @@ class Alignment(Result):
         labels = [shorten(label, 40, placeholder=" …") for label in self.settings["labels"]]
         values = self.settings["values"]
         return f"from {labels[0]} = {values[0]:g} to {labels[-1]} = {values[-1]:g}"
-
-    def _table(self, name: str) -> pl.DataFrame:
-        return next(table.frame for table in self.tables if table.name == name)

@@ -7,40 +7,24 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.answers import Voice
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.words import EstimateFindings
-from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.results.models import ModelResult
+from plurivox.results.result import Row, Statement, frame_of
 from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate(Result):
-    """What people think of all items, from few human ratings and many model answers.
-
-    In addition to what every result has:
-
-    Attributes
-    ----------
-    tables
-        The finer tables, which the methods return.
-    """
-
-    tables: tuple[Table, ...] = ()
+class Estimate(ModelResult):
+    """What people think of all items, from few human ratings and many model answers."""
 
     KIND: ClassVar[str] = "estimate"
     ROLES: ClassVar[tuple[str, ...]] = ("estimated",)
-    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
         judges = counted(len(self.voices), "judge")
         return f"<Estimate: {judges} with humans, over {counted(self.settings['n_items'], 'item')}>"
-
-    @property
-    def voices(self) -> list[Voice]:
-        """Each model with each of its prompts."""
-        return [Voice(*pair) for pair in self.settings["voices"]]
 
     @property
     def of(self) -> list[str]:
@@ -110,6 +94,3 @@ class Estimate(Result):
     def statements(self) -> list[Statement]:
         """Return what may be wrong, the estimates, what models are worth, and how far their errors are shared."""
         return EstimateFindings(self).statements()
-
-    def _table(self, name: str) -> pl.DataFrame:
-        return next(table.frame for table in self.tables if table.name == name)

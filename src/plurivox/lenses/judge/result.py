@@ -11,7 +11,8 @@ from plurivox.answers import Voice
 from plurivox.errors import SelectionError
 from plurivox.lenses.judge.verdicts import Verdict, verdict_of
 from plurivox.lenses.judge.words import statements
-from plurivox.results.result import Result, Statement, Table, frame_of
+from plurivox.results.models import ModelResult
+from plurivox.results.result import Statement, frame_of
 from plurivox.results.wording import counted
 
 CARD = {
@@ -23,32 +24,16 @@ CARD = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class JudgeCard(Result):
-    """The case for and against trusting models as judges.
-
-    In addition to what every result has:
-
-    Attributes
-    ----------
-    tables
-        The finer tables, which the methods return.
-    """
-
-    tables: tuple[Table, ...] = ()
+class JudgeCard(ModelResult):
+    """The case for and against trusting models as judges."""
 
     KIND: ClassVar[str] = "judge"
     ROLES: ClassVar[tuple[str, ...]] = ("judged",)
-    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
         said = ", ".join(f"{voice} {self.verdict(voice).kind}" for voice in self.voices[:3])
         more = f" and {len(self.voices) - 3} more" if len(self.voices) > 3 else ""
         return f"<JudgeCard: {said}{more}; {counted(self.settings['n_items'], 'item')}>"
-
-    @property
-    def voices(self) -> list[Voice]:
-        """Each model with each of its prompts."""
-        return [Voice(*pair) for pair in self.settings["voices"]]
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per model, prompt, axis, group, subset and quantity."""
@@ -133,6 +118,3 @@ class JudgeCard(Result):
     def statements(self) -> list[Statement]:
         """Return the verdict on each model, what it rests on, and what was left out."""
         return statements(self)
-
-    def _table(self, name: str) -> pl.DataFrame:
-        return next(table.frame for table in self.tables if table.name == name)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from plurivox.arguments import Kind
 from plurivox.engine.part import Part
 from plurivox.errors import InputError, SelectionError, SharedRatersWarning
+from plurivox.frames import chosen_rows
 from plurivox.intake.attributes import places_of
-from plurivox.ratings import Ratings, chosen_rows
+from plurivox.ratings import Ratings
 from plurivox.results.wording import are
 from plurivox.scale import Label, Scale
 

@@ -17,6 +17,7 @@ from plurivox.engine.intervals import Interval
 from plurivox.engine.permutation import among_peers, compare, upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
+from plurivox.frames import chosen_rows
 from plurivox.lenses.held import held
 from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, with_tests
 from plurivox.lenses.responsiveness.raters import RaterResponses
@@ -25,7 +26,7 @@ from plurivox.lenses.responsiveness.result import Scored
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.lenses.spread import Spread
-from plurivox.ratings import Ratings, chosen_rows
+from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 from plurivox.scale import Scale
 from plurivox.statistics import undefined
