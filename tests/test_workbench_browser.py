@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("altair")
 from exports.label_studio import severity
-from workbench_support import RATINGS, serve_line
+from workbench_support import OFTEN, RATINGS, serve_line
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -34,9 +34,10 @@ pytestmark = [
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *more: str) -> Iterator[str]:
+def serving(folder: Path, *more: str, first: str = "") -> Iterator[str]:
     """Yield the first address of a server that is a process of its own, as somebody starts it."""
-    process = subprocess.Popen(serve_line(folder, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = serve_line(folder, *more, first=first)
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         yield process.stdout.readline().strip()
@@ -192,7 +193,7 @@ def test_a_growing_study_is_watched(browser: Any, tmp_path: Path) -> None:
     ratings = tmp_path / "ratings.csv"
     lines = [f"i{i},r{r},{(i * r) % 3},{'xy'[r % 2]}" for i in range(10) for r in range(12)]
     ratings.write_text("\n".join(["item,rater,score,group", *lines, ""]))
-    with serving(tmp_path / "bench", str(ratings)) as address:
+    with serving(tmp_path / "bench", str(ratings), first=OFTEN) as address:
         tab = Tab(browser, address)
         page = tab.page
         page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)

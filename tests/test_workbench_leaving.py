@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import re
 import signal
 import socket
 import sqlite3
@@ -17,18 +19,18 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 pytest.importorskip("httpx")
 
-from workbench_support import RATINGS, Server, add_study, send, settled, workbench
+from workbench_support import OFTEN, RATINGS, Server, add_study, send, settled, workbench
 
 LONG = {"by": "gender", "permutations": "50000", "max_permutations": "50000", "interval": "bootstrap"}
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells of open files in /proc")
 
 
 @contextlib.contextmanager
-def server(folder: Path, **how: Any) -> Iterator[Server]:
+def server(folder: Path, *files: str, **how: Any) -> Iterator[Server]:
     """Yield a server that says nothing of errors on its way."""
     errors = folder / "errors.txt"
     with errors.open("w") as file:
-        found = Server(folder / "bench", errors=file, **how)
+        found = Server(folder / "bench", *files, errors=file, **how)
         try:
             yield found
         finally:
@@ -98,6 +100,26 @@ def test_a_browser_that_leaves_lets_go_of_everything(tmp_path: Path) -> None:
         assert 'id="stream"' in found.client.get(results.raw_path.decode()).text  # the work goes on
         found.client.post(f"{home}/runs/{run}/cancel", data={"back": home})
         assert "This was cancelled" in found.client.get(results.raw_path.decode()).text
+
+
+def test_a_page_that_comes_late_is_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "growing.csv"
+    file.write_text(RATINGS)
+    with server(tmp_path, str(file), first=OFTEN) as found:
+        (study,) = found.client.get("/api/v1/studies").json()
+        home = f"/studies/{study['id']}"
+        early = found.client.post(f"{home}/watch", data={"going": "1"}).text
+        until(lambda: "At first: " in found.client.get(f"{home}/watch").text)
+        late = found.client.get(f"{home}/watch").text
+        streams = [re.findall(r'hx-sse:connect="([^"]+)"', page)[0] for page in (early, late)]
+        with found.client.stream("GET", streams[0]) as stream:
+            assert "event: arrived" in "".join(itertools.islice(stream.iter_text(), 2))
+        with found.client.stream("GET", streams[1]) as stream:
+            told = stream.iter_text()
+            assert next(told) == ": here\n\n"
+            file.write_text(f"{RATINGS}i0,new,1,woman\n")
+            assert "event: arrived" in next(told)
+            assert "ratings 168 → 169" in found.client.get(f"{home}/watch").text
 
 
 def children(pid: int) -> list[int]:

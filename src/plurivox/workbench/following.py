@@ -12,6 +12,7 @@ from starlette.routing import Route
 from plurivox.errors import InputError, SelectionError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.pages import Form, bench_of, form_of, go, one, revision, study_of, study_page
+from plurivox.workbench.watcher import CHANGED
 from plurivox.workbench.watches import Watch, changes, summary
 
 SHOWN = 30
@@ -39,9 +40,14 @@ async def following(request: Request) -> Response:
     newest = bench.watcher.watches.newest(study)
     return study_page(
         request, "watch.html.j2", study, "watch", watch=watch, tested=tested, now=now, log=_log(arrivals),
-        problem_now=arrivals[-1].get("problem") if arrivals else None, run=bench.last_run(study.id),
-        new=newest.files != study.files, groups=_groups(tested, now), use=_use(tested, now), most=MOST_LOOKS,
+        problem_now=arrivals[-1].get("problem") if arrivals else None, run=bench.last_run(study.id), most=MOST_LOOKS,
+        new=newest.files != study.files, groups=_groups(tested, now), use=_use(tested, now), shown=_last(arrivals),
     )  # fmt: skip
+
+
+def _last(arrivals: Sequence[Mapping[str, Any]]) -> str:
+    """Return the mark of what arrived last, by which a page tells what it shows."""
+    return repr(arrivals[-1]["at"]) if arrivals else ""
 
 
 def _log(arrivals: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -106,12 +112,15 @@ async def run_now(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """Tell a page when something arrives, as long as it listens."""
+    """Tell a page when something arrives, as long as it listens, and at once if it shows less than there is."""
     watcher, study = bench_of(request).watcher, watch_of(request).study
+    shown = request.query_params.get("shown", "")
 
     async def told() -> AsyncIterator[bytes]:
         with watcher.listening(study) as listener:
             yield b": here\n\n"
+            if _last(watcher.watches.arrivals(study)) != shown:
+                listener.tell(CHANGED)
             async for names in listener.changes():
                 yield "".join(f"event: {name}\ndata: {name}\n\n" for name in names).encode() or b": waiting\n\n"
 
