@@ -64,21 +64,23 @@ $(VENV)/.browser: | $(BIN)/python
 
 # Workers begin with files far apart and take tests from each other at the end, so that few files are set up twice.
 WORKERS := -n auto --dist worksteal
+# Each worker stays on a core of its own (tests/conftest.py), where threads of libraries would only wait for each other.
+ONE_THREAD := POLARS_MAX_THREADS=1 OMP_NUM_THREADS=1
 
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
 test: $(VENV)/.dev $(VENV)/.torch
-	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
 
 # What takes minutes and is seldom broken by a change: simulations, waits in real time, browsers, the frozen corpus.
 # A third of the time is spent waiting, so that there is one worker more than there are cores.
 test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
-	PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(BIN)/python -m pytest $(WORKERS) -m slow
+	$(ONE_THREAD) PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(BIN)/python -m pytest $(WORKERS) -m slow
 
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
 test-claims: $(VENV)/.dev
-	$(BIN)/python -m pytest $(WORKERS) -m claims
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m claims
 
 # Every exception that is not ours is a failure; the files of its case stay in fuzz-failures/.
 SECONDS ?= 120

@@ -17,6 +17,17 @@ from hypothesis import settings
 
 from support import Write, all_shipped, made_once
 
+
+def stay_on_one_core() -> None:
+    """Keep a worker of pytest-xdist on a core of its own, if there are as many: threads of several would only wait."""
+    worker, n_workers = (os.environ.get(f"PYTEST_XDIST_WORKER{ending}", "") for ending in ("", "_COUNT"))
+    if worker and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) == int(n_workers):
+            os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw"))]})
+
+
+stay_on_one_core()
 settings.register_profile("plurivox", deadline=None, max_examples=60, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=600)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "plurivox"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -65,3 +68,14 @@ def test_processes_give_the_bits_of_threads(name: str, study: pv.Simulation, pro
 
 def test_no_lens_is_left_out() -> None:
     assert {lens.name for lens in lenses()} == {name.split()[0] for name in CASES}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets a process be kept on some processors")
+def test_as_many_threads_as_processors_that_may_be_used() -> None:
+    code = (
+        "import os; from plurivox.engine.pool import processors; before = processors(), len(os.sched_getaffinity(0));"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(*before, processors())"
+    )
+    all_of_them, allowed, one = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    assert all_of_them == allowed
+    assert one == "1"

@@ -117,6 +117,9 @@ def at_once(how: Running) -> int:
 
 
 def processors() -> int:
-    """Return how many processors this process may use, as far as the Python version can tell."""
-    count: int | None = getattr(os, "process_cpu_count", os.cpu_count)()
-    return count or 1
+    """Return how many processors this process may use, as far as the system can tell."""
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):  # Python before 3.13, on Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

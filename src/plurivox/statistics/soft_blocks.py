@@ -6,7 +6,6 @@ any; q are predictions that sum to 1.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurivox.engine.pool import processors
 from plurivox.statistics import dirichlet
 from plurivox.statistics.checks import raise_to, values_of
 from plurivox.statistics.levels import Floats
@@ -197,7 +197,7 @@ def by_block(function: Callable[..., Floats], *tables: Floats, cells: int = BLOC
 
     if len(starts) < 2:
         return one(0)
-    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:  # numpy and scipy release the GIL
+    with ThreadPoolExecutor(min(_THREADS, processors())) as pool:  # numpy and scipy release the GIL
         return np.concatenate(list(pool.map(one, starts)))
 
 
