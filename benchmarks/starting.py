@@ -1,4 +1,4 @@
-"""How long plurivox takes to start: the import, ``--help``, and what the first run compiles.
+"""How long plurivox takes to start: the import, the help, and what the first run compiles.
 
 ``python -m benchmarks.starting [ROUNDS]``. Each figure is a process of its own, all of them in turn, beside Python that
 does nothing and beside the import of numpy and of polars; medians, and ratios to Python alone. The last table runs the

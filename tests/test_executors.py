@@ -57,7 +57,12 @@ CASES: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = ("cohesion items", "responsiveness items", "alignment", "items")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in CASES]
+)
 def test_processes_give_the_bits_of_threads(name: str, study: pv.Simulation, processes: Executor) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pv.PlurivoxWarning)

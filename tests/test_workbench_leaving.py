@@ -63,6 +63,7 @@ def coming_in(found: Server) -> int:
     return count
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_connection_cut_during_an_upload_leaves_nothing(tmp_path: Path) -> None:
     with server(tmp_path) as found:
@@ -85,6 +86,7 @@ def test_a_connection_cut_during_an_upload_leaves_nothing(tmp_path: Path) -> Non
         assert found.client.get(home).status_code == 200
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_browser_that_leaves_lets_go_of_everything(tmp_path: Path) -> None:
     with server(tmp_path) as found:
@@ -129,7 +131,8 @@ def children(pid: int) -> list[int]:
 
 
 @needs_proc
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_ends_while_pages_listen_to_running_work(number: signal.Signals, tmp_path: Path) -> None:
     errors = tmp_path / "errors.txt"
     with errors.open("w") as file, contextlib.ExitStack() as stack:
@@ -155,6 +158,7 @@ def test_the_server_ends_while_pages_listen_to_running_work(number: signal.Signa
         assert "This was interrupted" in found.client.get(f"{home}/results?run={run}").text
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_disk_that_is_full_for_the_work_is_said(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource", reason="only Unix limits how large files may get")
