@@ -43,9 +43,7 @@ FIRST_RUNS: dict[str, tuple[str, ...]] = {
 def seconds(words: tuple[str, ...], folder: Path, **environment: str) -> float:
     """Return how long a process takes."""
     began = time.perf_counter()
-    subprocess.run(
-        [sys.executable, *words], cwd=folder, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL
-    )
+    subprocess.run([sys.executable, *words], cwd=folder, env=os.environ | environment, check=True, capture_output=True)
     return time.perf_counter() - began
 
 

@@ -21,6 +21,8 @@ from plurivox.ask.replies import distribution_of
 from plurivox.errors import ColumnError, DuplicateError, FileError, IdError, InputError, ScaleError
 from support import Write, run_cli
 
+pytest.importorskip("jinja2")
+
 SCALE = Scale(["never", "some | times", "always"])
 QUESTION = Question(SCALE, "How often is this right?", ("at no time", "now and\nthen", "at all times"))
 ITEMS = pl.DataFrame({"item": ["x", "y"], "text": ["Be kind.", "Never lie."]})

@@ -339,6 +339,7 @@ def test_a_gold_column_is_what_a_file_of_the_same_says(study: Path, tmp_path: Pa
     assert found.to_frame().equals(pv.Responsiveness.from_json(program.out).to_frame())
     assert found.settings["reference"]["n_raters"] == 0
     assert found.settings["reference"]["n_items_without"] == items.height - one.height
+    pytest.importorskip("altair")
     out = tmp_path / "r.html"
     quick = ("--permutations", 9, "--max-permutations", 9, "--interval", "none", "-o", out)
     assert program("report", study / "ratings.csv", "--by", "gender", *given, *asked[4:6], *quick) == 0

@@ -185,6 +185,7 @@ ELSEWHERE = {"Rereading", "Accuracy", "Reproduction", "GroupResult"}
 
 
 def test_every_result_is_looked_at() -> None:
+    pytest.importorskip("starlette")
     known = public()
     assert set(known) == set(MAKERS) | (ELSEWHERE & set(known))
     assert all(callable(getattr(one, "_repr_html_", None)) for one in known.values())

@@ -21,6 +21,8 @@ from plurivox.report.render import LONGEST, table_data, with_unique_ids
 from plurivox.report.terms import TERMS, Explained
 from support import six
 
+altair = pytest.importorskip("altair")
+
 # Terms
 
 
@@ -179,9 +181,6 @@ def test_every_block_has_an_id_of_its_own() -> None:
 
 
 # Pictures
-
-
-altair = pytest.importorskip("altair")
 
 
 def figure(name: str) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import duckdb
 
 from exports.record import Case
 
@@ -54,4 +53,6 @@ def cases_of(kind: str, connect: Callable[[str], Any], ending: str) -> list[Case
     ]  # fmt: skip
 
 
-CASES = [*cases_of("sqlite", sqlite3.connect, "db"), *cases_of("duckdb", duckdb.connect, "duckdb")]
+CASES = cases_of("sqlite", sqlite3.connect, "db")
+if importlib.util.find_spec("duckdb"):  # an extra
+    CASES += cases_of("duckdb", importlib.import_module("duckdb").connect, "duckdb")
