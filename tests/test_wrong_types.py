@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ import plurivox as pv
 from fuzz.targets import results
 from fuzz.values import NEVER, WRONG, arguments_of, files, functions, study, usual
 from plurivox import plots
-from plurivox.arguments import MOST_DRAWS, fits, shown
+from plurivox.arguments import MOST_DRAWS, fits, shown, words
 from plurivox.errors import InputError, PlurivoxError, SelectionError
 from plurivox.study import Study
 from support import run_cli
@@ -252,3 +252,17 @@ def test_kinds() -> None:
     assert not fits(10**400, float)
     assert not fits({"a": [1]}, dict[str, list[str]])
     assert fits({"a": ["b"]}, dict[str, list[str]])
+
+
+def test_an_alias_is_what_it_stands_for() -> None:
+    extensions = pytest.importorskip("typing_extensions")
+    some = TypeVar("some")
+    array = extensions.TypeAliasType(
+        "array", np.ndarray[Any, np.dtype[some]], type_params=(some,)
+    )  # as numpy 2.5 has it
+    share = extensions.TypeAliasType("share", float | None)
+    assert fits(np.zeros(3), array[np.float64])
+    assert not fits([0.0], array[np.float64])
+    assert fits(0.5, share)
+    assert not fits("0.5", share)
+    assert words(share) == words(float | None)

@@ -196,8 +196,14 @@ def shown(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
+def _meant(kind: Any) -> Any:
+    """Return what an alias made by ``type`` stands for; from Python 3.12 on, numpy's ``NDArray`` is one."""
+    return getattr(typing.get_origin(kind) or kind, "__value__", kind)
+
+
 def fits(value: Any, kind: Any) -> bool:
     """Return whether a value matches an annotation."""
+    kind = _meant(kind)
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         tests = [one.test for one in parts[1:] if isinstance(one, Kind) and one.test is not None]
@@ -254,6 +260,7 @@ def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
 
 def words(kind: Any) -> str:
     """Return what may be given, as it follows "Give"."""
+    kind = _meant(kind)
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         return next((one.words for one in parts[1:] if isinstance(one, Kind)), "another value")
