@@ -256,10 +256,8 @@ def test_kinds() -> None:
 
 def test_an_alias_is_what_it_stands_for() -> None:
     extensions = pytest.importorskip("typing_extensions")
-    some = TypeVar("some")
-    array = extensions.TypeAliasType(
-        "array", np.ndarray[Any, np.dtype[some]], type_params=(some,)
-    )  # as numpy 2.5 has it
+    some, ndarray = TypeVar("some"), vars(np)["ndarray"]
+    array = extensions.TypeAliasType("array", ndarray[Any, some], type_params=(some,))  # as numpy 2.5 has it
     share = extensions.TypeAliasType("share", float | None)
     assert fits(np.zeros(3), array[np.float64])
     assert not fits([0.0], array[np.float64])
