@@ -32,8 +32,9 @@ ORACLES = ("krippendorff", "mpmath", "pandas", "pyarrow", "scikit-learn", "httpx
 QUICK = (
     "aggregate", "alignment", "ask_prompts", "cli", "cohesion", "config", "containers", "estimate", "executors",
     "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots", "predictions",
-    "psychometrics", "ratings", "reader", "reading", "report_render", "responsiveness", "scale", "settings",
+    "psychometrics", "ratings", "reader", "reading", "report_render", "responsiveness", "restoring", "scale", "settings",
     "soft_scores", "statistics_agreement", "statistics_cohesion", "statistics_soft", "variation", "workbench_guard",
+    "wrong_types",
 )  # fmt: skip
 """Tests of each lens, of commands, of what reads, draws and writes, and of each extra: minutes, where all take many."""
 
