@@ -21,6 +21,7 @@ import ast
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,9 @@ class Run(SphinxDirective):
         shown = [nodes.literal_block(code, code, language=language if language == "python" else "bash")]
         said = self._cut(said.replace(session.folder.name + "/", "").rstrip())
         if said and "hide-output" not in self.options:
-            shown.append(nodes.literal_block(said, said, language="text", classes=["output"]))
+            table = re.search(r"\S {2,}\S|\t|│", said)  # columns have to stay under each other
+            classes = ["output"] if table else ["output", "sentences"]
+            shown.append(nodes.literal_block(said, said, language="text", classes=classes))
         return list(shown)
 
     def _cut(self, said: str) -> str:
