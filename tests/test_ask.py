@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -289,7 +290,7 @@ def test_a_limit_on_requests(store: Path) -> None:
 def test_retries_are_counted_with_the_answer(store: Path) -> None:
     with ModelServer(script(status(503), say("A"))) as server:
         run(server, store, 1)
-    with sqlite3.connect(store) as opened:
+    with closing(sqlite3.connect(store)) as opened, opened:
         assert opened.execute("select attempts from answers").fetchall() == [(2,)]
 
 
@@ -363,7 +364,7 @@ def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Writ
         process.send_signal(signal.SIGKILL)
         process.wait()
         seen = len(server.requests)
-        with sqlite3.connect(store) as opened:
+        with closing(sqlite3.connect(store)) as opened, opened:
             assert opened.execute("pragma integrity_check").fetchone() == ("ok",)
             stored = opened.execute("select count(*) from answers where state = 'answered'").fetchone()[0]
         assert stored >= seen - 8
@@ -397,7 +398,7 @@ def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write, 
         _, err = process.communicate(timeout=30)
         assert process.returncode == code
         assert "Traceback" not in err
-        with sqlite3.connect(store) as opened:
+        with closing(sqlite3.connect(store)) as opened, opened:
             assert opened.execute("select count(*) from answers where state = 'asking'").fetchone() == (0,)
         subprocess.run(asked, check=True, capture_output=True)
     assert ask.Store.read(store).frame().height == 200

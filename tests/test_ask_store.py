@@ -92,6 +92,15 @@ def test_everything_comes_back(path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_store_that_is_forgotten_closes_its_file(path: Path) -> None:
+    Store.open(path, ABOUT).close()
+    store = Store.read(path)
+    connection = store._connection
+    del store
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
 def test_half_characters_and_nul_are_stored(path: Path) -> None:
     with Store.open(path, ABOUT) as store:
         store.put(REQUESTS[0], Reply("B\ud83d!\0end"), state="unreadable", error="\udc00")

@@ -34,7 +34,7 @@ from support import Done, Terminal, looked_at, only_sections, run_cli
 # Colour, the title of the window, a bell, C1, all directions and isolates, a separator, no width, a tag.
 UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\u200b\ufeff\U000e0041"
 HOSTILE = f"\x1b[31m\x1b]0;owned\x07\x08\x7f\x85\x9b{UNSEEN}"
-COMMANDS = Path(__file__).parent.parent / "src" / "plurivox" / "cli"
+COMMANDS = Path(pv.__file__).parent / "cli"
 
 
 # The function -------------------------------------------------------------------------------------------------------

@@ -30,11 +30,11 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 ORACLES = ("krippendorff", "mpmath", "pandas", "pyarrow", "scikit-learn", "httpx")
 """What tests compare with or read from. No extra brings it along, so that without extras their tests are skipped."""
 QUICK = (
-    "aggregate", "alignment", "ask_prompts", "cli", "cohesion", "config", "containers", "estimate", "executors",
-    "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots", "predictions",
-    "psychometrics", "ratings", "reader", "reading", "report_render", "responsiveness", "restoring", "scale", "settings",
-    "soft_scores", "statistics_agreement", "statistics_cohesion", "statistics_soft", "variation", "workbench_guard",
-    "wrong_types",
+    "aggregate", "alignment", "ask", "ask_prompts", "ask_store", "cli", "cohesion", "config", "containers",
+    "estimate", "executors", "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots",
+    "predictions", "psychometrics", "ratings", "reader", "reading", "report_render", "responsiveness", "restoring",
+    "scale", "settings", "soft_scores", "statistics_agreement", "statistics_cohesion", "statistics_soft", "variation",
+    "workbench_guard", "wrong_types",
 )  # fmt: skip
 """Tests of each lens, of commands, of what reads, draws and writes, and of each extra: minutes, where all take many."""
 

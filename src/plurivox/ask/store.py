@@ -239,6 +239,11 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        # One that nobody closed, as after ``Store.read(path).frame()``, of which Python 3.13 would warn.
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+
     def close(self) -> None:
         """Release what this run has claimed and not answered, end the run, and close the file."""
         with self._lock:
