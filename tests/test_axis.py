@@ -40,8 +40,10 @@ def test_crossing_keeps_the_order_asked_for_and_only_what_occurs() -> None:
 
 def test_small_groups_are_withheld_and_counted() -> None:
     axis = Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9), "race")
-    assert axis.shown == ("a", "c")
-    assert axis.n_withheld == 1
+    assert axis.shown == ("c",)  # all raters less those of a and c would be b
+    assert (axis.n_withheld, axis.revealing.tolist()) == (2, [True, False, False])
+    several = Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9 + ["d"] * 2), "race")
+    assert (several.shown, several.n_withheld) == (("a", "c"), 2)
     assert Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9), "race", min_group_size=1).n_withheld == 0
 
 

@@ -3,8 +3,7 @@
 Means, counts, shares and distances of a group are sums over its raters, or made of such sums. So the strongest reading
 is taken: whoever sees a group in a table of these knows all of its sums, and those of the others of its axis. Each
 rater's score is an unknown, each set of raters that is printed an equation; a score that the equations determine is
-exposed. Ranks are exact, over the rational numbers. Agreement within and between groups, and areas under curves, are no
-sums.
+exposed. Ranks are exact, over the rational numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.axis import Axis
+from plurivox.engine import grouping
 from plurivox.errors import SelectionError
 from plurivox.report.build import make_report
 from support import Markup, Write, only_sections, run_cli
@@ -52,9 +51,6 @@ def study(
 
 
 BY: list[Any] = ["race", "gender", "age", ("race", "gender")]
-
-
-NO_SUMS = ("cohesion", "responsiveness")  # sections of agreement and of areas, but for the use of scores
 
 
 class Reading(HTMLParser):
@@ -90,13 +86,8 @@ class Reading(HTMLParser):
 
 
 def rows_of(text: str) -> list[dict[str, Any]]:
-    """Return each row of sums in all tables of a page, those behind its charts included."""
-    return [
-        row
-        for table in Markup(text).tables.values()
-        if table.section not in NO_SUMS or "share of ratings" in table.columns
-        for row in table.rows()
-    ]
+    """Return each row of all tables of a page, those behind its charts included."""
+    return [row for table in Markup(text).tables.values() for row in table.rows()]
 
 
 def groups_of(raters: pl.DataFrame, by: Iterable[Any] = BY) -> dict[tuple[str, str], Raters]:
@@ -237,8 +228,10 @@ def test_no_small_set_of_raters_follows_from_who_rates_higher(tmp_path: Path) ->
     assert {row["statistic"] for row in rows if row.get("statistic")} == {"leniency", "dominance"}
 
 
-def test_a_lens_that_took_leniency_for_no_sum_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Axis, "summed", property(lambda axis: axis))
+def test_a_study_that_withheld_only_small_groups_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("axis", "engine.grouping"):
+        monkeypatch.setattr(f"plurivox.{module}.withholding", lambda axes, rated=None: list(axes))
+    monkeypatch.setattr(grouping, "withheld_together", lambda sides, least, given: [side.withheld for side in sides])
     caught = []
     for seed in range(10, 18):
         ratings, raters = study(seed, sparse=seed % 2 == 0, missing=seed % 3 == 0)
@@ -320,7 +313,8 @@ def test_the_one_of_three_groups_is_not_what_is_left_of_all() -> None:
     assert ([group.name for group in axis.groups], axis.n_withheld, axis.n_revealing) == (["A"], 2, 1)
     scores = pv.responsiveness(ratings, "crowd", by="g", permutations=0, interval="none")
     assert set(scores.scores()["group"]) == {"all", "A"}
-    assert set(scores.to_frame()["group"]) == {"all", "A", "B"}
+    assert set(scores.to_frame()["group"]) == {"all", "A"}
+    assert set(pv.cohesion(ratings, by="g", permutations=0, interval="none").to_frame()["group"]) == {"all", "A"}
     higher = pv.variation(ratings, by="g", permutations=0, interval="none")
     assert set(higher.to_frame()["group"]) == {"A"}
     assert set(higher.reliability()["group"]) == {"all", "A"}
@@ -408,7 +402,8 @@ def test_a_group_on_few_items_does_not_follow_from_the_other_parts() -> None:
     assert "B" not in shown["q"]
     assert "B" not in shown["p"]  # in all less in p is in q
     assert len(shown["q"]) < 2  # all raters of q less A and D are B's two
-    assert set(found.to_frame().filter(subset="p", axis="g")["group"]) == {"A", "B", "D"}  # areas are no sums
+    areas = found.to_frame()
+    assert {part: set(areas.filter(subset=part, axis="g")["group"]) for part in shown} == shown
     higher = pv.variation(ratings, by="g", items_by="kind", permutations=0, interval="none").to_frame()
     assert {part: set(higher.filter(subset=part)["group"]) for part in shown} == shown  # leniency is one
 

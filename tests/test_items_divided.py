@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from typing import Any
 
@@ -21,6 +22,7 @@ from plurivox.engine.part import cut
 from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
+from plurivox.lenses.item.tables import tables as item_tables
 from plurivox.lenses.items import rows as lists
 from plurivox.lenses.items.dividing import family
 from plurivox.lenses.items.words import claimed
@@ -370,8 +372,8 @@ def test_what_more_shuffles_might_change_is_not_claimed() -> None:
     assert found.divided["p_adjusted"][0] == 0.05
     assert claimed(found).is_empty()
     assert found.findings()[:-1] == [
-        "Whether an item divides groups is undecided: the largest of 240 differences, on item i007 by gender, has "
-        "p = .050 from 39 shuffles; more permutations would decide."
+        "Whether an item divides groups is undecided: the largest of 240 differences has p = .050 from 39 "
+        "shuffles; more permutations would decide."
     ]
 
 
@@ -393,37 +395,59 @@ def test_equal_ratings_differ_from_nothing() -> None:
 # What is withheld ----------------------------------------------------------------------------------------------------
 
 
-def test_few_ratings_on_a_side_withhold_what_would_tell_single_scores() -> None:
-    rng = np.random.default_rng(6)
-    scores = np.full((40, 200), np.nan)
+def few_who_differ(top: int = 4) -> pv.Ratings:
+    """Return ratings in which four of group b, against twelve of a, certainly differ on the first two of twelve items.
+
+    On the next items as few do not differ, and on the last, which all rated, nobody does.
+    """
+    rng, n_a, n_b, low = np.random.default_rng(6), 44, 14, max(2, top // 20)
+    scores = np.full((12, n_a + n_b), np.nan)
     for i, row in enumerate(scores):
-        row[rng.choice(200, 4 if i < 39 else 80, replace=False)] = 0
-        row[~np.isnan(row)] = rng.integers(0, 5, np.count_nonzero(~np.isnan(row)))
-    ratings = ratings_of(scores, group=["ab"[r % 2] for r in range(200)])
-    found = pv.items(ratings, "group", permutations=50).divided
-    few = found.filter(pl.col("note") != "")
-    assert few.height > 5
-    assert (found.height - few.height, found.filter(pl.col("note") == "")["item"].to_list()) == (1, ["i039"])
-    assert few.select(HIDDEN).null_count().row(0) == (few.height,) * len(HIDDEN)
-    assert few["p_adjusted"].null_count() == few["shrunken"].null_count() == 0
+        row[rng.choice(n_a, 12, replace=False) if i < 11 else slice(n_a)] = 0
+        row[n_a + rng.choice(n_b, 4, replace=False) if i < 11 else slice(n_a, None)] = top - low if i < 2 else 0
+        row += rng.integers(0, low, len(row))
+    return ratings_of(scores, pv.Scale.range(0, top), group=["a"] * n_a + ["b"] * n_b)
+
+
+def test_few_ratings_on_a_side_leave_only_claims_without_numbers_and_the_item_without_scores() -> None:
+    ratings = few_who_differ()
+    found = pv.items(ratings, "group", permutations=199, within=None)
+    assert found.divided["item"].to_list() == ["i000", "i001", "i011"]
+    few = found.divided.head(2)
+    assert (few["p_adjusted"] < 0.05).all()
+    assert few.select(HIDDEN).null_count().row(0) == (2,) * len(HIDDEN)
     assert few["shrunken"].round(1).to_list() == few["shrunken"].to_list()
     assert "withheld" in few["note"][0]
-    same = few.group_by("p_adjusted", maintain_order=True).agg(pl.col("item"))["item"].to_list()
-    assert all(items == sorted(items) for items in same)  # so that not even the order tells z
-    whole = pv.items(ratings, "group", permutations=50, min_group_size=2).divided
-    assert whole["note"].unique().to_list() == [""]
-    assert whole["z"].null_count() == 0
+    assert found.divided["note"][2] == ""
+    assert (found.settings["n_comparisons"], found.settings["n_unlisted"]) == (12, 9)
+    assert found.findings()[0].startswith("2 items divide groups, ")
+    assert found.findings()[1].startswith("9 differences on items are not listed: with fewer than 5 raters on a side")
+    assert set(found.uncertain["item"]) == {f"i{at:03}" for at in range(2, 12)}
+    assert set(found.distributions()["item"]) == set(found.uncertain["item"])
+    with pytest.raises(SelectionError, match="item 'i001' is said to divide groups, and few raters are on a side"):
+        found.distributions(["i003", "i001"])
+    whole = pv.items(ratings, "group", permutations=199, within=None, min_group_size=2)
+    assert (whole.divided.height, whole.uncertain.height, whole.settings["n_unlisted"]) == (12, 12, 0)
+    assert whole.divided["z"].null_count() == 0
+
+
+def test_an_item_on_which_few_are_said_to_differ_is_shown_without_scores() -> None:
+    ratings = few_who_differ()
+    view = pv.item_view(ratings, "i001", by="group", permutations=199, within=None)
+    assert [view.table(name).height for name in ("groups", "distribution", "use")] == [1, 0, 0]
+    assert view.to_frame().select("plurality", "mean", "n_ratings").row(0) == (None, None, 16)
+    assert view.findings()[0].startswith("Item i001: 16 ratings. Its scores are not shown: a group with fewer than 5 ")
+    assert len(view.findings()) == 2  # and which groups are withheld
+    assert "They are not shown" in json.dumps(pv.plots.item_groups(view).to_dict())
+    assert [one.title for one in item_tables(view)] == []
+    for item, options in (("i001", {"min_group_size": 1}), ("i005", {}), ("i011", {})):
+        assert pv.item_view(ratings, item, by="group", permutations=199, within=None, **options).table("use")["n_ratings"].sum() >= 16
 
 
 def test_on_a_long_scale_withheld_differences_are_rounded_more() -> None:
-    rng = np.random.default_rng(6)
-    scores = np.full((30, 60), np.nan)
-    for row in scores:
-        row[rng.choice(60, 6, replace=False)] = rng.integers(0, 101, 6)
-    ratings = ratings_of(scores, pv.Scale.range(0, 100), group=["ab"[r % 2] for r in range(60)])
-    found = pv.items(ratings, "group", permutations=9).divided
-    assert found.filter(pl.col("note") != "").height > 5
+    found = pv.items(few_who_differ(100), "group", permutations=199, within=None).divided
     few = found.filter(pl.col("note") != "")["shrunken"]
+    assert few.len() == 2
     assert (few.round(0) == few).all()
 
 

@@ -280,8 +280,19 @@ def test_the_table_of_panel_against_population() -> None:
 def test_small_groups_and_what_reveals_them_are_not_told() -> None:
     found = study(g=["a"] * 20 + ["b"] * 3).weighted({"g": {"a": 0.8, "b": 0.2}})
     shown = found.panel.to_frame(min_group_size=5)
-    assert shown["n_raters"].to_list() == shown["mean_weight"].to_list() == [None, None]
-    assert shown["population_share"].to_list() == [0.8, 0.2]
+    assert shown.rows() == [("g", "withheld", None, None, pytest.approx(1), pytest.approx(1), None)]
+    values = ["a"] * 20 + ["b"] * 12 + ["c"] * 3 + ["d"] * 4
+    found = study(g=values).weighted({"g": {"a": 0.2, "b": 0.5, "c": 0.2, "d": 0.1}})
+    shown = found.panel.to_frame(min_group_size=5)
+    assert shown.select("value", "n_raters").rows() == [("a", 20), ("b", 12), ("withheld", None)]
+    assert shown["population_share"].to_list() == pytest.approx([0.2, 0.5, 0.3])
+    assert shown["weighted_share"].sum() == pytest.approx(1)
+    summary = found.panel.summary(5)
+    assert (summary.design_effect, summary.effective_raters) == (1.5, 26.0)
+    assert found.panel.design_effect == pytest.approx(1.5, abs=0.05)
+    for text in (repr(found.panel), found.panel._repr_html_(), summary.sentence):
+        assert f"{found.panel.design_effect:.2f}" not in text
+        assert "1.5" in text
 
 
 def test_weights_stay_with_raters_and_come_back_to_a_mean_of_1() -> None:
@@ -367,7 +378,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-WEIGHTED = "18 raters weighted by gender; design effect 1.12, as precise as 16.0 raters of equal weight"
+WEIGHTED = "18 raters weighted by gender: as precise as 16 of equal weight (design effect 1.1)"
 
 
 def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:

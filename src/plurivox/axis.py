@@ -56,9 +56,7 @@ class Axis:
     sizes
         Raters per group.
     withheld
-        For each group whether it is not shown: because it is too small, or because the only other group is.
-    untold
-        For each group whether its sums are not shown: because it is withheld, or because it would reveal a small one.
+        For each group whether it is not shown: because it is too small, or because it would reveal one that is.
     overlaps
         Whether the groups are those with and without one value of an attribute of which a rater may have several.
     """
@@ -70,7 +68,6 @@ class Axis:
     sizes: NDArray[np.int64]
     withheld: NDArray[np.bool_]
     min_group_size: int
-    untold: NDArray[np.bool_]
     overlaps: bool = False
 
     @classmethod
@@ -107,19 +104,14 @@ class Axis:
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
         small = too_small(sizes, least, alone=attributes == ("rater",))
-        return withholding([cls(CROSS.join(attributes), attributes, groups, codes, sizes, small, least, small)])[0]
+        return withholding([cls(CROSS.join(attributes), attributes, groups, codes, sizes, small, least)])[0]
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
         """Return the axis with sizes, and so withholding, that count only raters who rated something."""
         inside = self.codes[rated & (self.codes != OUTSIDE)]
         sizes = np.bincount(inside, minlength=len(self.groups))
         small = too_small(sizes, self.min_group_size, alone=self.attributes == ("rater",))
-        return replace(self, sizes=sizes, withheld=small, untold=self.untold | small)
-
-    @property
-    def summed(self) -> Axis:
-        """The axis for sums over raters: groups that would reveal others by subtraction are also withheld."""
-        return replace(self, withheld=self.untold)
+        return replace(self, sizes=sizes, withheld=self.withheld | small)
 
     @property
     def withheld_as_one(self) -> Axis:
@@ -131,7 +123,7 @@ class Axis:
         place[shown] = np.arange(len(shown))
         return replace(
             self, groups=(*self.shown, WITHHELD), codes=np.where(self.codes < 0, self.codes, place[self.codes]),
-            sizes=np.append(self.sizes[shown], self.sizes[self.withheld].sum()), withheld=last, untold=last,
+            sizes=np.append(self.sizes[shown], self.sizes[self.withheld].sum()), withheld=last,
         )  # fmt: skip
 
     @property
@@ -161,7 +153,7 @@ class Axis:
         """Show the groups that may be shown in a notebook, and individual raters as numbers."""
         alone = names_raters(self.name)
         rows = [
-            [rater_name(at) if alone else name, "–" if self.untold[at] else f"{self.sizes[at]:,}"]
+            [rater_name(at) if alone else name, f"{self.sizes[at]:,}"]
             for at, name in enumerate(self.groups)
             if not self.withheld[at]
         ]
@@ -174,15 +166,15 @@ class Axis:
 
 
 def withholding(axes: Sequence[Axis], rated: NDArray[np.bool_] | None = None) -> list[Axis]:
-    """Return axes that are shown together, marking the sums that must not be shown lest they reveal a small group.
+    """Return axes that are shown together, without the groups that must not be shown lest they reveal a small one.
 
     What is hidden on an axis stays hidden. Individual raters were requested, so only those who rated nothing are left
     out. With ``rated``, only those raters count.
     """
     order = in_turn(axes)
-    sides = [Side(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].untold) for at in order]
+    sides = [Side(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].withheld) for at in order]
     found = dict(zip(order, withheld_together(sides, axes[order[0]].min_group_size), strict=True)) if order else {}
-    return [replace(axis, untold=found[at]) if at in found else axis for at, axis in enumerate(axes)]
+    return [replace(axis, withheld=found[at]) if at in found else axis for at, axis in enumerate(axes)]
 
 
 def in_turn(axes: Sequence[Axis]) -> list[int]:
@@ -216,7 +208,7 @@ def memberships(
         codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
         groups, small = (value, f"not {value}"), too_small(sizes, min_group_size)
-        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, small, min_group_size, small, overlaps=True))
+        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, small, min_group_size, overlaps=True))
     return withholding(axes)
 
 

@@ -179,7 +179,7 @@ class _People:
                 f"the question is on the scale {question.scale}, but the ratings are on {ratings.scale}",
                 hint="Ask on the scale of the ratings: Question(ratings.scale, …).",
             )
-        axes = tuple(axis.summed for axis in axes_of(ratings, each_axis(by), min_group_size))
+        axes = tuple(axes_of(ratings, each_axis(by), min_group_size))
         rows = {one: row for row, one in enumerate(id_texts(ratings.items["item"]).to_list())}
         return cls(question, ratings, axes, rows, ratings.counts())
 
@@ -219,10 +219,10 @@ class _People:
         asked[rows] = True
         rated = raters_who_rated(self.ratings, asked)
         for axis in withholding([axis.counting(rated) for axis in self.axes], rated):
-            for group in np.flatnonzero(~axis.untold):
+            for group in np.flatnonzero(~axis.withheld):
                 votes = self._votes(axis.codes[self.ratings.codes_of_raters] == group)
                 found |= _distances(votes[rows], points, f"[{axis.name}={axis.groups[group]}]")
-            found[f"withheld[{axis.name}]"] = axis.summed.n_withheld
+            found[f"withheld[{axis.name}]"] = axis.n_withheld
         return found
 
     def _votes(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

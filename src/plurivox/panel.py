@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import CROSS, MIN_GROUP_SIZE, Axis, withholding
+from plurivox.axis import CROSS, MIN_GROUP_SIZE, WITHHELD, Axis, withholding
 from plurivox.cards import card, plain_grid
 from plurivox.engine.withholding import too_small
 from plurivox.errors import NeedsRatersError, SelectionError, few
@@ -59,7 +60,7 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value of a margin, panel and population; the panel's share is None if it is withheld."""
+    """One value of a margin, panel and population; or all withheld values together, whose number of raters is None."""
 
     attribute: str
     value: str
@@ -74,8 +75,8 @@ class Cell:
 class PanelSummary:
     """What is shown of a weighted panel; ``trim`` is None if weights have no cap.
 
-    If cells are withheld, the design effect is rounded, since it depends on their sizes, and ``n_trimmed`` is None if
-    it is small.
+    If small groups are withheld, the design effect is rounded, since it depends on their sizes, and ``n_trimmed`` is
+    None if it is small.
     """
 
     population: str
@@ -99,9 +100,14 @@ class PanelSummary:
         """What the weights cost."""
         by = " and ".join(filter(None, (", ".join(self.attributes[:-1]), self.attributes[-1])))
         return (
-            f"Raters are weighted by {by} to the shares in {self.population}. In precision, these {self.n_raters:,} "
-            f"raters are worth {self.effective_raters:,.1f} of equal weight (design effect {self.design_effect:.2f})."
+            f"Raters are weighted by {by} to the shares in {self.population}: {self.n_raters:,} raters, {self.cost}."
         )
+
+    @property
+    def cost(self) -> str:
+        """What the weights cost, in few words."""
+        raters = f"{self.effective_raters:,.1f}".removesuffix(".0")
+        return f"as precise as {raters} of equal weight (design effect {round(self.design_effect, 2):g})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +171,8 @@ class Panel:
         Parameters
         ----------
         min_group_size
-            For values that fewer raters have, and for those that would reveal them, only the population is shown.
+            Values that fewer raters have, and those that would reveal them, make one row without a name, with their
+            shares of the population and of the weights.
         """
         whole = self.rated & self.raked.known
         rows: list[dict[str, Any]] = []
@@ -175,9 +182,14 @@ class Panel:
                 n, weight = int(np.count_nonzero(own)), float(self.raked.weights[own].sum())
                 row = {"attribute": margin.name, "value": value, "population_share": float(share)}
                 row |= {"weighted_share": weight / max(float(self.raked.weights[whole].sum()), 1e-300)}
-                told: dict[str, Any] = {"n_raters": n, "panel_share": n / max(int(np.count_nonzero(whole)), 1)}
-                told |= {"mean_weight": weight / n if n else None}
-                rows.append({**row, **(dict.fromkeys(told) if axis.untold[at] and min_group_size > 1 else told)})
+                row |= {"n_raters": n, "panel_share": n / max(int(np.count_nonzero(whole)), 1)}
+                rows.append(row | {"mean_weight": weight / n if n else None})
+            if min_group_size > 1 and axis.withheld.any():
+                own_rows, rows = rows[-len(margin.values) :], rows[: -len(margin.values)]
+                rows += itertools.compress(own_rows, ~axis.withheld)
+                hidden = list(itertools.compress(own_rows, axis.withheld))
+                sums = {name: sum(row[name] for row in hidden) for name in ("population_share", "weighted_share")}
+                rows.append({"attribute": margin.name, "value": WITHHELD, **sums})
         schema = {
             "attribute": pl.String, "value": pl.String, "n_raters": pl.Int64, "panel_share": pl.Float64,
             "population_share": pl.Float64, "weighted_share": pl.Float64, "mean_weight": pl.Float64,
@@ -192,7 +204,7 @@ class Panel:
                 codes = np.where(self.rated & self.raked.known, margin.codes, -1).astype(np.int32)
                 sizes = np.bincount(codes[codes >= 0], minlength=len(margin.values))
                 small = too_small(sizes, least)
-                axes.append(Axis(margin.name, split(margin.name), margin.values, codes, sizes, small, least, small))
+                axes.append(Axis(margin.name, split(margin.name), margin.values, codes, sizes, small, least))
             self._axes[least] = withholding(axes)
         return self._axes[least]
 
@@ -210,7 +222,7 @@ class Panel:
             self.effective_raters, self.n_without, None if 0 < self.n_trimmed < min_group_size else self.n_trimmed,
             None if math.isinf(self.trim) else self.trim, cells, tuple(self.notes(min_group_size)),
         )  # fmt: skip
-        if not found.withholds:
+        if min_group_size <= 1:
             return found
         effect = round(self.design_effect, 1)
         return replace(found, design_effect=effect, effective_raters=float(round(self.n_raters / effect)))
@@ -241,17 +253,11 @@ class Panel:
             for cell in found.cells
         ]  # fmt: skip
         grid = plain_grid(["attribute", "value", "raters", "panel", "population", "weight of each"], rows)
-        said = (
-            f"{found.n_raters:,} raters · design effect {found.design_effect:.2f} · {found.effective_raters:,.1f} "
-            "effective raters"
-        )
-        return card(type(self).__name__, said, grids=[grid], more="to_frame()")
+        return card(type(self).__name__, f"{found.n_raters:,} raters, {found.cost}", grids=[grid], more="to_frame()")
 
     def __repr__(self) -> str:
-        return (
-            f"<Panel of {self.n_raters:,} raters weighted to {self.population.source}: design effect "
-            f"{self.design_effect:.2f}, {self.effective_raters:.0f} effective raters>"
-        )
+        found = self.summary(MIN_GROUP_SIZE)
+        return f"<Panel of {found.n_raters:,} raters weighted to {found.population}: {found.cost}>"
 
 
 def split(name: str) -> tuple[str, ...]:

@@ -291,10 +291,7 @@ def _weighted(ratings: "Ratings", population: "Population", trim: float | None, 
     found = ratings.weighted(population, trim=trim or TRIM)
     panel = found.panel.summary(size)
     names = ", ".join(panel.attributes)
-    say(
-        f"{population.source}: {panel.n_raters:,} raters weighted by {names}; design effect {panel.design_effect:.2f}, "
-        f"as precise as {panel.effective_raters:,.1f} raters of equal weight"
-    )
+    say(f"{population.source}: {panel.n_raters:,} raters weighted by {names}: {panel.cost}")
     for note in panel.notes:
         say(f"{population.source}: {note}")
     return found

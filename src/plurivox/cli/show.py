@@ -136,6 +136,8 @@ def _groups(axis: AxisSummary) -> str:
     crossing = " × " in axis.name
     if not sizes:
         shown = "none shown"
+    elif crossing and axis.n_withheld:
+        shown = f"{len(sizes):,} shown"  # their range next to the sizes of attributes would tell who is withheld
     elif crossing or len(sizes) > MAX_GROUPS:
         shown = f"{sizes[-1]:,} to {sizes[0]:,}" if sizes[0] > sizes[-1] else f"{sizes[0]:,} each"
         if not crossing:

@@ -22,8 +22,9 @@ def show_item(found: ItemView, out: Console) -> None:
         text = value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
         out.print(Padding(Text(f"{one_line(name)}: {harmless(text)}"), (0, 0, 0, 2)))
     out.print()
-    out.print(Text("Scores of all raters, compared with all items of the study", style=f"bold {ACCENT}"))
-    out.print(Padding(_bars(found), (0, 0, 1, 2)))
+    if found.table("use").height:
+        out.print(Text("Scores of all raters, compared with all items of the study", style=f"bold {ACCENT}"))
+        out.print(Padding(_bars(found), (0, 0, 1, 2)))
     groups = group_tables(found)
     for shown in groups:
         print_table(shown, out)

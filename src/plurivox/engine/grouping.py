@@ -337,13 +337,8 @@ def compared(
     by: Sequence[By],
     overlapping: Mapping[str, str],
     min_group_size: int = MIN_GROUP_SIZE,
-    *,
-    sums: bool = False,
 ) -> list[Compared]:
-    """Return the groups that each axis of a call compares.
-
-    If ``sums`` over raters are shown, such as means and counts, groups that would reveal a small one are withheld.
-    """
+    """Return the groups that each axis of a call compares; all that is shown of them is shown together."""
     axes = _each_alone(ratings, by, min_group_size)
     each: list[list[Axis]] = [
         memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
@@ -351,20 +346,19 @@ def compared(
         for axis in axes
     ]  # fmt: skip
     known = [Compared(axis, tuple(own), axis.name in overlapping) for axis, own in zip(axes, each, strict=True)]
-    return together(known, raters_who_rated(ratings) if axes else np.zeros(0, dtype=bool), sums=sums)
+    return together(known, raters_who_rated(ratings) if axes else np.zeros(0, dtype=bool))
 
 
 def counting(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
-    """Return the same groups for sums over some raters (those who rated some items), withheld accordingly."""
+    """Return the same groups of some raters (those who rated some items), withheld accordingly."""
     sized = [own.decided([one.counting(rated) for one in own.each]) for own in axes]
-    return together(sized, rated, sums=True)
+    return together(sized, rated)
 
 
-def together(axes: Sequence[Compared], rated: NDArray[np.bool_], *, sums: bool) -> list[Compared]:
+def together(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
     """Return groups that are shown together, withheld so that none reveals a small group of these raters."""
     flat = iter(withholding([one for own in axes for one in own.each], rated))
-    each = [[next(flat) for _ in own.each] for own in axes]
-    return [own.decided([one.summed if sums else one for one in found]) for own, found in zip(axes, each, strict=True)]
+    return [own.decided([next(flat) for _ in own.each]) for own in axes]
 
 
 def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) -> list[list[Compared]]:
@@ -384,16 +378,16 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
     rater, place = np.concatenate(who), np.concatenate(where)
     within = [place == at for at in range(len(parts))]
     order = in_turn(flat)
-    sides = [Side(flat[at].codes[rater], flat[at].untold) for at in order]
+    sides = [Side(flat[at].codes[rater], flat[at].withheld) for at in order]
     sides += [
-        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].untold) for chosen in within for at in order
+        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld) for chosen in within for at in order
     ]
     hidden = iter(withheld_together(sides, flat[0].min_group_size, within)[len(order) :])
     found = [list(axes)]
     for part in parts:
         sized = [one.counting(raters_who_rated(part)) for one in flat]
         decided = {at: next(hidden) for at in order}
-        shown = iter(replace(one, untold=decided[at]) if at in decided else one for at, one in enumerate(sized))
+        shown = iter(replace(one, withheld=decided[at]) if at in decided else one for at, one in enumerate(sized))
         found.append([own.decided([next(shown) for _ in own.each]) for own in axes])
     return found
 

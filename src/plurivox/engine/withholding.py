@@ -14,7 +14,7 @@ the raters of one item, :func:`withheld_on_items` for many items at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -85,14 +85,6 @@ class Side(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.withheld))
 
 
-class Lot(NamedTuple):
-    """Sets of cells, one after the other: the cells, where each set starts, and how many it has."""
-
-    cells: NDArray[np.intp]
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-
-
 def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members] = ()) -> list[Members]:
     """Return which groups of raters are withheld: small ones, and those from which a small set could be worked out.
 
@@ -115,48 +107,67 @@ def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members
         return hidden
     alike = np.stack([*(side.codes for side in sides), *given])
     cells, raters = np.unique(alike, axis=1, return_counts=True)
-    cells, known = cells[: len(sides)].astype(np.int64), [np.ones(len(raters)), *cells[len(sides) :].astype(float)]
-    protected = list(_small_sets(cells, raters, small, least))
-    if not protected:
+    cells, published = cells[: len(sides)].astype(np.int64), cells[len(sides) :].astype(float)
+    told = _Told(_small_sets(cells, raters, small, least), len(raters))
+    if not len(told.sizes):
         return hidden
-    for at, side in enumerate(sides):
-        sizes, axis = side.sizes, (cells[at] >= 0).astype(float)
-        left = [int(g) for g in np.argsort(-sizes, kind="stable") if sizes[g] > 0 and not hidden[at][g]]
-        shown: list[Floats] = []
-        while left:
-            own = [(cells[at] == g).astype(float) for g in left]
-            n = _harmless([*known, *(shown or [axis])], own, protected)
-            shown += own[:n] if shown else [axis, *own[:n]] if n else []
-            hidden[at][left[n : n + 1]] = True
-            left = left[n + 1 :]
-        known += shown
+    told.add([np.ones(len(raters)), *published])
+    for side, own, hides in zip(sides, cells, hidden, strict=True):
+        sizes, axis = side.sizes, [(own >= 0).astype(float)]
+        for g in np.argsort(-sizes, kind="stable").tolist():
+            if sizes[g] > 0 and not hides[g]:
+                hides[g] = told.reveals([*axis, (own == g).astype(float)])
+                axis = axis if hides[g] else []
     return hidden
 
 
-def _harmless(known: Sequence[Floats], more: Sequence[Floats], protected: Sequence[Lot]) -> int:
-    """Return how many of the sets may be shown, from the first on, before one reveals a protected set."""
-    if not _given_away([*known, *more], protected):
-        return len(more)
-    low, high = 0, len(more)  # this many may be shown, and this many may not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _given_away([*known, *more[:middle]], protected):
-            high = middle
-        else:
-            low = middle
-    return low
+class _Told:
+    """What is published of sets of cells, and how much of each protected set can be worked out from it.
+
+    Whoever knows the sums of some sets knows those of everything in the space that the sets span. ``basis`` is an
+    orthonormal basis of that space, so that the part of a protected set inside it is the sum of its squared projections
+    on the basis; a set is revealed as soon as all of it is inside.
+    """
+
+    def __init__(self, protected: tuple[NDArray[np.intp], NDArray[np.intp]], n_cells: int) -> None:
+        self.cells, self.starts = protected
+        self.sizes = np.diff(np.append(self.starts, len(self.cells)))
+        self.inside = np.zeros(len(self.sizes))
+        self.basis = np.zeros((0, n_cells))
+
+    def add(self, sets: Iterable[Floats]) -> None:
+        """Publish sets."""
+        for one in sets:
+            beyond = one
+            for _ in range(2):  # the second time takes off what rounding left
+                beyond = beyond - (self.basis @ beyond) @ self.basis
+            length = float(beyond @ beyond)
+            if length > _NO_MORE * float(one @ one):
+                beyond = beyond / np.sqrt(length)
+                self.basis = np.vstack([self.basis, beyond])
+                self.inside = self.inside + np.add.reduceat(beyond[self.cells], self.starts) ** 2
+
+    def reveals(self, sets: Iterable[Floats]) -> bool:
+        """Return whether sets, next to what is published, would reveal a protected one; if not, publish them."""
+        before = self.basis, self.inside
+        self.add(sets)
+        found = bool((self.inside > self.sizes * (1 - _SPANNED)).any())
+        if found:
+            self.basis, self.inside = before
+        return found
 
 
-def _small_sets(cells: Codes, raters: Counts, small: Sequence[Members], least: int) -> Iterator[Lot]:
-    """Yield the small sets in lots; sets of one lot have no cell in common.
+def _small_sets(
+    cells: Codes, raters: Counts, small: Sequence[Members], least: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the small sets, each once: their cells, one set after the other, and where each starts.
 
     ``cells`` are the distinct combinations of groups, axes × cells, and ``raters`` how many are in each.
     """
-    inside = cells >= 0
+    inside, n_cells = cells >= 0, cells.shape[1]
     width = cells.max(axis=1, initial=-1) + 2
     together = [np.where(np.append(own, False)[code], 0, -1) for own, code in zip(small, cells, strict=True)]
-    labels = [np.where(inside.all(axis=0), np.arange(cells.shape[1]), -1)]
-    labels += [*cells, *together]
+    labels = [np.where(inside.all(axis=0), np.arange(n_cells), -1), *cells, *together]
     for a in range(len(cells)):
         for b in range(len(cells)):
             crossed = (cells[a] + 1) * width[b] + cells[b] + 1
@@ -164,32 +175,22 @@ def _small_sets(cells: Codes, raters: Counts, small: Sequence[Members], least: i
                 labels.append(np.where(inside[a] & inside[b], crossed, -1))
             if a != b:
                 labels.append(np.where((together[a] >= 0) & inside[b], cells[b] + 1, -1))
+    marks = np.random.default_rng(0).integers(1 << 62, size=n_cells)  # a set is known by the sum of its cells' marks
+    known, chosen, lengths = np.zeros(0, np.int64), [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
     for label in labels:
-        chosen = np.flatnonzero(label >= 0)
-        if len(chosen):
-            _, place = np.unique(label[chosen], return_inverse=True)
-            few = np.bincount(place, weights=raters[chosen]) < least
-            if few.any():
-                kept = few[place]
-                order = np.argsort(place[kept], kind="stable")
-                sizes = np.bincount(place[kept])
-                sizes = sizes[sizes > 0]
-                yield Lot(chosen[kept][order], np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-
-
-def _given_away(known: Sequence[Floats], protected: Sequence[Lot]) -> bool:
-    """Return whether a protected set of cells is a sum or difference of known sets.
-
-    It is if all of it is in the space that they span; the eigenvectors of their common sizes give a basis of that
-    space.
-    """
-    sets = np.stack(known)
-    basis = _basis(sets @ sets.T) @ sets
-    for cells, starts, sizes in protected:
-        inside = (np.add.reduceat(basis[:, cells], starts, axis=1) ** 2).sum(axis=0)
-        if (inside > sizes * (1 - _SPANNED)).any():
-            return True
-    return False
+        order = np.argsort(label, kind="stable")
+        order = order[label[order] >= 0]
+        starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+        if len(order):
+            names, first = np.unique(np.add.reduceat(marks[order], starts), return_index=True)
+            few = (np.add.reduceat(raters[order], starts) < least)[first] & ~np.isin(names, known)
+            own = np.diff(np.append(starts, len(order)))
+            kept = np.isin(np.arange(len(starts)), first[few])
+            known = np.append(known, names[few])
+            chosen.append(order[np.repeat(kept, own)])
+            lengths.append(own[kept])
+    sizes = np.concatenate(lengths)
+    return np.concatenate(chosen), np.cumsum(sizes) - sizes
 
 
 def _basis(common: Floats) -> Floats:

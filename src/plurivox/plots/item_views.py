@@ -10,7 +10,7 @@ from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, fitting, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import few, point_legend, tips, titled
-from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, diverging, load_altair, themed
+from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, diverging, load_altair, saying, themed
 from plurivox.results.wording import withheld_groups
 from plurivox.scale import few_points
 
@@ -43,6 +43,8 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     alt = load_altair()
     few_points(view.settings["points"], "a chart of each point")
     data = item_groups_data(view, max_groups=max_groups)
+    if data.is_empty():
+        return saying(f"Scores of item {shorten(view.settings['item'])}", "They are not shown, to protect few raters.")
     names = unique_labels(view.settings["points"], 20)
     rows = _rows(data)
     placed = _stacked(rows.place(data), names)

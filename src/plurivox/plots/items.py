@@ -56,7 +56,7 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
     title = "Differences between groups on items"
     data = items_divided_data(items, n, texts=texts)
     if data.is_empty():
-        return saying(title, "No item has two ratings from a group and two from the others.")
+        return saying(title, "No difference between groups on an item can be shown.")
     rows = Rows.listed(_rows_of(data, texts))
     groups = data["group"].unique(maintain_order=True)
     short = dict(zip(groups, unique_labels(groups, 19 if narrow() else _NAME), strict=True))

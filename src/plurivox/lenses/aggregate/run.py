@@ -64,7 +64,7 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
     inference = Inference(settings, how, exchange)
     alike = _alike(ratings, settings, inference, labels, prior.weights)
     work = Analysis(ratings, settings, inference, labels, prior.weights, alike)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     prepared = {one.axis.name: work.prepare(one) for one in axes}
     inference.decide([one.tested for each in prepared.values() for own in each for one in own])
     rows: list[Row] = work.overall() if ratings.has_raters else []

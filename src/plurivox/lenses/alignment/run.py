@@ -154,10 +154,10 @@ def compared_axes(matched: AnsweredItems, settings: _Groups) -> tuple[list[Compa
     if (ALL,) in settings.by:
         raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     if axes:
         answered = np.diff(matched.rows) > 0
-        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
+        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
     return axes, overlapping
 
 

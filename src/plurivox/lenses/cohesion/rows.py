@@ -97,7 +97,11 @@ class Analysis:
 
     def prepare(self, one: Compared) -> list[Prepared]:
         """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
-        return [self._prepared(axis, places, one) for axis, places in one.shown]
+        found = []
+        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
+            self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
+            found.append(self._prepared(axis, places, one))
+        return found
 
     def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
         grouping = self._grouping(axis)
@@ -109,7 +113,6 @@ class Analysis:
             name for name in names if len(axis) == 2 and not one.overlapping and STATISTICS[name].symmetric
         )
         observed = values[0, :, : len(names)]
-        self.inference.check(self.ratings, one.axis.name, grouping)
         tested = self.inference.shuffled(measured, grouping, names, observed, places, axis.name, mirrored)
         return Prepared(axis, places, measured, sums, values, tested, self._unweighted(grouping))
 

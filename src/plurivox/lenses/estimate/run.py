@@ -70,10 +70,10 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     given = as_answers(answers, ratings)
     found = population(ratings, given, settings.subset)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     if axes:
         answered = places_of(ratings.items["item"], given.items) >= 0
-        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
+        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
     work = _Work(
         found, settings, ratings.has_raters and settings.resample == "both",
         tells_unweighted(ratings, settings.min_group_size),

@@ -46,7 +46,8 @@ class ItemView(TableResult):
     ``distribution``
         How often all raters and each group gave each point.
     ``use``
-        How often each point was given to this item, and its share among all ratings of the study.
+        How often each point was given to this item, and its share among all ratings of the study. Like the other
+        scores it is empty for an item on which :func:`plurivox.items` says that a few raters differ.
     ``attributes``
         What the study says about the item, such as its text.
     """
@@ -75,6 +76,13 @@ class ItemView(TableResult):
     def _scores(self) -> Iterator[str]:
         """Say which point the item got most often, and how often it is given in the study as a whole."""
         use = self.table("use")
+        if use.is_empty():
+            yield (
+                f"Item {self.settings['item']}: {counted(self.to_frame()['n_ratings'][0], 'rating')}. Its scores are not "
+                f"shown: a group with fewer than {self.settings['min_group_size']} ratings of it, or with as few "
+                "others, is among those that differ for certain, and both together would tell what these few said."
+            )
+            return
         n, most = sum(use["n_ratings"]), max(use["n_ratings"])
         top = use.filter(pl.col("n_ratings") == most)
         start = f"Item {self.settings['item']}: {counted(n, 'rating')}"
@@ -92,7 +100,7 @@ class ItemView(TableResult):
         """Say which groups stand apart, the surest first."""
         rows = self.to_frame()[1:]
         tested = rows.filter(pl.col("p_value").is_not_null())
-        if not self.settings["withheld"]:
+        if not self.settings["withheld"] or self.table("use").is_empty():
             return
         if tested.is_empty():
             if rows.is_empty():

@@ -17,7 +17,7 @@ from plurivox.axis import OUTSIDE, Axis, By
 from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import corrected
+from plurivox.engine.families import SIGNIFICANT, corrected
 from plurivox.engine.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes, together
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.pool import batched
@@ -38,6 +38,7 @@ CLOSE = 3
 """The most similar ids suggested for an unknown one."""
 _CANDIDATES = 5_000  # ids to compare it with: each takes some microseconds
 _COST = 5e-8  # seconds that a rater takes in a shuffle, roughly
+FEW_DIFFER = "withheld, since few raters are said to differ on this item"
 _EQUAL = 1e-12  # of the scale's length: means that differ by less are the same up to rounding
 
 Floats = NDArray[np.float64]
@@ -109,7 +110,7 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     sorted_raters = _sorted_raters(ratings, by, settings.several, place)
     rated = np.zeros(ratings.n_raters, dtype=bool)
     rated[sorted_raters[0].raters if sorted_raters else []] = True
-    study = together(compared(ratings, by, settings.several, settings.min_group_size), rated, sums=True)
+    study = together(compared(ratings, by, settings.several, settings.min_group_size), rated)
     hidden = [one.withheld for own in study for one in own.each]
     rows: list[ItemRow] = []
     parts: list[tuple[str, str, Counts, NDArray[Any]]] = [("all", "all", whole, weighed)]
@@ -118,17 +119,23 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
         shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
         rows += _compared(one, shown, ratings, strata, settings, how)
         parts += [(one.axis.name, one.axis.groups[g], one.counts[g], one.weighed[g]) for g in shown.tolist()]
-    rows = _among_items(rows, ratings, place, strata, settings, how)
+    among = _among_items(ratings, place, strata, settings, how) if by else {}
+    rows = [replace(row, p_adjusted_items=among.get((row.axis, row.group))) for row in rows]
+    told = {key for key, p in among.items() if p < SIGNIFICANT} - {(row.axis, row.group) for row in rows}
     schema = (
         _GROUPS if ratings.weights is None else {**_GROUPS, "unweighted": pl.Float64, "unweighted_mean": pl.Float64}
     )
-    given = _given(whole, weighed, ratings)
-    everyone = {**dict.fromkeys(schema), "axis": "all", "group": "all", "note": "", **given}
+    everyone = {**dict.fromkeys(schema), "axis": "all", "group": "all", "note": ""}
+    if told:  # few raters are said to differ on this item, and next to its scores that would tell theirs
+        rows, parts = [], []
+        everyone |= {"n_ratings": int(whole.sum()), "note": FEW_DIFFER}
+    else:
+        everyone |= _given(whole, weighed, ratings)
     groups = [{name: getattr(row, name) for name in schema} for row in corrected(rows, "bh")]
     tables = (
         Table("groups", pl.DataFrame([{name: one[name] for name in schema} for one in (everyone, *groups)], schema)),
         Table("distribution", _distribution(parts, ratings)),
-        Table("use", _use(whole, weighed, ratings)),
+        Table("use", _use(whole, weighed, ratings)[: 0 if told else None]),
         Table("attributes", _attributes(ratings, place)),
     )
     asked = {
@@ -301,16 +308,15 @@ class Shuffles:
 
 
 def _among_items(
-    rows: list[ItemRow], ratings: Ratings, place: int, strata: Strata, settings: ItemViewSettings, how: Running
-) -> list[ItemRow]:
-    """Return the rows with p corrected over all items and groups, as in the list of items that divide groups."""
-    if not rows or settings.fixed or not settings.permutations or ratings.n_items == 1:
-        return rows
+    ratings: Ratings, place: int, strata: Strata, settings: ItemViewSettings, how: Running
+) -> dict[tuple[str, str], float]:
+    """Return p of each group by axis and name, corrected over all items and groups, as the list of items has it."""
+    if settings.fixed or not settings.permutations or ratings.n_items == 1:
+        return {}
     ratings = ratings.unweighted()  # as the list of items counts them
-    axes = compared(ratings, settings.by, settings.several, settings.min_group_size, sums=True)
+    axes = compared(ratings, settings.by, settings.several, settings.min_group_size)
     draws = Draws.permuted(settings.permutations, settings.seed)
-    p = family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
-    return [replace(row, p_adjusted_items=p.get((row.axis, row.group))) for row in rows]
+    return family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
 
 
 def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def tables(found: ItemView) -> list[Shown]:
     use = Shown(
         "Scores of all raters, compared with all items of the study", ["point", "ratings", "share", "all items"], lines
     )
-    return [*about, use, *group_tables(found)]
+    return [*about, *([use] if lines else []), *group_tables(found)]
 
 
 def group_tables(found: ItemView) -> list[Shown]:
@@ -44,7 +44,9 @@ def group_tables(found: ItemView) -> list[Shown]:
     parts = found.table("distribution").partition_by("axis", "group", as_dict=True)
     points = found.settings["points"]
     header = [*_HEADER, "distribution"] if len(points) <= MAX_POINTS else _HEADER
-    shown = []
+    shown: list[Shown] = []
+    if found.table("use").is_empty():
+        return shown
     for axis, n_withheld in found.settings["withheld"].items():
         rows = found.to_frame()[1:].filter(axis=axis).iter_rows(named=True)
         counted = "n_ratings" if "weights" not in found.settings else "share"

@@ -25,6 +25,9 @@ from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
 
+HIDDEN = "Next to that, its distribution would tell what these few said; give a smaller min_group_size if it may."
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Items(Exported):
     """Items worth a look.
@@ -37,9 +40,11 @@ class Items(Exported):
         does, both means and their ``difference``; ``shrunken``, what is left of it once chance is allowed for; how many
         ratings each side gave; ``z``, the difference in standard errors; ``p_value`` of this difference alone, and
         ``p_adjusted`` for all items, groups and axes of the call. Where a side has fewer than ``min_group_size``
-        ratings of the item, it gives only direction, the rounded ``shrunken`` and ``p_adjusted``, and a ``note``.
+        ratings of the item, only a claim is listed, with no more than direction, the rounded ``shrunken``,
+        ``p_adjusted`` and a ``note``.
     uncertain
-        One row per item, starting with those about which one more rating reveals most: ``n_ratings``, their ``mean``
+        One row per item, except for those on which a few raters are said to differ, starting with those about which one
+        more rating reveals most: ``n_ratings``, their ``mean``
         and ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters
         would give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``prior_share``, the prior's part in mean
         and interval, α₀/(α₀ + n): with 3 ratings and 5 pseudo-ratings, 62 %; ``information_gain``, the information
@@ -47,8 +52,9 @@ class Items(Exported):
         interval is expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
     settings
         What was requested; ``prior`` is the weight of each point, ``prior_note`` says how it was found,
-        ``n_comparisons`` is how many differences there are to choose from, and ``largest_z_by_chance`` the largest
-        absolute z that shuffled raters give.
+        ``n_comparisons`` is how many differences there are to choose from, ``n_unlisted`` how many are not listed since
+        a side has few raters, ``least_p`` the smallest ``p_adjusted`` of each axis, and ``largest_z_by_chance`` the
+        largest absolute z that shuffled raters give.
     items
         What is known about the items: their ids, and what describes them.
     null
@@ -95,13 +101,17 @@ class Items(Exported):
         and ``prior_share``, the prior's part in them.
         """
         ids = self.items["item"].cast(pl.String)
-        places = np.arange(len(ids))
+        shown = ids.is_in(self.uncertain["item"].implode()).to_numpy()
+        places = np.flatnonzero(shown)
         if items is not None:
             wanted = [items] if isinstance(items, str) else [str(item) for item in items]
             places = places_of(pl.Series(wanted, dtype=pl.String), ids)
             if (places < 0).any():
                 unknown = wanted[int(np.flatnonzero(places < 0)[0])]
                 raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
+            if not shown[places].all():
+                hidden = wanted[int(np.flatnonzero(~shown[places])[0])]
+                raise SelectionError(f"item {hidden!r} is said to divide groups, and few raters are on a side", hint=HIDDEN)
         counts, points = self._counts[places], self.settings["points"]
         prior, weighted = np.array(self.settings["prior"]), self._weighed is not None
         own: NDArray[Any] = counts if self._weighed is None else self._weighed[places]

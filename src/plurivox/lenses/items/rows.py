@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import CROSS
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.engine.withholding import withheld_on_items
 from plurivox.lenses.items.dividing import TOLERANCE, Family
 from plurivox.lenses.items.shrinking import prior_of, shrunken
@@ -40,10 +41,12 @@ def differences(ratings: Ratings, found: Family) -> pl.DataFrame:
 def divided(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> pl.DataFrame:
     """Return rows as they may be shown, the clearest first.
 
-    Numbers that, together or with those of all raters, would reveal what fewer than ``least`` raters of an item said
-    are withheld.
+    Some rows, together or with the distribution of the item, would reveal what fewer than ``least`` raters of it said.
+    Of these, claims are shown without their numbers, and then nothing else of the item is; the others are left out.
     """
-    rows = _withheld(rows, _telling(ratings, found, rows, least), step_of(ratings))
+    few, claimed = pl.Series(_telling(ratings, found, rows, least)), (rows["p_adjusted"] < SIGNIFICANT).fill_null(False)
+    few |= rows["item"].is_in(rows["item"].filter(few & claimed).implode())
+    rows = _withheld(rows, few, step_of(ratings)).filter(~few | claimed)
     order = [pl.col("p_adjusted"), pl.col("z").abs(), pl.col("item"), pl.col("axis")]
     return rows.drop(_INTERNAL).sort(order, descending=[False, True, False, False], nulls_last=True)
 
@@ -130,9 +133,8 @@ def _rank_p(ranks: NDArray[np.int32]) -> Floats:
     return np.where(defined > 0, p, np.nan)
 
 
-def _withheld(frame: pl.DataFrame, few: NDArray[np.bool_], step: float) -> pl.DataFrame:
+def _withheld(frame: pl.DataFrame, hidden: pl.Series, step: float) -> pl.DataFrame:
     """Return the rows without what would reveal single raters' scores."""
-    hidden = pl.Series(few)
     rounded = (pl.col("shrunken") / step).round() * step + 0.0  # not -0.0
     return frame.with_columns(
         *(pl.when(~hidden).then(pl.col(name)).alias(name) for name in _WITHHELD),

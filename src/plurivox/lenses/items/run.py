@@ -56,17 +56,17 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     """
     by, whole = () if settings.uncertain else settings.by, ratings
     ratings = whole.unweighted()  # all raters count equally in what divides groups
-    axes = compared(
-        ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size, sums=True
-    )
+    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size)
     exchange = Exchange.of(ratings, settings.within if by else None)
-    found, listed = _decided(ratings, axes, exchange, settings, how)
+    found, rows = _decided(ratings, axes, exchange, settings, how)
+    listed = divided(ratings, found, rows, settings.min_group_size)
     values = np.array(ratings.scale.values)
     counts = ratings.counts()
     chosen = resolve_prior(settings.prior, counts, None)
     precision = (values[-1] - values[0]) / 10 if settings.precision is None else settings.precision
     asked = {
         **settings.as_dict(), "by": named_axes([one.axis.attributes for one in axes]), **_tested(found),
+        "n_unlisted": rows.height - listed.height, "least_p": _least(rows),
         "design": {**exchange.as_dict(), "axes": _design(ratings, axes, exchange, settings, how)},
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "prior_note": prior_words(chosen, counts.sum(axis=1)), "precision": float(precision),
@@ -76,13 +76,15 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     if tells_unweighted(whole, settings.min_group_size):
         weighed = weighted_counts_of(whole)[:, 0]
     uncertain = _uncertain(ids, counts, values, chosen, precision, weighed)
+    told = listed.filter(pl.col("note") != "")["item"]  # claims about few raters, next to which no scores are shown
+    uncertain = uncertain.filter(~pl.col("item").is_in(told.implode()))
     return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest, weighed)
 
 
 def _decided(
     ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
 ) -> tuple[Family, pl.DataFrame]:
-    """Shuffle until each corrected p-value is on one side of .05, or as often as allowed."""
+    """Shuffle until each corrected p-value is on one side of .05, or as often as allowed; return all rows."""
     asked, seed = settings.permutations, settings.seed
     looks = Looks.of(asked, n_lenses=settings.n_lenses) if settings.stop_early else ALL_DRAWS
     plan = Plan(asked, most_shuffles(asked, settings.max_permutations), settings.n_lenses, looks)
@@ -97,7 +99,7 @@ def _decided(
         looked.append([rows[name].fill_null(math.nan).to_numpy() for name in TESTED])
     for name, p in zip(TESTED, zip(*looked, strict=True), strict=False):  # none without permutations
         rows = rows.with_columns(pl.Series(name, looks.told(p, made), nan_to_null=True))
-    return found, divided(ratings, found, rows, settings.min_group_size)
+    return found, rows
 
 
 def _design(
@@ -113,6 +115,11 @@ def _design(
                 stop_early=settings.stop_early,
             )  # fmt: skip
     return {name: one.as_dict() for name, one in found.items() if one is not None}
+
+
+def _least(rows: pl.DataFrame) -> dict[str, float | None]:
+    """Return the smallest corrected p-value of each axis."""
+    return dict(rows.group_by("axis", maintain_order=True).agg(pl.col("p_adjusted").min()).iter_rows())
 
 
 def _tested(found: Family) -> dict[str, Any]:

@@ -44,9 +44,10 @@ def _weighted(found: Items) -> list[Statement]:
 def _dividing(found: Items) -> list[Statement]:
     """Return whether any item divides groups, and which."""
     told = [_unmoved(axis, found.settings) for axis in found.settings["unmoved"]]
-    told += entangled_statements(found.settings, found.divided["axis"])
+    told += entangled_statements(found.settings, found.settings["least_p"])
     told += stopped_early(found.settings, found.settings["n_permutations"])
-    if found.divided.is_empty():
+    told += _unlisted(found.settings)
+    if not found.settings["n_comparisons"]:
         return told
     if not found.settings["permutations"]:
         return [Statement("Without permutations, no item is said to divide groups.", 0.0, statistic="items"), *told]
@@ -89,27 +90,35 @@ def _by_about(row: dict[str, Any]) -> str:
 
 def _no_claim(found: Items) -> Statement:
     """Say that no item divides groups for certain, and why."""
-    free = found.divided.filter(~pl.col("axis").is_in(entangled_axes(found.settings)))
     settings = found.settings
-    if free.is_empty():
+    least = [p for axis, p in settings["least_p"].items() if axis not in entangled_axes(settings)]
+    if not least:
         text = "No item is said to divide groups: who rated what depends on the groups."
         n = settings["n_permutations"]
         return Statement(text, 1.0, statistic="items", p=1.0, n_permutations=n, standing="open")
-    first = free.row(0, named=True)
+    smallest = min((p for p in least if p is not None), default=1.0)
     known = {
-        "statistic": "items", "p": first["p_adjusted"], "n_permutations": settings["n_permutations"],
+        "statistic": "items", "p": smallest, "n_permutations": settings["n_permutations"],
         "standing": "open",
     }  # fmt: skip
-    n, p = settings["n_comparisons"], p_text(first["p_adjusted"])
+    n, p = settings["n_comparisons"], p_text(smallest)
     what = f"the largest of {n:,} differences" if n > 1 else "the only difference"
-    if undecided(first["p_adjusted"], settings["n_permutations"]):
+    if undecided(smallest, settings["n_permutations"]):
         text = (
-            f"Whether an item divides groups is undecided: {what}, on item {first['item']} by {first['axis']}, has {p} "
+            f"Whether an item divides groups is undecided: {what} has {p} "
             f"from {counted(settings['n_permutations'], 'shuffle')}; more permutations would decide."
         )
         return Statement(text, 1.5, **known)
     text = f"No item is certain to divide groups: {what} is within what shuffled raters give, {p}."
     return Statement(text, 1.0, **known)
+
+
+def _unlisted(settings: dict[str, Any]) -> list[Statement]:
+    """Say how many differences are not listed, if any."""
+    n, least = settings["n_unlisted"], settings["min_group_size"]
+    differences = "1 difference on an item is" if n == 1 else f"{n:,} differences on items are"
+    text = f"{differences} not listed: with fewer than {least:,} raters on a side, what these said could be worked out."
+    return [Statement(text, 0.0, statistic="items")] if n else []
 
 
 def _decided(found: Items) -> pl.Expr:

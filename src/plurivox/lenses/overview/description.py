@@ -29,7 +29,7 @@ from plurivox.results.result import Statement, told
 from plurivox.results.wording import counted, withheld_note
 from plurivox.settings import keywords
 
-MAX_GROUPS_TO_CROSS = 50
+MAX_GROUPS_TO_CROSS, MAX_CROSSED = 50, 6  # more attributes are crossed only if asked for
 N_BINS = 12
 _CODES = 5  # up to this many numbers may be codes for words
 _APART = 4  # a number this many steps from all others may be a code
@@ -204,7 +204,7 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     cells = ratings.n_items * ratings.n_raters
     used = ratings.used()
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
-    axes = _axes(ratings, by, settings) if ratings.has_raters else []
+    axes = compared(ratings, by, settings.several, settings.min_group_size) if ratings.has_raters else []
     panel = None if ratings.panel is None else ratings.panel.summary(settings.min_group_size)
     return Description(
         source=intake.source,
@@ -239,21 +239,11 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
 
 
 def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
-    """Return every rater attribute and every crossing of two that makes sense to show."""
+    """Return every rater attribute and, unless these are many, every crossing of two that makes sense to show."""
     attributes = ratings.raters.columns[1:]
     single = [name for name in attributes if name not in several]
     few = [name for name in single if ratings.raters[name].n_unique() <= MAX_GROUPS_TO_CROSS]
-    return [*attributes, *itertools.combinations(few, 2)]
-
-
-def _axes(ratings: Ratings, by: Sequence[By], settings: DescriptionSettings) -> list[Compared]:
-    """Return the groups of each axis; of many crossings, each is withheld together with its own attributes alone."""
-    least, several = settings.min_group_size, settings.several
-    if settings.by is not None:
-        return compared(ratings, by, several, least, sums=True)
-    axes = compared(ratings, [one for one in by if isinstance(one, str)], several, least, sums=True)
-    crossings = [one for one in by if not isinstance(one, str)]
-    return axes + [compared(ratings, [*one, one], several, least, sums=True)[-1] for one in crossings]
+    return [*attributes, *(itertools.combinations(few, 2) if len(few) <= MAX_CROSSED else ())]
 
 
 def _summary(ratings: Ratings, one: Compared) -> AxisSummary:

@@ -92,7 +92,7 @@ def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> O
     if ratings.has_raters:
         profile = _profiles(ratings)
         styles.append(_style("all", "all", profile))
-        for one in compared(ratings, settings.by, settings.several, settings.min_group_size, sums=True):
+        for one in compared(ratings, settings.by, settings.several, settings.min_group_size):
             for axis, places in one.shown:
                 for g in places:
                     own = profile[axis.codes == g]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.grouping import Compared, raters_who_rated
+from plurivox.engine.grouping import Compared, Grouping, raters_who_rated
 from plurivox.engine.intervals import Interval
 from plurivox.engine.permutation import among_peers, compare, upper_p
 from plurivox.engine.run import Values
@@ -95,17 +95,21 @@ class Analysis:
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
         plain = self._unweighted(np.zeros(self.ratings.n_raters, np.int32), 1)
-        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, None, plain)
+        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, plain)
 
     def prepare(self, one: Compared) -> list[Prepared]:
         """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
-        return [self._prepared(axis, places, one) for axis, places in one.shown]
+        found = []
+        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
+            if self.subset == "all":
+                grouping = Grouping.of(self.ratings, whole.codes, len(whole), self.inference.exchange.strata)
+                self.inference.check(self.ratings, one.axis.name, grouping)
+            found.append(self._prepared(axis, places))
+        return found
 
-    def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
+    def _prepared(self, axis: Axis, places: list[int]) -> Prepared:
         responses = self._responses(axis.codes, len(axis))
         grouping = responses.scored.grouping
-        if self.subset == "all":
-            self.inference.check(self.ratings, one.axis.name, grouping)
         _, values = responses.observed()
         return Prepared(
             axis, places, responses,
@@ -119,7 +123,7 @@ class Analysis:
             self._found(
                 "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
                 _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.responses, one.axis.name),
-                ~one.axis.untold, one.unweighted,
+                one.unweighted,
             )
             for one in prepared
         ]  # fmt: skip
@@ -257,10 +261,9 @@ class Analysis:
         usage: NDArray[np.int64],
         tested: Shuffled | None,
         spread: Spread,
-        told: NDArray[np.bool_] | None = None,
         unweighted: Values | None = None,
     ) -> Found:
-        """Return the rows of the groups that may be shown, and the scores of those whose sums may be ``told``."""
+        """Return the rows of the groups that may be shown, and their scores."""
         shown = np.array(places, dtype=np.intp)
         names = tuple(groups[g] for g in places)
         tables, values = (array[shown] for array in responses.observed())
@@ -276,9 +279,7 @@ class Analysis:
         return Found(
             rows,
             Draws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
-            _scored(
-                name, names, (tables, support.votes, usage[shown]), self.subset, None if told is None else told[shown]
-            ),
+            Scored(name, names, tables, support.votes, usage[shown], self.subset),
             own,
         )
 
@@ -386,15 +387,6 @@ def _single_class(by_point: Values, n_boundaries: int) -> str:
     if n_boundaries > 1:
         return "all reference ratings are the same point"
     return undefined.ALL_UNSAFE if by_point[1] > 0 else undefined.ALL_SAFE
-
-
-def _scored(
-    name: str, groups: tuple[str, ...], counts: tuple[NDArray[Any], ...], subset: str, told: NDArray[np.bool_] | None
-) -> Scored:
-    """Return the scores of groups, except those that would reveal a small one."""
-    kept = np.arange(len(groups)) if told is None else np.flatnonzero(told)
-    tables, votes, usage = (one[kept] for one in counts)
-    return Scored(name, tuple(groups[g] for g in kept), tables, votes, usage, subset)
 
 
 def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:

@@ -105,7 +105,7 @@ class _Group(NamedTuple):
 
 def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[_Group]:
     by, least = settings.by, settings.min_group_size
-    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), least, sums=True)
+    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), least)
     shown = _shown_on_items(ratings, axes, least)
     each = [(own, axis) for own in axes for axis in own.each]
     for at, (own, axis) in enumerate(each):

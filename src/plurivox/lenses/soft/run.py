@@ -106,7 +106,7 @@ def soft_scores(
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
     check_train(ratings, train)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    whole_axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    whole_axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)

@@ -115,10 +115,7 @@ class Analysis:
         pair = Pair.of(axis, names)
         codes = np.select([axis.codes == pair.a, axis.codes == pair.b], [0, 1], -1).astype(np.int32)
         grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
-        two = replace(
-            axis, groups=names, codes=codes, sizes=axis.sizes[[pair.a, pair.b]], withheld=np.zeros(2, bool),
-            untold=np.zeros(2, bool),
-        )  # fmt: skip
+        two = replace(axis, groups=names, codes=codes, sizes=axis.sizes[[pair.a, pair.b]], withheld=np.zeros(2, bool))
         return Versus(axis, names, self._prepared(two, [0], grouping))
 
     # Rows -------------------------------------------------------------------------------------------------------------

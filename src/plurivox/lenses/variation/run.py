@@ -58,15 +58,14 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     whole = Inference(settings, how, Exchange.of(ratings, settings.within))
     beside = _single(settings.by, overlapping) if settings.adjust else []
-    every = compared(ratings, [*settings.by, *beside], overlapping, settings.min_group_size, sums=True)
+    every = compared(ratings, [*settings.by, *beside], overlapping, settings.min_group_size)
     axes, subsets = every[: len(settings.by)], subsets_by(ratings, settings.items_by)
     each, frames, adjusted = [], Frames.none(), [pl.DataFrame(schema=SCHEMA)]
     for (subset, part), shown in zip(subsets.items(), compared_in_parts(every, subsets), strict=True):
         work = Analysis(part, settings, replace(whole, subset=subset))
-        groups = [one.decided([own.summed for own in one.each]) for one in shown]
-        each += [_Part.of(work, one) for one in groups[: len(axes)]]
+        each += [_Part.of(work, one) for one in shown[: len(axes)]]
         frames = frames.joined(_together(work))
-        fit = Adjusted.of(part, _alone(groups) if settings.adjust else [], dict(settings.reference))
+        fit = Adjusted.of(part, _alone(shown) if settings.adjust else [], dict(settings.reference))
         adjusted += [fit.table(settings, subset, how)] if fit.axes else []
     drifting = [
         (one, one.tested() if one.testable else None)

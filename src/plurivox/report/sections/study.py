@@ -57,7 +57,7 @@ def panel_table(panel: PanelSummary) -> DataTable:
     said += [f"All raters count equally in these lenses: {listed(alike)}."] if alike else []
     if panel.withholds:
         said.append(
-            "If few raters have a value, or if it would reveal such a value, its share of the panel is withheld."
+            "Values that few raters have, and values that would reveal these, are one row without a name."
         )
     return DataTable(WEIGHTED, "How the ratings were weighted", frame, {"weight of a rater": 2}, " ".join(said))
 
