@@ -65,9 +65,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_panel_is_shown_beside_the_population(client: Any, study: str, here: Path) -> None:
     page = settled(client, study)
-    panel = own().weighted("population.csv").panel
     assert "Panel and population" in page
-    assert "<strong>12</strong> <span>effective raters" in page  # 14 · (Σw)²/(n·Σw²) = 11.2, by the rounded design effect 11.7
+    assert (
+        "<strong>12</strong> <span>effective raters" in page
+    )  # 14 · (Σw)²/(n·Σw²) = 11.2, by the rounded design effect 11.7
     assert "design effect 1.2<" in page  # 0.75²/0.5 + 0.25²/0.5 = 1.25
     assert "shares of gender, to which raters are weighted" in page
     assert "woman (7)" in page  # a column that the population speaks of is about raters

@@ -99,9 +99,7 @@ class PanelSummary:
     def sentence(self) -> str:
         """What the weights cost."""
         by = " and ".join(filter(None, (", ".join(self.attributes[:-1]), self.attributes[-1])))
-        return (
-            f"Raters are weighted by {by} to the shares in {self.population}: {self.n_raters:,} raters, {self.cost}."
-        )
+        return f"Raters are weighted by {by} to the shares in {self.population}: {self.n_raters:,} raters, {self.cost}."
 
     @property
     def cost(self) -> str:

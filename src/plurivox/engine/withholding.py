@@ -182,8 +182,10 @@ def _small_sets(
         order = order[label[order] >= 0]
         starts = np.flatnonzero(np.diff(label[order], prepend=-1))
         if len(order):
-            names, first = np.unique(np.add.reduceat(marks[order], starts), return_index=True)
-            few = (np.add.reduceat(raters[order], starts) < least)[first] & ~np.isin(names, known)
+            marked: Codes = np.add.reduceat(marks[order], starts)
+            members: Counts = np.add.reduceat(raters[order], starts)
+            names, first = np.unique(marked, return_index=True)
+            few = (members[first] < least) & ~np.isin(names, known)
             own = np.diff(np.append(starts, len(order)))
             kept = np.isin(np.arange(len(starts)), first[few])
             known = np.append(known, names[few])

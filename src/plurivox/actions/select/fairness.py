@@ -16,9 +16,12 @@ from plurivox.ratings import Ratings
 
 def fairness_rows(
     ratings: Ratings, groups: Sequence[Group], judged: Mapping[tuple[str, str], Sequence[Judged]],
-    ranked: Mapping[tuple[str, str], Ranked],
+    ranked: Mapping[tuple[str, str], Ranked], least: int,
 ) -> list[tuple[Any, ...]]:  # fmt: skip
-    """Return a row for each group; shares are of all raters in groups of the axis that are shown."""
+    """Return a row for each group; shares are of all raters in groups of the axis that are shown.
+
+    The mean score of the chosen is told only if they, and those of the group who are not, are none or ``least``.
+    """
     scores = centred(ratings)
     numbers = np.asarray(ratings.scale.values, float)[ratings.scores]
     rows = []
@@ -32,7 +35,8 @@ def fairness_rows(
         usual = _ratio(totals[1], totals[0])
         chosen = _mask(one, [each.rater for each in ranked[one.key].chosen])
         keeps = kept(ratings, scores, one.members, one.rest, chosen)
-        means = [_mean(ratings, numbers, who) for who in (one.members, chosen)]
+        few = any(0 < np.count_nonzero(who) < least for who in (chosen, one.members & ~chosen))
+        means = [_mean(ratings, numbers, one.members), None if few else _mean(ratings, numbers, chosen)]
         hard = _hard(judged[one.key], ranked[one.key].chosen)
         rows.append((
             one.axis, one.name, *(int(n) for n in own), *shares, _ratio(own[2], own[0]),

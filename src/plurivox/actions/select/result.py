@@ -76,11 +76,11 @@ class Selection(TableResult):
         the group rated an item. ``candidates``: every rater of every group that may be shown, in the order of choice,
         and why they are not eligible. ``fairness``: for each group its share of raters, of eligible ones and of the
         chosen, next to the rate of all groups; ``kept``, how much of its deviation from the others the chosen keep,
-        with a 95 % interval over items; the mean score of its raters and of the chosen; the share of eligible raters
-        and of chosen ones who had a harder batch. ``look_at``: raters who stand out from raters of the same items by a
-        sign of carelessness. ``alarms``: how many of each group are listed, which share of ordinary raters would be by
-        chance, and which share of the group and of the others has p ≤ .05, where chance gives 5 % of each. ``raters``:
-        what the chosen are called when ids are not shown.
+        with a 95 % interval over items; the mean score of its raters and, unless few are chosen or few are not, of the
+        chosen; the share of eligible raters and of chosen ones who had a harder batch. ``look_at``: raters who stand
+        out from raters of the same items by a sign of carelessness. ``alarms``: how many of each group are listed,
+        which share of ordinary raters would be by chance, and which share of the group and of the others has p ≤ .05,
+        where chance gives 5 % of each. ``raters``: what the chosen are called when ids are not shown.
     settings
         The settings, including the seed and what is known about the reference; ``withheld``, ``revealing`` and
         ``outside`` give for each axis how many groups are not shown, how many of those only because they would reveal a

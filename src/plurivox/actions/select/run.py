@@ -113,7 +113,7 @@ def select_raters(
     tables = _tables(judged, ranked, wanted, others, asked)
     if tables["chosen"]["rater"].null_count() == len(groups):
         raise _nobody_eligible(tables["candidates"], asked)
-    tables["fairness"] = _frame("fairness", fairness_rows(ratings, groups, judged, ranked))
+    tables["fairness"] = _frame("fairness", fairness_rows(ratings, groups, judged, ranked, settings.min_group_size))
     signs = signs_of(ratings, exchange, _trained(ratings, reference, settings), known_log, settings.seed)
     given = {
         "order": known_log.order is not None, "seconds": known_log.seconds is not None,

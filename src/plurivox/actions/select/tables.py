@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from plurivox.actions.select.result import Selection
-from plurivox.results.text import Shown, interval_text
+from plurivox.results.text import Shown, interval_text, number_cell
 from plurivox.statistics.registry import LABELS
 
 
@@ -56,8 +56,8 @@ def _fairness(found: Selection) -> list[Shown]:
         shares = [f"{row[f'n_{name}']:,} ({_share(row[f'share_{name}'])})" for name in ("raters", "eligible", "chosen")]
         kept = interval_text(row["kept"], row["kept_low"], row["kept_high"], ".2f")
         line = [
-            row["group"], *shares, _share(row["rate"]), _number(row["rate_ratio"]), kept, _number(row["mean_score"]),
-            _number(row["mean_chosen"]),
+            row["group"], *shares, _share(row["rate"]), number_cell(row["rate_ratio"]), kept,
+            number_cell(row["mean_score"]), number_cell(row["mean_chosen"]),
         ]  # fmt: skip
         if batches:
             line.append(f"{_share(row['hard_chosen'])} (eligible {_share(row['hard_eligible'])})")
@@ -84,7 +84,3 @@ def _look_at(found: Selection) -> list[Shown]:
 
 def _share(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.0%}"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"

@@ -78,8 +78,8 @@ class ItemView(TableResult):
         use = self.table("use")
         if use.is_empty():
             yield (
-                f"Item {self.settings['item']}: {counted(self.to_frame()['n_ratings'][0], 'rating')}. Its scores are not "
-                f"shown: a group with fewer than {self.settings['min_group_size']} ratings of it, or with as few "
+                f"Item {self.settings['item']}: {counted(self.to_frame()['n_ratings'][0], 'rating')}. Its scores are "
+                f"not shown: a group with fewer than {self.settings['min_group_size']} ratings of it, or with as few "
                 "others, is among those that differ for certain, and both together would tell what these few said."
             )
             return

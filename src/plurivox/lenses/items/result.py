@@ -24,7 +24,6 @@ from plurivox.results.wording import counted
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
-
 HIDDEN = "Next to that, its distribution would tell what these few said; give a smaller min_group_size if it may."
 
 
@@ -111,7 +110,9 @@ class Items(Exported):
                 raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
             if not shown[places].all():
                 hidden = wanted[int(np.flatnonzero(~shown[places])[0])]
-                raise SelectionError(f"item {hidden!r} is said to divide groups, and few raters are on a side", hint=HIDDEN)
+                raise SelectionError(
+                    f"item {hidden!r} is said to divide groups, and few raters are on a side", hint=HIDDEN
+                )
         counts, points = self._counts[places], self.settings["points"]
         prior, weighted = np.array(self.settings["prior"]), self._weighed is not None
         own: NDArray[Any] = counts if self._weighed is None else self._weighed[places]

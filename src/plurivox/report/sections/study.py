@@ -56,9 +56,7 @@ def panel_table(panel: PanelSummary) -> DataTable:
     said = [panel.sentence, *panel.notes, "The use of the scale is shown unweighted."]
     said += [f"All raters count equally in these lenses: {listed(alike)}."] if alike else []
     if panel.withholds:
-        said.append(
-            "Values that few raters have, and values that would reveal these, are one row without a name."
-        )
+        said.append("Values that few raters have, and values that would reveal these, are one row without a name.")
     return DataTable(WEIGHTED, "How the ratings were weighted", frame, {"weight of a rater": 2}, " ".join(said))
 
 
