@@ -175,7 +175,7 @@ def _small_sets(
                 labels.append(np.where(inside[a] & inside[b], crossed, -1))
             if a != b:
                 labels.append(np.where((together[a] >= 0) & inside[b], cells[b] + 1, -1))
-    marks = np.random.default_rng(0).integers(1 << 62, size=n_cells)  # a set is known by the sum of its cells' marks
+    marks = np.random.default_rng(0).integers(1 << 62, size=(n_cells,))  # a set is known by the sum of its cells' marks
     known, chosen, lengths = np.zeros(0, np.int64), [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
     for label in labels:
         order = np.argsort(label, kind="stable")
