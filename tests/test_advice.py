@@ -328,10 +328,8 @@ def test_order_of_rows_and_threads_change_nothing() -> None:
 
 def test_groups_are_named_and_small_ones_withheld() -> None:
     ratings, trained, habits = study(5)
-    teams = {"misread": "tiny"}
-    attributes = pl.DataFrame(
-        {"rater": list(habits), "team": [teams.get(h, "abc"[at % 3]) for at, h in enumerate(habits.values())]}
-    )
+    alone = ["abc"[at % 3] if habit == "normal" else f"tiny {habit}" for at, habit in enumerate(habits.values())]
+    attributes = pl.DataFrame({"rater": list(habits), "team": alone})
     with_teams = pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=attributes)
     found = pv.advise(with_teams, trained, "team", interval="none")
     assert found.table("members")["group"].to_list() == ["a", "b", "c"]

@@ -276,7 +276,7 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
         (["--reference-where", "rater=x"], "require a reference file"),
         (["--table", "odd"], "--table must be one of"),
         (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),
-        (["--family", "gender=Man", "--family", "age=18-29"], "no axis has both groups with {'age': '18-29'}"),
+        (["--family", "gender=Woman", "--family", "age=18-29"], "no axis has both groups with {'age': '18-29'}"),
         (["--reference-column", "gold"], "items have no attribute 'gold'; they have: text, violation"),
         (["--reference-column", "violation"], "--reference-scale"),
         (["--reference-column", "violation", "--reference-scale", "bias,harassment"], "items, column 'violation'"),

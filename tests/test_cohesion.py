@@ -282,20 +282,21 @@ def test_arrows_stand_on_every_tested_value_if_wanted(tmp_path: Path) -> None:
 
 
 def test_dices_findings(dices: pv.Ratings) -> None:
-    """Before correction White men stand out, as the paper says; of 36 values about two would by chance alone."""
-    found = pv.cohesion(dices, [("race", "gender")], permutations=1000, level="nominal", interval="none")
+    """Before correction White men stand out, as the paper says; of 40 values two would by chance alone."""
+    found = pv.cohesion(dices, [("race", "gender")], permutations=1000, level="nominal", interval="none", min_group_size=1)
     said = found.statements()
     assert said[0].text.startswith("All raters together: alpha 0.")
     assert not any(one.claim for one in said)
-    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 9 groups, ")]
+    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 10 groups, ")]
     p = found.to_frame().filter(pl.col("statistic").is_in(["irr", "xrr", "gai", "view_correlation"]))["p_adjusted"]
     known = p.drop_nulls().to_list()
-    assert len(known) == 36
+    assert len(known) == 40
     assert nothing.p == min(known)
     assert nothing.text.endswith(
-        f"the smallest p = {min(known):.3f} after correction over 36 values.".replace("0.", ".")
+        f"the smallest p = {min(known):.3f} after correction over 40 values.".replace("0.", ".")
     )
-    assert found.findings()[-1] == "1 group is withheld, having fewer than 5 raters."
+    shown = pv.cohesion(dices, [("race", "gender")], permutations=0, level="nominal", interval="none")
+    assert shown.findings()[-1] == "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it."
     dsi = found.row("race × gender", "White × Man", "dsi")
     assert dsi.value == pytest.approx(1.262, abs=5e-4)
     assert dsi.p_value is not None
@@ -686,8 +687,9 @@ def test_withheld_groups_stay_in_the_rest() -> None:
     found = pv.cohesion(ratings, "g", permutations=0, min_group_size=limit)
     smallest = min(sizes, key=lambda group: sizes[group])
     assert smallest not in {row.group for row in found.rows}
-    assert found.withheld == {"g": 1}
-    for group in set(sizes) - {smallest}:
+    assert (found.withheld, found.revealing) == ({"g": 2}, {"g": 1})  # all less the two others would be the smallest
+    [left] = {row.group for row in found.rows if row.kind == "group"}
+    for group in [left]:
         assert found.value("g", group, "xrr") == shown.value("g", group, "xrr")
 
 
@@ -760,10 +762,12 @@ def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from plurivox.simulation.files import write_study
+    from plurivox.simulation.simulate import DEFAULT_ATTRIBUTES
 
     folder = tmp_path_factory.mktemp("study")
-    effects = [pv.Effect({"gender": "Woman"}, shared_sd=1.5)]
-    write_study(pv.simulate(n_items=60, n_raters=80, effects=effects, seed=3), folder)
+    effects, genders = [pv.Effect({"gender": "Woman"}, shared_sd=1.5)], {"gender": {"Man": 0.5, "Woman": 0.5}}
+    attributes = dict(DEFAULT_ATTRIBUTES) | genders
+    write_study(pv.simulate(n_items=60, n_raters=80, effects=effects, attributes=attributes, seed=3), folder)
     return folder
 
 
@@ -776,7 +780,7 @@ def test_command_line_tables(files: Path) -> None:
                  "Difference Man − Woman", "95 % intervals", "IRR on the diagonal", "AC1",
                  "gender: Woman have a view of their own: view correlation",
                  "They agree with each other more than with others, and more so than a random group would: GAI",
-                 "gender divides the raters, the most certain of 2 attributes and crossings", "withheld"):  # fmt: skip
+                 "gender divides the raters, the most certain of 2 attributes and crossings"):  # fmt: skip
         assert part in words, part
     assert "↑**" in done.stdout
     assert "rater-0" not in done.stdout

@@ -464,17 +464,18 @@ def test_a_group_called_all_keeps_its_name() -> None:
 
 
 def test_groups_without_enough_are_said_and_small_ones_withheld(tmp_path: Path) -> None:
-    frame = pl.concat([study("a", "b"), study("few", n_items=10), study("hamlet", n_raters=2)])
+    frame = pl.concat([study("a", "b"), study("few", n_items=10), study("hamlet", n_raters=2), study("thorp", n_raters=3)])
     found = pv.curate(ratings_of(frame), by="group", **FAST)
     groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
     assert list(groups) == ["a", "b", "few"]
     assert groups["few"]["n_raters_selected"] == 0
     text = " ".join(found.findings())
     assert "few: none of its raters is eligible" in text
-    assert "1 group withheld, having fewer than 5 raters" in text
+    assert "2 groups withheld, having fewer than 5 raters" in text
     written = write_curation(found, tmp_path / "pairs.jsonl")
     for path in written.paths():
         assert "hamlet" not in path.read_text()
+        assert "thorp" not in path.read_text()
         assert not [rater for rater in names(frame) if rater in path.read_text()]
     assert not [rater for rater in names(frame) if rater in found.to_json()]
 

@@ -48,7 +48,7 @@ def ratings_of(frame: pl.DataFrame) -> pv.Ratings:
 
 
 def measured(ratings: pv.Ratings, *by: str, least: int = 2) -> dict[str, Drifting]:
-    axes = compared(ratings, by or ["group"], {}, least, sums=True)
+    axes = compared(ratings, by or ["group"], {}, least)
     return {one.name: one for one in drifts(ratings, axes, min_group_size=least)}
 
 

@@ -520,7 +520,7 @@ def test_small_groups_are_counted_and_not_named() -> None:
 
 
 def test_a_rater_may_be_in_several_groups() -> None:
-    frame = frame_of(["x;y"] * 6 + ["y"] * 6 + ["z"] * 7 + ["secret"] * 2)
+    frame = frame_of(["x;y"] * 6 + ["y"] * 6 + ["z"] * 7 + ["secret"] * 2 + ["hidden"] * 3)
     plan = pv.plan(ratings_of(frame), several={"group": ";"}, **QUICK)
     groups = plan.table("groups")
     assert groups["group"].to_list() == ["x", "y", "z", None]

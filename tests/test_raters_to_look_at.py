@@ -248,6 +248,6 @@ def test_raters_of_withheld_groups_are_not_named() -> None:
     found = pv.select_raters(
         ratings_of(answers(1, planted=True).with_columns(group=small)), by="group", order="value", bootstrap=0
     )
-    assert found.settings["withheld"] == {"group": 1}
+    assert found.settings["withheld"] == {"group": 2}
     assert "r03" not in found.to_json()  # its answers are constant
     assert found.table("look_at").is_empty()

@@ -432,7 +432,7 @@ def by_loops(ratings: pv.Ratings, raters: set[str], others: set[str], level: Any
 @pytest.mark.parametrize("level", ["ordinal", "nominal", "interval"])
 def test_agreement_against_loops_and_another_package(level: str) -> None:
     ratings = study()
-    axes = compared(ratings, ["group", "rater"], {}, 4, sums=True)
+    axes = compared(ratings, ["group", "rater"], {}, 4)
     found = repeated(ratings, axes, min_group_size=4, level=level)
     everyone = set(ratings.raters["rater"])
     groups = {
@@ -487,9 +487,9 @@ def test_single_ratings_are_taken_off_once() -> None:
 
 def test_many_units_at_a_time_or_one_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = study(3)
-    whole = repeated(ratings, compared(ratings, ["group"], {}, 4, sums=True), min_group_size=4)
+    whole = repeated(ratings, compared(ratings, ["group"], {}, 4), min_group_size=4)
     monkeypatch.setattr(module, "_CELLS", 7)
-    small = repeated(ratings, compared(ratings, ["group"], {}, 4, sums=True), min_group_size=4)
+    small = repeated(ratings, compared(ratings, ["group"], {}, 4), min_group_size=4)
     numbers = pl.selectors.float()
     assert np.allclose(whole.select(numbers).to_numpy(), small.select(numbers).to_numpy(), atol=1e-12, equal_nan=True)
 
@@ -523,11 +523,11 @@ def test_many_points_fill_no_memory() -> None:
 def test_who_is_withheld() -> None:
     ratings = study()
     few = ratings.where(raters={"rater": ["r00", "r01", "r03", "r06"]})
-    found = repeated(few, compared(few, ["group"], {}, 3, sums=True), min_group_size=3)
+    found = repeated(few, compared(few, ["group"], {}, 3), min_group_size=3)
     assert found["group"].unique().to_list() == ["all"]  # a has three raters, and would reveal the one of b
     assert found["within"].is_not_nan().all()
     few = ratings.where(raters={"rater": ["r00", "r01"]})
-    found = repeated(few, compared(few, ["group"], {}, 5, sums=True))
+    found = repeated(few, compared(few, ["group"], {}, 5))
     assert found["note"].unique().to_list() == ["too few raters rated anything again"]
     assert found.select(pl.selectors.float()).to_numpy().tolist() == [[pytest.approx(np.nan, nan_ok=True)] * 6] * 3
 
@@ -595,7 +595,7 @@ def test_tables_tell_how_raters_agree_with_themselves_one_by_one(tmp_path: Path)
     shown = done.out.split("Items rated again: individual raters, with themselves")[1].split("Shares of the variance")[
         0
     ]
-    own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5, sums=True), interval="none")
+    own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5), interval="none")
     highest = max(own.filter(axis="rater", statistic="percent")["within"].to_list())
     assert "same point" in shown
     assert f"{highest:.3f}" in shown

@@ -218,8 +218,8 @@ def test_small_groups_are_withheld_counted_and_their_raters_not_named() -> None:
         group=pl.when(pl.col("rater").is_in(["r00", "r01", "r02"])).then(pl.lit("tiny")).otherwise("group")
     )
     found = pv.select_raters(ratings_of(frame), trained(), "group", min_group_size=5, bootstrap=50)
-    assert found.settings["withheld"] == {"group": 1}
-    assert "1 group is withheld, having fewer than 5 raters." in found.findings()
+    assert found.settings["withheld"] == {"group": 2}
+    assert "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it." in found.findings()
     for hidden in ("tiny", "r00", "r01", "r02"):
         assert hidden not in found.to_json()
     shown = pv.select_raters(ratings_of(frame), trained(), "group", min_group_size=3, min_ratings=1, bootstrap=50)
@@ -284,7 +284,9 @@ def test_a_rater_of_several_groups_can_be_chosen_in_each() -> None:
             group=pl.coalesce("group", pl.when(pl.col("rater") < "r10").then(pl.lit("a")).otherwise(pl.lit("b")))
         )
     )
-    options: dict[str, Any] = {"several": {"group": ";"}, "min_ratings": 1, "per_group": 30, "bootstrap": 50}
+    options: dict[str, Any] = {
+        "several": {"group": ";"}, "min_ratings": 1, "per_group": 30, "bootstrap": 50, "min_group_size": 1,
+    }  # fmt: skip
     found = pv.select_raters(ratings_of(frame), trained(), "group", **options)
     for value in ("a", "b"):
         own = frame.filter(pl.col("group").str.contains(value))["rater"].unique()

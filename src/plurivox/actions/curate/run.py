@@ -79,7 +79,7 @@ def curate(
     >>> study = pv.simulate(n_items=60, n_raters=40, seed=1)
     >>> found = pv.curate(study.ratings, study.trained, by="gender", per_point=10, permutations=99)
     >>> found
-    <Curation: 77 points of 2 groups>
+    <Curation: 39 points of 1 group>
     >>> found.to_frame().columns
     ['item', 'text', 'score', 'weight', 'group', 'n_votes', 'standing', 'decision']
     """

@@ -81,7 +81,7 @@ def select_raters(
     >>> study = pv.simulate(n_items=100, n_raters=30, seed=1)
     >>> found = pv.select_raters(study.ratings, study.trained, by="age", per_group=2, bootstrap=99)
     >>> found
-    <Selection: 6 raters of 3 groups by HM>
+    <Selection: 4 raters of 2 groups by HM>
     >>> found.to_frame()["rater"].to_list()[:2]
     ['rater-016', 'rater-013']
     """

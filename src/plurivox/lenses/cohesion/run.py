@@ -37,9 +37,9 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     Examples
     --------
     >>> import plurivox as pv
-    >>> study = pv.simulate(n_items=40, n_raters=60, effects=[pv.Effect({"gender": "Man"}, shared_sd=1.5)], seed=4)
-    >>> result = pv.cohesion(study.ratings, "gender", permutations=99)
-    >>> result.value("gender", "Man", "gai") > 1
+    >>> study = pv.simulate(n_items=40, n_raters=60, effects=[pv.Effect({"age": "18-29"}, shared_sd=1.5)], seed=4)
+    >>> result = pv.cohesion(study.ratings, "age", permutations=99)
+    >>> result.value("age", "18-29", "gai") > 1
     True
     """
     n_points, auto = len(ratings.scale), settings.level == AUTO
