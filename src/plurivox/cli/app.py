@@ -67,7 +67,7 @@ class _Program(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, or say what does now what a removed one did."""
         if args[0] in REMOVED:
-            raise _UsageError(f"plurivox {args[0]} {REMOVED[args[0]]}", ctx)  # type: ignore[call-arg]
+            raise _UsageError(f"plurivox {args[0]} {REMOVED[args[0]]}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

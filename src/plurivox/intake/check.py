@@ -98,7 +98,7 @@ class Intake:
 
     @property
     def points_inferred(self) -> bool:
-        """Whether the points are those of the scores; the points of a recoding are named, even if the old ones are not."""
+        """Whether the points are those of the scores, and not of a recoding."""
         return self.scale_inferred and not self.recoded
 
     def left_out_and_remarks(self) -> list[str]:
