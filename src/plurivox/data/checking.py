@@ -81,7 +81,7 @@ def _recognised(path: Path) -> Dataset:
 
 def check_dataset(dataset: Dataset, path: Path) -> Check:
     """Compare a file or folder with one data set: names, columns, counts and checksums."""
-    loader_of(dataset, path)
+    loader_of(dataset, path)  # or an error: there is nothing to compare it with
     agrees: list[str] = []
     differs: list[str] = []
     wrong: list[str] = []
