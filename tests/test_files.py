@@ -33,7 +33,7 @@ from plurivox.actions.curate.files import write_curation
 from plurivox.cli.answers_check import draw
 from plurivox.errors import FileError
 from plurivox.files import one_call, replacing, write_bytes, write_text
-from plurivox.report.build import Report
+from plurivox.report.build import MARKS, Report
 from plurivox.results.files import write_frame
 from plurivox.results.folders import LIST, write_folder
 from plurivox.simulation.files import write_study
@@ -142,8 +142,10 @@ def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
     path = study / "ratings.csv"
     ratings = pv.read_ratings(path)
     before = path.read_bytes()
+    table = study / "table.parquet"
+    ratings.to_frame().write_parquet(table)
     with pytest.raises(FileError, match="would be overwritten"):
-        pv.write_ratings(ratings, path)
+        pv.write_ratings(pv.read_ratings(table), table)
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings, inputs={}))
     with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be overwritten"):
         Report(brief, (), (), mock.Mock()).write(path)
@@ -420,7 +422,7 @@ def studies(version: int) -> Any:
 
 def _report(folder: Path, version: int) -> None:
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings_of(1), inputs={}))
-    with mock.patch.object(Report, "html", return_value=f"report {version}"):
+    with mock.patch.object(Report, "html", return_value=f"{MARKS[0].decode()}{version}"):
         Report(brief, (), (), mock.Mock()).write(folder / "report.html")
 
 
