@@ -23,7 +23,9 @@ SHOWN = 10
 def unlisted(store: Store) -> list[str]:
     """Return the names of folders among the studies that are not in the list of studies."""
     known = {row["id"] for row in store.rows("select id from studies")}
-    return sorted(entry.name for entry in os.scandir(store.folder / STUDIES) if entry.is_dir() and entry.name not in known)
+    return sorted(
+        entry.name for entry in os.scandir(store.folder / STUDIES) if entry.is_dir() and entry.name not in known
+    )
 
 
 def remarks_on(store: Store, adopted: bool) -> list[str]:
@@ -62,7 +64,9 @@ def adopt(store: Store) -> list[str]:
             _take(base, study, found)
         taken += [found.name] if study in new else []
     if taken:
-        told.insert(0, f"{len(taken):,} {'study was' if len(taken) == 1 else 'studies were'} taken in: {few(taken, SHOWN)}")
+        told.insert(
+            0, f"{len(taken):,} {'study was' if len(taken) == 1 else 'studies were'} taken in: {few(taken, SHOWN)}"
+        )
     return told
 
 

@@ -62,4 +62,3 @@ def _kept(made: Path) -> list[_Kept]:
                 known = path.stat()
                 found.append(_Kept(known.st_mtime, known.st_size, path))
     return found
-

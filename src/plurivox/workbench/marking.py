@@ -88,7 +88,7 @@ def _is_marker(path: Path) -> bool:
 def _is_nothing(entry: os.DirEntry[str]) -> bool:
     """Return whether nobody would miss it: it is ours by name, and empty, left by a start that was interrupted."""
     if entry.name in (STUDIES, INCOMING):
-        return entry.is_dir() and not any(os.scandir(entry.path))
+        return entry.is_dir() and not os.listdir(entry.path)
     if not entry.is_file():
         return False
     return _PART.fullmatch(entry.name) is not None or (entry.name in (LOCK, DATABASE) and not entry.stat().st_size)

@@ -159,7 +159,9 @@ def _look(base: sqlite3.Connection, found: Examined, schemas: Mapping[int, str])
     base.execute("pragma trusted_schema = off")
     found.version = base.execute("pragma user_version").fetchone()[0]
     there = schema_of(base)
-    found.ours = all(("table", name) in there and _columns(base, name) >= {*_ROWS[name]} for name in ("studies", "files"))
+    found.ours = all(
+        ("table", name) in there and _columns(base, name) >= {*_ROWS[name]} for name in ("studies", "files")
+    )
     if found.version > max(schemas) or not (found.version or there):  # a newer one, or one without anything
         return
     with contextlib.closing(sqlite3.connect(":memory:")) as wanted:

@@ -66,8 +66,8 @@ class Store(Base):
             (self.folder / STUDIES).mkdir(exist_ok=True)
         except OSError as error:
             raise self._unwritable(error.strerror) from None
-        self._sweep()
         self._base.executescript(_STALE)
+        self._sweep()
         if self.salvaged or adopt:
             self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
         self.remarks += adopting.remarks_on(self, self.salvaged or adopt)
@@ -421,4 +421,3 @@ class Upload:
         self._file.write(piece)
         self.digest.update(piece)
         self.size += len(piece)
-
