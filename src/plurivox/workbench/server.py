@@ -176,7 +176,7 @@ class Address:
     @classmethod
     def open(cls, host: str, port: int, names: Sequence[str] = ()) -> Address:
         """Open a port on a host, any free one if it is 0; browsers may also call the host by other ``names``."""
-        names = [name_of_host(name) for name in names]
+        hosts = hosts_of(host, names)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -188,23 +188,31 @@ class Address:
             told = getattr(error, "strerror", None) or str(error)
             hint = "Choose another port with --port, or 0 for any free one."
             raise InputError(f"cannot listen on {host}, port {port} ({told})", hint=hint) from None
-        named = f"[{host}]" if ":" in host else host
-        own = (named, *names, *(LOOPBACK if named in LOOPBACK else ()))
-        if named in EVERYWHERE:  # where to listen, but nothing that a browser calls
-            own = (*names, *LOOPBACK)
-        return cls(listening, tuple(dict.fromkeys(own)), bool(names))
+        return cls(listening, hosts, bool(names))
+
+
+def hosts_of(host: str, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return by which names browsers may call a host; the first one is printed."""
+    named = f"[{host}]" if ":" in host else host
+    others = tuple(name_of_host(name) for name in names)
+    if named in EVERYWHERE:  # where to listen, but nothing that a browser calls
+        return tuple(dict.fromkeys((*others, *LOOPBACK)))
+    return tuple(dict.fromkeys((named, *others, *(LOOPBACK if named in LOOPBACK else ()))))
 
 
 def name_of_host(name: str) -> str:
     """Return a host name, or an address, as browsers send it."""
-    plain = name.lower().removeprefix("[").removesuffix("]")
-    with contextlib.suppress(ValueError):
-        found = ipaddress.ip_address(plain)
-        return f"[{found}]" if found.version == 6 else str(found)
-    if len(plain) > 253 or not _HOST.fullmatch(plain) or plain != name.lower():
-        hint = "Give only the name that stands in the address: --allow-host lab.example.org."
-        raise InputError(f"--allow-host: {name!r} is not the name of a host", hint=hint)
-    return plain
+    plain = name.lower()
+    try:
+        found = ipaddress.ip_address(plain[1:-1] if plain.startswith("[") and plain.endswith("]") else plain)
+    except ValueError:
+        if len(plain) <= 253 and _HOST.fullmatch(plain):
+            return plain
+    else:
+        if not found.is_unspecified:
+            return f"[{found}]" if found.version == 6 else str(found)
+    hint = "Give only the name that stands in the address: --allow-host lab.example.org."
+    raise InputError(f"--allow-host: {name!r} is not the name of a host", hint=hint)
 
 
 def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
