@@ -7,7 +7,7 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ ASKED = {"by": "gender", "permutations": "20", "max_permutations": "20"}
 
 
 @pytest.fixture
-def lost(tmp_path: Path) -> Iterator[Path]:
-    """Yield the folder of a study in a store whose list of studies is lost."""
+def lost(tmp_path: Path) -> Path:
+    """Return the folder of a study in a store whose list of studies is lost."""
     with contextlib.closing(Store(tmp_path / "store")) as store:
         study = store.add_study("One", {"scale": "0:3"}, {"by": [["gender"]]})
         for role in ("ratings", "raters", "predictions", "predictions-2"):
@@ -37,7 +37,12 @@ def lost(tmp_path: Path) -> Iterator[Path]:
         Watches(store).change(study, going=True, planned=4)
         Watches(store).look(study)
     (tmp_path / "store" / DATABASE).unlink()
-    yield tmp_path / "store" / "studies" / study
+    return tmp_path / "store" / "studies" / study
+
+
+def store_of(client: Any) -> Store:
+    found: Store = client.guard.app.state.bench.store
+    return found
 
 
 def opened(home: Path, adopt: bool = True) -> tuple[list[Any], list[str]]:
@@ -55,18 +60,20 @@ def test_a_study_goes_there_and_back(tmp_path: Path) -> None:
         results = send(client, f"{home}/ask", **ASKED).headers["location"]
         before = settled(client, results)
         assert send(client, f"{home}/notes", place="answer", text="look here").status_code == 303
-        store = client.app.app.state.bench.store
+        store = store_of(client)
         known, notes = store.study(study), store.notes(study)
     for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"):
         (tmp_path / name).unlink(missing_ok=True)
     studies, remarks = opened(tmp_path / "studies" / study, adopt=False)
     assert studies == []
-    assert remarks == [f"1 folder in studies/ is not in the list of studies: {study}; plurivox serve --adopt takes it in"]
+    assert remarks == [
+        f"1 folder in studies/ is not in the list of studies: {study}; plurivox serve --adopt takes it in"
+    ]
     studies, remarks = opened(tmp_path / "studies" / study)
     assert remarks == ["1 study was taken in: ratings"]
     assert opened(tmp_path / "studies" / study) == (studies, ["there was no study to take in"])
     with workbench(tmp_path) as client:
-        store = client.app.app.state.bench.store
+        store = store_of(client)
         now = store.study(study)
         assert (now.name, now.files, now.reading, now.asked) == (known.name, known.files, known.reading, known.asked)
         assert store.notes(study) == notes == {"answer": "look here"}
@@ -113,6 +120,7 @@ def test_each_change_is_in_the_manifest(tmp_path: Path) -> None:
 
 
 Told = dict[str, Any]
+Spoil = Callable[[Told], Any]
 
 
 def first(told: Told) -> Told:
@@ -120,12 +128,15 @@ def first(told: Told) -> Told:
     return found
 
 
-def settings(name: str, value: Any) -> Callable[[Told], Any]:
-    return lambda told: told.update({name: value})
+def settings(name: str, *values: Any) -> list[Spoil]:
+    def spoil(value: Any) -> Spoil:
+        return lambda told: told.update({name: value})
+
+    return [spoil(value) for value in values]
 
 
-def of_file(name: str, value: Any) -> Callable[[Told], Any]:
-    return lambda told: first(told).update({name: value})
+def of_file(name: str, *values: Any) -> list[Spoil]:
+    return [lambda told, change=change: change(first(told)) for change in settings(name, *values)]  # type: ignore[misc]
 
 
 def deep(n: int) -> Any:
@@ -135,27 +146,29 @@ def deep(n: int) -> Any:
     return found
 
 
-HOSTILE: list[Callable[[Told], Any]] = [
-    *(of_file("stored", value) for value in (
-        "../../../mine.csv", "/etc/passwd", "..", ".", "", "mine.csv", "ratings-12345678.csv/../x", "C:\\x.csv", None, 7,
-        ["ratings-12345678.csv"], "ratings-1234567g.csv", "ratings-12345678.exe", "raters-12345678.csv", "a\x00b",
-        "ratings-12345678.csv\n", "ratings-١٢٣٤٥٦٧٨.csv",
-    )),
-    *(of_file("role", value) for value in ("secrets", "items", "ratings-2", "predictions-99", None, [], {}, 1)),
-    *(of_file("size", value) for value in (0, -1, 9, 11, 1 << 80, 10.0, "10", None, True)),
-    *(of_file("sha256", value) for value in ("0" * 64, "", None, "A" * 64, 5)),
-    *(of_file("shown", value) for value in (None, 5, "x" * 5000, "\ud800")),
-    *(settings("name", value) for value in (None, 5, "", "x" * 5000, "\ud800", [])),
-    *(settings("created", value) for value in (None, "1", -1, 1e300, float("nan"), float("inf"), True)),
-    *(settings("files", value) for value in (None, {}, "x", [None], [[]], [{}], deep(50))),
-    *(settings("notes", value) for value in (None, [], {"a": 5}, {"a": None}, {"a": "\ud800"})),
-    *(settings("looks", value) for value in (None, [], {"a": "b"}, {"a": float("nan")})),
-    *(settings("planned", value) for value in (0, -1, 17, 1.5, "4", True)),
-    *(settings("expected", value) for value in (-1, 1 << 70, "x")),
-    *(settings("reading", value) for value in (None, [], {"colour": 1}, {"bins": 5}, {"where": [1]}, {"bins": deep(90)})),
-    *(settings("asked", value) for value in (None, 1, {"permutations": -1}, {"by": 5}, {"by": deep(90)}, {"seed": "x"})),
-    *(settings("version", value) for value in (2, "1", None, 1.0)),
-    *(settings("kind", value) for value in (None, "a recipe")),
+HOSTILE: list[Spoil] = [
+    *of_file(
+        "stored", "../../../mine.csv", "/etc/passwd", "..", ".", "", "mine.csv", "ratings-12345678.csv/../x",
+        "C:\\x.csv", None, 7, ["ratings-12345678.csv"], "ratings-1234567g.csv", "ratings-12345678.exe",
+        "raters-12345678.csv", "a\x00b", "ratings-12345678.csv\n", "ratings-١٢٣٤٥٦٧٨.csv",
+    ),
+    *of_file("role", "secrets", "items", "ratings-2", "predictions-99", None, [], {}, 1),
+    *of_file("size", 0, -1, 9, 11, 1 << 80, 10.0, "10", None, True),
+    *of_file("sha256", "0" * 64, "", None, "A" * 64, 5),
+    *of_file("shown", None, 5, "x" * 5000, "\ud800"),
+    *settings("name", None, 5, "", "x" * 5000, "\ud800", []),
+    *settings("created", None, "1", -1, 1e300, float("nan"), float("inf"), True),
+    *settings("files", None, {}, "x", [None], [[]], [{}], deep(50)),
+    *settings("notes", None, [], {"a": 5}, {"a": None}, {"a": "\ud800"}),
+    *settings("looks", None, [], {"a": "b"}, {"a": float("nan")}),
+    *settings("planned", 0, -1, 17, 1.5, "4", True),
+    *settings("expected", -1, 1 << 70, "x"),
+    *settings("reading", None, [], {"colour": 1}, {"bins": 5}, {"where": [1]},
+        {"bins": deep(90)}),
+    *settings("asked", None, 1, {"permutations": -1}, {"by": 5},
+        {"by": deep(90)}, {"seed": "x"}),
+    *settings("version", 2, "1", None, 1.0),
+    *settings("kind", None, "a recipe"),
     lambda told: told["files"].append(first(told)),
     lambda told: told["files"].append({**first(told), "role": "items"}),
     lambda told: first(told).update(more=1),

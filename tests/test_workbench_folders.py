@@ -224,7 +224,7 @@ def test_a_folder_that_is_read_only_is_refused(tmp_path: Path) -> None:
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         before = seen(disk)
         for name in ("store", "old", "empty", "new"):
-            with pytest.raises(FileError, match="Read-only file system.*--folder"):
+            with pytest.raises(FileError, match=r"Read-only file system.*--folder"):
                 Store(disk / name)
         assert seen(disk) == before
     finally:
@@ -281,7 +281,8 @@ def test_an_old_store_that_a_killed_server_left(tmp_path: Path) -> None:
     """Its tables may be only in the log beside the file."""
     shutil.unpack_archive(OLD, tmp_path)
     line = (
-        f"import sqlite3, os; b = sqlite3.connect({str(tmp_path / DATABASE)!r}); b.execute('pragma journal_mode = wal');"
+        f"import sqlite3, os; b = sqlite3.connect({str(tmp_path / DATABASE)!r});"
+        " b.execute('pragma journal_mode = wal');"
         " b.execute('update studies set name = name || name'); b.commit(); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", line], check=True)
@@ -352,14 +353,18 @@ def with_a_view(base: Path) -> None:
 
 def with_a_row_of_nothing(base: Path) -> None:
     with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute("insert into runs select '0123456789abcdef', id, 'run', 'k', '{', 'done', 0, 0, null from studies")
+        opened.execute(
+            "insert into runs select '0123456789abcdef', id, 'run', 'k', '{', 'done', 0, 0, null from studies"
+        )
         opened.commit()
 
 
 def with_a_path_for_a_name(base: Path) -> None:
     with contextlib.closing(sqlite3.connect(base)) as opened:
         opened.execute("insert into files select id, 'raters', 'a', '../../../mine.csv', 1, sha256 from studies, files")
-        opened.execute("insert into files select id, 'items', 'a', '/etc/passwd', 1, sha256 from studies, files limit 1")
+        opened.execute(
+            "insert into files select id, 'items', 'a', '/etc/passwd', 1, sha256 from studies, files limit 1"
+        )
         opened.commit()
 
 
@@ -400,7 +405,12 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     assert start(folder) == (["One"], [])  # it is in order now
     with contextlib.closing(Store(folder)) as store:
         now = store.study(study)
-        assert (now.name, now.files, now.reading, now.asked) == (before.name, before.files, before.reading, before.asked)
+        assert (now.name, now.files, now.reading, now.asked) == (
+            before.name,
+            before.files,
+            before.reading,
+            before.asked,
+        )
         store.delete_study(study)
     assert mine.exists()
     assert not (folder / "studies" / study).exists()

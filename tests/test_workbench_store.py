@@ -172,9 +172,8 @@ def test_what_others_put_there_stays(store: Store, opened: Callable[[], Store]) 
     again = opened()
     assert {path: path.read_bytes() for path in theirs} == theirs
     assert len(list(again.home(deleted).rglob("*"))) == 6  # theirs, and the folders that these are in
-    assert again.remarks == [
-        f"3 folders in studies/ are not studies, and are left alone: {', '.join(sorted(['2024-survey', '0123456789ab', deleted]))}"
-    ]
+    named = ", ".join(sorted(["2024-survey", "0123456789ab", deleted]))
+    assert again.remarks == [f"3 folders in studies/ are not studies, and are left alone: {named}"]
 
 
 def test_one_server_at_a_time(store: Store) -> None:

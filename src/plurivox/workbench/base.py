@@ -192,4 +192,5 @@ class Base:
     def rows(self, question: str, *given: Any) -> list[sqlite3.Row]:
         """Return the rows of a query."""
         with self._guard:
-            return self._base.execute(question, given).fetchall()
+            found: list[sqlite3.Row] = self._base.execute(question, given).fetchall()
+            return found

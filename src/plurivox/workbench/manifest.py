@@ -45,13 +45,13 @@ class Manifest:
     looks: dict[str, float]
 
 
-def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, Any] | None,
+def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, Any],
             looks: Mapping[str, float]) -> str:  # fmt: skip
     """Return the manifest of a study; a packed study that it uses is not ours, and not in it."""
     told = Manifest(
         study.name, study.created, study.reading, study.asked,
         tuple(file for file in study.files.values() if not file.linked), dict(notes),
-        watch and watch["planned"], watch and watch["expected"], dict(looks),
+        watch.get("planned"), watch.get("expected"), dict(looks),
     )  # fmt: skip
     return json.dumps({"kind": KIND, "version": VERSION, **asdict(told)}, ensure_ascii=False, indent=1) + "\n"
 

@@ -67,9 +67,9 @@ def connections(places: Places) -> type[asyncio.Protocol]:
     class Connection(H11Protocol):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
-            app, self._late = self.app, None
+            app = self.app
             self.app: Any = lambda *request: places.answer(self, app, *request)
-            self._late: asyncio.TimerHandle | None
+            self._late: asyncio.TimerHandle | None = None
 
         @property
         def silent(self) -> bool:

@@ -16,13 +16,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from plurivox.errors import FileError, InputError, SelectionError
 from plurivox.files import replacing, write_text
 from plurivox.workbench import adopting
-from plurivox.workbench.base import Base
+from plurivox.workbench.folders import Folders
 from plurivox.workbench.manifest import MANIFEST, text_of
 from plurivox.workbench.marking import STUDIES
 from plurivox.workbench.records import (
@@ -37,18 +36,21 @@ from plurivox.workbench.records import (
     free_place,
     role_in,
 )
-from plurivox.workbench.removing import remove_empty, remove_made, remove_written, within
+from plurivox.workbench.removing import within
 
+_TRIGGER = """
+create temp trigger stale_{table}_{event} after {event} on main.{table}
+begin insert or ignore into stale values ({row}.{column}); end;
+"""
 _STALE = "create temp table stale (study text primary key);" + "".join(
-    f"create temp trigger stale_{table}_{event} after {event} on main.{table} begin"
-    f" insert or ignore into stale values ({'old' if event == 'delete' else 'new'}.{column}); end;"
+    _TRIGGER.format(table=table, event=event, row="old" if event == "delete" else "new", column=column)
     for table, column in (("studies", "id"), *((one, "study") for one in ("files", "notes", "watches", "looks")))
     for event in ("insert", "update", "delete")
 )
 """Notes which studies have changed since their manifests were written, whoever changes them."""
 
 
-class Store(Base):
+class Store(Folders):
     """A folder of studies."""
 
     def __init__(self, folder: str | os.PathLike[str], adopt: bool = False) -> None:
@@ -67,20 +69,12 @@ class Store(Base):
         except OSError as error:
             raise self._unwritable(error.strerror) from None
         self._base.executescript(_STALE)
-        self._sweep()
+        self.sweep()
         if self.salvaged or adopt:
             self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
         self.remarks += adopting.remarks_on(self, self.salvaged or adopt)
         with self.changing() as base:
             base.execute("insert or ignore into stale select id from studies")
-
-    def _sweep(self) -> None:
-        """Remove what was made and no row refers to: of interrupted uploads, or of deletions."""
-        for row in self.rows("select distinct study from ours where study not in (select id from studies)"):
-            self._remove_home(row["study"])
-        every = "select study, stored from files union select study, stored from arrived"
-        for row in self.rows(f"select study, stored from ours where stored != '' except {every}"):
-            self.discard(row["study"], row["stored"])
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
@@ -97,7 +91,7 @@ class Store(Base):
             known = base.execute("select * from studies where id = ?", (study,)).fetchone()
             path = self.home(study) / MANIFEST
             if known is not None and within(self.folder, path) and not path.is_symlink():
-                watch = next(iter(self.rows("select * from watches where study = ?", study)), None)
+                watch = next(map(dict, self.rows("select * from watches where study = ?", study)), {})
                 looks = {row["data"]: row["at"] for row in self.rows("select * from looks where study = ?", study)}
                 text = text_of(self._record(known), self.notes(study), watch, looks)
                 try:
@@ -146,7 +140,7 @@ class Store(Base):
     ) -> Iterator[Beginning]:
         """Make a study: in the end it exists with all its files, or not at all."""
         found = Beginning(self, secrets.token_hex(6))
-        self._note(found.id)
+        self.note(found.id)
         try:
             self.home(found.id).mkdir(parents=True)
             self.inputs(found.id).mkdir()
@@ -159,7 +153,7 @@ class Store(Base):
                 for file in found.files:
                     self.put_in(base, found.id, file)
         except BaseException:
-            self._remove_home(found.id)
+            self.remove_home(found.id)
             raise
 
     def change_study(self, study: str, revision: int | None = None, **changes: Any) -> int:
@@ -188,45 +182,9 @@ class Store(Base):
         self.study(name)
         with self.changing() as base:
             base.execute("delete from studies where id = ?", (name,))
-        self._remove_home(name)
-
-    def _note(self, study: str, stored: str = "") -> None:
-        """Note a name before a file of a study, or its folder, is made under it."""
-        with self.changing() as base:
-            base.execute("insert into ours values (?, ?)", (study, stored))
-
-    def _remove_home(self, study: str) -> None:
-        """Remove what was made for a study; what somebody else put there stays, and so does its folder then."""
-        if not within(self.folder, self.inputs(study)):
-            return  # its folder was moved elsewhere, and a link put in its place
-        for row in self.rows("select stored from ours where study = ? and stored != ''", study):
-            self.discard(study, row["stored"])
-        remove_made(self.folder, self.made(study))
-        remove_written(self.folder, self.home(study) / MANIFEST)
-        remove_empty(self.folder, (self.inputs(study), self.home(study)))
-        if not self.rows("select 1 from ours where study = ? and stored != ''", study):
-            self._forget("delete from ours where study = ?", study)
-
-    def _forget(self, line: str, *given: str) -> None:
-        with contextlib.suppress(FileError):  # on a full disk, the next start finds that there is nothing to remove
-            with self.changing() as base:
-                base.execute(line, given)
+        self.remove_home(name)
 
     # Files ------------------------------------------------------------------------------------------------------------
-
-    def home(self, study: str) -> Path:
-        """Return the folder of a study, whose name is one of ours."""
-        if not study.isalnum():
-            raise SelectionError("there is no such study", hint="Go to the list of studies.")
-        return self.folder / STUDIES / study
-
-    def inputs(self, study: str) -> Path:
-        """Return the folder of the files that a study was made of."""
-        return self.home(study) / "inputs"
-
-    def made(self, study: str) -> Path:
-        """Return the folder of computed output."""
-        return self.home(study) / "made"
 
     @contextlib.contextmanager
     def adding(self, study: str, role: str, shown: str) -> Iterator[Upload]:
@@ -260,7 +218,7 @@ class Store(Base):
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
         stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never refers to other content
-        self._note(study, stored)
+        self.note(study, stored)
         path = self.inputs(study) / stored
         with replacing(path) as temporary, temporary.open("r+b") as file:
             upload = Upload(file, role, shown[:200], stored)
@@ -281,14 +239,6 @@ class Store(Base):
         row = (study, file.role, file.shown, file.stored, file.size, file.sha256)
         base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
         self.change_in(base, study)
-
-    def discard(self, study: str, stored: str) -> None:
-        """Remove a file of ours that no row refers to any more; what is kept elsewhere is never touched."""
-        if self.rows("select 1 from ours where study = ? and stored = ?", study, stored):
-            path = self.inputs(study) / stored
-            remove_written(self.folder, path)
-            if not os.path.lexists(path):  # otherwise the next start tries again
-                self._forget("delete from ours where study = ? and stored = ?", study, stored)
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:
         """Note within a change that the study has changed."""
