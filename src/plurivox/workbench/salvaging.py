@@ -168,9 +168,8 @@ def _look(base: sqlite3.Connection, found: Examined, schemas: Mapping[int, str])
         wanted.executescript(schemas.get(found.version, ""))
         if there != schema_of(wanted):
             found.problem = "its tables are not those that it should have"
-    checked = [row[0].decode("utf-8", "replace") for row in base.execute("pragma integrity_check(1)")]
-    if checked != ["ok"]:
-        found.problem = checked[0]
+    if base.execute("pragma integrity_check(1)").fetchall() != [(b"ok",)]:
+        found.problem = "its pages contradict each other"
     elif base.execute("pragma foreign_key_check").fetchone() is not None:
         found.problem = "rows in it belong to no study"
 
