@@ -368,6 +368,13 @@ def with_a_path_for_a_name(base: Path) -> None:
         opened.commit()
 
 
+def with_paths_for_what_is_ours(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute("insert into ours select id, '../../../../mine.csv' from studies")
+        opened.execute("insert into ours values ('..', '../mine.csv')")
+        opened.commit()
+
+
 def without_the_study(base: Path) -> None:
     with contextlib.closing(sqlite3.connect(base)) as opened:
         opened.execute("delete from studies")  # the connection does not enforce references
@@ -388,7 +395,8 @@ def emptied(base: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [without_a_table, with_a_trigger, with_a_view, with_a_row_of_nothing, with_a_path_for_a_name, without_the_study,
+    [without_a_table, with_a_trigger, with_a_view, with_a_row_of_nothing, with_a_path_for_a_name,
+     with_paths_for_what_is_ours, without_the_study,
      cut_off, of_zeros, emptied],
 )  # fmt: skip
 def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], None]) -> None:

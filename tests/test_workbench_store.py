@@ -136,7 +136,11 @@ def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: C
     cut = store.inputs(study) / "ratings-12345678.csv"
     begun, deleted = store.folder / "studies" / "0123456789ab", store.add_study("Two")
     put(store, deleted, "ratings", "b.csv", b"deleted")
+    with store.receiving(study, "ratings", "a.csv") as upload:
+        upload.write(b"arrived")
     with store.changing() as base:
+        row = (study, "ratings", "a.csv", upload.stored.stored, 7, upload.stored.sha256)
+        base.execute("insert into arrived values (?, ?, ?, ?, ?, ?)", row)
         base.execute("insert into ours values (?, ?)", (study, cut.name))
         base.execute("insert into ours values (?, '')", (begun.name,))
         base.execute("delete from studies where id = ?", (deleted,))
@@ -144,9 +148,9 @@ def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: C
     cut.with_name(f".{cut.name}.0123abcd.part").write_bytes(b"half of it")
     (begun / "inputs").mkdir(parents=True)
     again = opened()
-    assert files_of(again, study) == [b"kept"]
+    assert files_of(again, study) == [b"arrived", b"kept"]
     assert [path.name for path in (again.folder / "studies").iterdir()] == [study]
-    assert again.rows("select count(*) from ours")[0][0] == 2  # the study and its file
+    assert again.rows("select count(*) from ours")[0][0] == 3  # the study and its files
     assert again.remarks == []
 
 

@@ -54,7 +54,7 @@ class Folders(Base):
 
     def discard(self, study: str, stored: str) -> None:
         """Remove a file of ours that no row refers to any more; what is kept elsewhere is never touched."""
-        if self.rows("select 1 from ours where study = ? and stored = ?", study, stored):
+        if stored and self.rows("select 1 from ours where study = ? and stored = ?", study, stored):
             path = self.inputs(study) / stored
             remove_written(self.folder, path)
             if not os.path.lexists(path):  # otherwise the next start tries again

@@ -71,6 +71,8 @@ def _one_of(*known: Any) -> Callable[[Any], bool]:
     return lambda value: value in known
 
 
+_OURS = "ours"
+"""What may be removed: made anew from what is referred to, so that a file whose row is lost stays."""
 _STATES = (WAITING, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED)
 _FILE: dict[str, Callable[[Any], bool]] = {
     "study": _is(ID), "role": _one_of(*PLACES), "shown": is_text, "stored": is_text, "size": is_count,
@@ -95,6 +97,7 @@ _ROWS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "arrived": _FILE,
     "arrivals": {"study": _is(ID), "at": is_number, "told": _object},
     "looks": {"study": _is(ID), "data": is_text, "at": is_number},
+    _OURS: {"study": _is(ID), "stored": lambda value: value == "" or _is(STORED)(value)},
 }  # fmt: skip
 """The columns of each table that is read, and what a value there may be; studies come first."""
 
@@ -109,7 +112,7 @@ def may_be(role: str, stored: str) -> bool:
 
 def _valid(table: str, row: Mapping[str, Any]) -> bool:
     return all(check(row[name]) for name, check in _ROWS[table].items()) and (
-        "stored" not in row or may_be(row["role"], row["stored"])
+        "role" not in row or "stored" not in row or may_be(row["role"], row["stored"])
     )
 
 
@@ -241,6 +244,8 @@ def renew(folder: Path, found: Examined, schema: str, version: int) -> Path:
 def _fill(base: sqlite3.Connection, rows: Mapping[str, list[Row]]) -> None:
     studies = {row["id"] for row in rows.get("studies", ()) if _valid("studies", row)}
     for table, names in _ROWS.items():
+        if table == _OURS:
+            continue
         marks = ", ".join("?" * len(names))
         for row in rows.get(table, ()):
             if _valid(table, row) and row.get("study", row.get("id")) in studies:
