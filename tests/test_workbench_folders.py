@@ -231,6 +231,20 @@ def test_a_folder_that_is_read_only_is_refused(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    project(tmp_path)
+    before = seen(tmp_path)
+    line = [sys.executable, "-m", "plurivox", "serve", "--folder", str(tmp_path), "--no-open"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"error: {tmp_path}: it is not empty, and not a folder of the workbench. "
+        "Name a new or empty folder with --folder. Nothing was changed.\n"
+    )
+    assert seen(tmp_path) == before
+
+
 # Folders of ours -----------------------------------------------------------------------------------------------------
 
 
