@@ -407,11 +407,20 @@ def emptied(base: Path) -> None:
     base.write_bytes(b"")
 
 
+def missing_beside_its_log(base: Path) -> None:
+    line = (
+        f"import sqlite3, os; b = sqlite3.connect({str(base)!r}); b.execute('pragma journal_mode = wal');"
+        " b.execute('delete from runs'); b.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", line], check=True)
+    base.unlink()
+
+
 @pytest.mark.parametrize(
     "damage",
     [without_a_table, with_a_trigger, with_a_view, with_a_row_of_nothing, with_a_path_for_a_name,
      with_paths_for_what_is_ours, without_the_study,
-     cut_off, of_zeros, emptied],
+     cut_off, of_zeros, emptied, missing_beside_its_log],
 )  # fmt: skip
 def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder, mine = tmp_path / "store", write(tmp_path / "mine.csv")
@@ -419,11 +428,11 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     with contextlib.closing(Store(folder)) as store:
         before = store.study(study)
     damage(folder / DATABASE)
-    damaged = (folder / DATABASE).read_bytes()
+    damaged = {path.name: path.read_bytes() for path in folder.glob(f"{DATABASE}*")}
     names, remarks = start(folder)
     assert names == ["One"]
     assert f"{DATABASE} was damaged" in remarks[0]
-    assert (folder / "damaged-1" / DATABASE).read_bytes() == damaged
+    assert {path.name: path.read_bytes() for path in (folder / "damaged-1").iterdir()} == damaged
     assert start(folder) == (["One"], [])  # it is in order now
     with contextlib.closing(Store(folder)) as store:
         now = store.study(study)

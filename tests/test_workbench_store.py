@@ -92,6 +92,7 @@ def test_an_upload_that_breaks_off_changes_nothing(store: Store) -> None:
         break_off()
     assert store.study(study) == before
     assert files_of(store, study) == [b"old"]
+    assert store.rows("select count(*) from ours")[0][0] == 2
 
 
 def test_deleting_a_study_deletes_its_files(store: Store) -> None:

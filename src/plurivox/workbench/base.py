@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from plurivox.errors import FileError
-from plurivox.workbench.marking import ANOTHER, DATABASE, LOCK, MARKED, STUDIES, UNMARKED, kind_of, mark, newer
+from plurivox.workbench.marking import ANOTHER, DATABASE, LOCK, MARKED, SIDES, STUDIES, UNMARKED, kind_of, mark, newer
 from plurivox.workbench.records import INTERRUPTED, RUNNING, WAITING
 from plurivox.workbench.removing import names_in
 from plurivox.workbench.salvaging import Examined, examine, renew
@@ -131,8 +131,9 @@ class Base:
     def _examined(self, kind: str) -> Examined:
         """Return what is in the SQLite file, or raise if it must be left alone."""
         path = self.folder / DATABASE
-        if not path.exists():
-            return Examined()
+        if not path.exists():  # what may be beside it belongs to one that is lost
+            beside = any((self.folder / (DATABASE + side)).exists() for side in SIDES)
+            return Examined(problem="it is missing" if beside else None)
         found = examine(self.folder, _SCHEMAS)
         if found.version > _VERSION and (found.ours or kind == MARKED):
             raise newer(path)

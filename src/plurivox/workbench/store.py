@@ -219,11 +219,14 @@ class Store(Folders):
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
         stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never refers to other content
         self.note(study, stored)
-        path = self.inputs(study) / stored
-        with replacing(path) as temporary, temporary.open("r+b") as file:
-            upload = Upload(file, role, shown[:200], stored)
-            yield upload
-            file.flush()
+        try:
+            with replacing(self.inputs(study) / stored) as temporary, temporary.open("r+b") as file:
+                upload = Upload(file, role, shown[:200], stored)
+                yield upload
+                file.flush()
+        except BaseException:
+            self.discard(study, stored)
+            raise
 
     def _check_place(self, study: str, place: str) -> None:
         """Raise unless a file can have this place: several files of a role have no gaps."""
