@@ -93,6 +93,8 @@ def test_looks_are_counted_on_and_no_path_is_watched(lost: Path) -> None:
         assert store.study(lost.name).files.keys() == {"ratings", "raters", "predictions", "predictions-2"}
         store.remove_file(lost.name, "predictions")
         assert len(list((lost / "inputs").iterdir())) == 3
+    with workbench(lost.parent.parent) as client:
+        assert client.get(f"/studies/{lost.name}/watch").status_code == 200
 
 
 def test_each_change_is_in_the_manifest(tmp_path: Path) -> None:
@@ -173,6 +175,9 @@ HOSTILE: list[Spoil] = [
     lambda told: told["files"].append({**first(told), "role": "items"}),
     lambda told: first(told).update(more=1),
     lambda told: first(told).pop("shown"),
+    *(lambda told, name=name: told.pop(name) for name in (
+        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks",
+    )),
     lambda told: told.clear(),
 ]  # fmt: skip
 

@@ -395,6 +395,15 @@ def without_the_study(base: Path) -> None:
         opened.commit()
 
 
+def with_names_that_are_no_text(base: Path) -> None:
+    """SQLite quotes such a name when it says what is wrong."""
+    content = base.read_bytes()
+    for old, new in ((b"tablerunsruns", b"tabler\xc2nsr\xc2ns"), (b"CREATE TABLE runs (", b"CREATE TABLE runs [")):
+        assert old in content
+        content = content.replace(old, new)
+    base.write_bytes(content)
+
+
 def cut_off(base: Path) -> None:
     base.write_bytes(base.read_bytes()[:5000])
 
@@ -420,7 +429,7 @@ def missing_beside_its_log(base: Path) -> None:
     "damage",
     [without_a_table, with_a_trigger, with_a_view, with_a_row_of_nothing, with_a_path_for_a_name,
      with_paths_for_what_is_ours, without_the_study,
-     cut_off, of_zeros, emptied, missing_beside_its_log],
+     with_names_that_are_no_text, cut_off, of_zeros, emptied, missing_beside_its_log],
 )  # fmt: skip
 def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder, mine = tmp_path / "store", write(tmp_path / "mine.csv")

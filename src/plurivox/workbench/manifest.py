@@ -11,7 +11,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +101,10 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _problem_with(told: Mapping[str, Any]) -> str | None:
     """Return which part of a manifest is not one that we write, None if all are."""
-    files, notes, looks = told.get("files"), told.get("notes"), told.get("looks")
-    if not (is_text(told.get("name")) and 0 < len(told["name"]) <= 200 and is_number(told.get("created"))):
+    if not told.keys() >= {one.name for one in fields(Manifest)}:
+        return "a part of it is missing"
+    files, notes, looks = told["files"], told["notes"], told["looks"]
+    if not (is_text(told["name"]) and 0 < len(told["name"]) <= 200 and is_number(told["created"])):
         return "its name or date is not valid"
     if not isinstance(files, list) or not all(map(_is_file, files)):
         return "it names files that a study cannot have"
@@ -112,7 +114,7 @@ def _problem_with(told: Mapping[str, Any]) -> str | None:
         return "its notes are not text"
     if not isinstance(looks, dict) or not all(is_text(data) and is_number(at) for data, at in looks.items()):
         return "its looks are not valid"
-    planned, expected = told.get("planned"), told.get("expected")
+    planned, expected = told["planned"], told["expected"]
     if planned is not None and not (is_count(planned) and 1 <= planned <= MOST_LOOKS):
         return "its planned looks are not valid"
     if expected is not None and not is_count(expected):
@@ -120,7 +122,7 @@ def _problem_with(told: Mapping[str, Any]) -> str | None:
     for name, record in (("reading", ReadingSettings), ("asked", ReportSettings)):
         try:
             record.from_dict(told[name])
-        except (PlurivoxError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        except (PlurivoxError, TypeError, ValueError, AttributeError, RecursionError):
             return f"its settings ({name}) are not valid"
     return None
 

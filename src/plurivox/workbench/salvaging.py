@@ -25,6 +25,7 @@ from plurivox.workbench.marking import DATABASE, SIDES
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, KINDS, PLACES, RUNNING, WAITING, role_in
 
 Row = dict[str, Any]
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # the latter from messages that quote what is damaged
 ID = re.compile(r"[0-9a-f]{12}")
 """The name of a study, and of its folder."""
 STORED = re.compile(
@@ -141,8 +142,8 @@ def examine(folder: Path, schemas: Mapping[int, str]) -> Examined:
             base.text_factory = bytes  # damage may leave what is no text
             try:
                 _look(base, found, schemas)
-            except sqlite3.DatabaseError as error:
-                found.problem = str(error)
+            except _DAMAGE as error:
+                found.problem = str(error) if isinstance(error, sqlite3.Error) else "its tables have no names"
             if found.ours and found.version <= max(schemas):
                 found.rows = {table: _rows(base, table) for table in _ROWS}
                 lost = any(not _valid(table, row) for table, rows in found.rows.items() for row in rows)
@@ -203,7 +204,7 @@ def _rows(base: sqlite3.Connection, table: str) -> list[Row]:
                 found[number] = {name: _decoded(value) for name, value in zip(names, row, strict=True)}
             else:
                 break
-        except sqlite3.DatabaseError:
+        except _DAMAGE:
             continue
     return [found[number] for number in sorted(found)]
 
