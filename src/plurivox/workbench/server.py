@@ -46,7 +46,7 @@ ASSETS = {
     "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
 }
 MAX_UPLOAD = 1 << 30
-EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104  what is refused as a name
+EVERYWHERE = ("", "0.0.0.0", "[::]")  # noqa: S104  what is refused as a name
 _HOST = re.compile(r"[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The system's errors if there is no room."""
