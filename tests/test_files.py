@@ -669,6 +669,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "report/printing.py",  # in a temporary folder, for Chromium
         "intake/spill.py", "packed/packing.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
+        "workbench/salvaging.py",  # puts a new SQLite file in the place of a damaged one
         "kernels/shipped.py",  # a part of the package, while it is built
     }  # fmt: skip
     found = set()
@@ -702,6 +703,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
+        "workbench/marking.py", "workbench/manifest.py",
         "workbench/linking.py",  # only looks; whoever computes reads it with the others
         "workbench/watcher.py",  # copies what grows, before anybody reads it
         "cli/serve.py",  # opens a browser
