@@ -1,4 +1,4 @@
-"""What holds for all tests before anything is imported: threads, and what is not looked through."""
+"""What holds for all tests before anything is imported: threads, BLAS, and what is not looked through."""
 
 import os
 from importlib.util import find_spec
@@ -9,6 +9,9 @@ import pytest
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker has a core of its own: further threads of PyTorch and BLAS would only wait for each other, busily.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# OpenBLAS sums in another order on other processors; with this, last digits are the same on all that kernels are for.
+os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 # Modules that need an extra, where that is not installed; any other that cannot be imported is an error.
 collect_ignore = [] if find_spec("inspect_ai") else ["src/plurivox/inspect.py"]

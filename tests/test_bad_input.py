@@ -364,8 +364,9 @@ def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFr
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(FileError, match="it cannot be written"):
         pv.write_ratings(pv.Ratings.from_frame(small), tmp_path / "no" / "folder.parquet")
+    (tmp_path / "folder.parquet").mkdir()
     with pytest.raises(FileError, match="this is a directory"):
-        pv.write_ratings(pv.Ratings.from_frame(small), tmp_path)
+        pv.write_ratings(pv.Ratings.from_frame(small), tmp_path / "folder.parquet")
 
 
 QUESTIONS = ["Q1", "Q2", "Q3"]

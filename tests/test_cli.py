@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -368,6 +370,34 @@ def test_report(study: Path, program: Program, tmp_path: Path) -> None:
     assert program("report", study / "ratings.csv", "--by", "nothing", "-o", out) == 1
     assert "raters have no attribute 'nothing'" in program.err
     assert out.read_bytes() == before
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_report_says_what_it_replaces(
+    study: Path, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("altair")
+    monkeypatch.setattr("plurivox.report.printing.BROWSERS", ())
+    monkeypatch.setattr("plurivox.report.build.lenses", list)
+    asked = ("report", study / "ratings.csv", "--by", "gender", *QUICK, "--summary", "-o", tmp_path / "r.html")
+    assert program(*asked) == 0
+    assert "replaced" not in program.err
+    for name, then in (("r.html", f"{time.localtime().tm_year}-05-03"), ("r-summary.html", "2020-12-24")):
+        os.utime(tmp_path / name, (time.mktime(time.strptime(then, "%Y-%m-%d")),) * 2)
+    assert program(*asked) == 0
+    assert program.err.splitlines()[-2:] == ["replaced r.html of 3 May", "replaced r-summary.html of 24 December 2020"]
+    notes = tmp_path / "r-summary.html"
+    notes.write_text("my notes")
+    whole = (tmp_path / "r.html").stat()
+    assert program(*asked) == 1
+    assert program.err.splitlines()[-1] == (
+        f"error: {notes}: it exists and was not written by plurivox. Name another file, or overwrite it with --force "
+        "(force=True)."
+    )
+    assert notes.read_text() == "my notes"
+    assert (tmp_path / "r.html").stat() == whole
+    assert program(*asked, "--force") == 0
+    assert "replaced r-summary.html of" in program.err
 
 
 def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,6 +322,16 @@ def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monk
         pv.data.load("social-chemistry-101", path)
 
 
+def test_a_data_set_of_which_no_file_is_known_cannot_be_checked(write: Write) -> None:
+    path = write("dive.csv", "item,rater,score\n1,a,0\n")
+    done = run_cli("data", "check", path, "--as", "dive")
+    assert (done.code, done.out) == (1, "")
+    assert done.words == (
+        f"error: {path}: dive has no loader: neither a file nor a description of its columns was found. Read it with "
+        "read_ratings, naming its columns."
+    )
+
+
 def test_check_tells_what_differs(write: Write) -> None:
     text = "item_id,rater_id,Q_overall,mood\n1,2,No,glad\n"
     found = pv.data.check(write("diverse_safety_adversarial_dialog_350.csv", text))

@@ -33,7 +33,7 @@ from plurivox.actions.curate.files import write_curation
 from plurivox.cli.answers_check import draw
 from plurivox.errors import FileError
 from plurivox.files import one_call, replacing, write_bytes, write_text
-from plurivox.report.build import Report
+from plurivox.report.build import MARKS, Report
 from plurivox.results.files import write_frame
 from plurivox.results.folders import LIST, write_folder
 from plurivox.simulation.files import write_study
@@ -142,8 +142,10 @@ def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
     path = study / "ratings.csv"
     ratings = pv.read_ratings(path)
     before = path.read_bytes()
+    table = study / "table.parquet"
+    ratings.to_frame().write_parquet(table)
     with pytest.raises(FileError, match="would be overwritten"):
-        pv.write_ratings(ratings, path)
+        pv.write_ratings(pv.read_ratings(table), table)
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings, inputs={}))
     with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be overwritten"):
         Report(brief, (), (), mock.Mock()).write(path)
@@ -420,7 +422,7 @@ def studies(version: int) -> Any:
 
 def _report(folder: Path, version: int) -> None:
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings_of(1), inputs={}))
-    with mock.patch.object(Report, "html", return_value=f"report {version}"):
+    with mock.patch.object(Report, "html", return_value=f"{MARKS[0].decode()}{version}"):
         Report(brief, (), (), mock.Mock()).write(folder / "report.html")
 
 
@@ -667,6 +669,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "report/printing.py",  # in a temporary folder, for Chromium
         "intake/spill.py", "packed/packing.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
+        "workbench/salvaging.py",  # puts a new SQLite file in the place of a damaged one
         "kernels/shipped.py",  # a part of the package, while it is built
     }  # fmt: skip
     found = set()
@@ -700,6 +703,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
+        "workbench/marking.py", "workbench/manifest.py",
         "workbench/linking.py",  # only looks; whoever computes reads it with the others
         "workbench/watcher.py",  # copies what grows, before anybody reads it
         "cli/serve.py",  # opens a browser

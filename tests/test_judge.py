@@ -594,6 +594,20 @@ def test_a_model_alone_has_the_values_it_has_among_others(study: tuple[pv.Rating
         assert alone.value("m", name) == pytest.approx(both.value("m", name), nan_ok=True)
 
 
+@pytest.mark.parametrize("model", ["coin", "m"])
+def test_a_model_is_judged_alone_although_answers_cannot_be_read(
+    study: tuple[pv.Ratings, pl.DataFrame], model: str
+) -> None:
+    ratings, answers = study
+    lost = pl.col("item").is_in(answers["item"].unique().sort().head(3))
+    vague = answers.with_columns(
+        point=pl.when(~lost).then("point"), text=pl.when(lost).then(pl.lit("Hm.")),
+        state=pl.when(lost).then(pl.lit("unreadable")).otherwise(pl.lit("answered")),
+    )  # fmt: skip
+    found, expected = pv.judge(ratings, vague, models=model), pv.judge(ratings, vague.filter(model=model))
+    assert found.card().equals(expected.card())
+
+
 def test_every_quantity_is_documented() -> None:
     from pathlib import Path
 

@@ -16,10 +16,12 @@ from plurivox.errors import (
     AttributeConflictError,
     ColumnError,
     DuplicateError,
+    FileError,
     IdError,
     SelectionError,
     UnknownIdsWarning,
 )
+from support import run_cli
 
 IDS = st.integers(-100, 100) | st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1)
 
@@ -222,6 +224,29 @@ def test_own_parquet_form_loses_nothing(tmp_path_factory: pytest.TempPathFactory
     assert back == ratings
     assert back.intake == ratings.intake
     assert back.raters.schema == ratings.raters.schema
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.PQ", Path("r.pq")])
+def test_own_parquet_form_under_its_names(name: str | Path, tmp_path: Path, small: pl.DataFrame) -> None:
+    ratings = pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["a", "b"], "age": [20, 60]}))
+    pv.write_ratings(ratings, tmp_path / name)
+    assert pv.read_ratings(tmp_path / name) == ratings
+    (tmp_path / "raters.csv").write_text("rater,age\na,20\n")
+    (tmp_path / "plurivox.toml").write_text('[raters]\nfile = "raters.csv"\n')
+    done = run_cli("describe", tmp_path / name, "--json")
+    assert "already contains the attributes" in done.err
+    assert done.json()["n_raters"] == ratings.n_raters
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet.gz", "x.xlsx", "x"])
+def test_ratings_are_not_written_under_names_of_other_tables(name: str, tmp_path: Path, small: pl.DataFrame) -> None:
+    with pytest.raises(FileError) as error:
+        pv.write_ratings(pv.Ratings.from_frame(small), tmp_path / name)
+    assert str(error.value) == (
+        f"{tmp_path / name}: ratings are stored as Parquet, so the name of the file must end in .parquet or .pq. For "
+        "the scores alone, as CSV, use ratings.to_frame().write_csv(...)."
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_own_parquet_form_of_bins_and_totals(tmp_path: Path, small: pl.DataFrame) -> None:

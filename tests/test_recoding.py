@@ -11,7 +11,7 @@ import pytest
 import plurivox as pv
 from plurivox.errors import ScaleError
 from plurivox.recoding import Recoding
-from support import run_cli
+from support import Write, run_cli
 
 FIVE = pv.Scale.range(0, 4)
 
@@ -183,6 +183,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("scale", [("--scale", "0:4"), ()], ids=["given", "inferred"])
 @pytest.mark.parametrize(
     ("command", "more"),
     [
@@ -192,13 +193,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("items", ()),
     ],
 )
-def test_commands_find_what_they_find_by_hand(files: Path, command: str, more: tuple[object, ...]) -> None:
+def test_commands_find_what_they_find_by_hand(
+    files: Path, command: str, more: tuple[object, ...], scale: tuple[str, ...]
+) -> None:
     made, expected = (
         run_cli(
             command, file, *read, "--items", f"{file}.items.csv", *[file if x == "FILE" else x for x in more], "--csv"
         )
         for file, read in (
-            (files / "five.csv", ("--scale", "0:4", "--recode", "0-2=no,3-4=yes")),
+            (files / "five.csv", (*scale, "--recode", "0-2=no,3-4=yes")),
             (files / "two.csv", ("--scale", "no,yes")),
         )
     )
@@ -218,6 +221,44 @@ def test_the_config_says_it_and_the_command_line_comes_first(files: Path, tmp_pa
     (tmp_path / "plurivox.toml").write_text("[scale]\nunsafe_from = 9\n")
     failed = run_cli("describe", data)
     assert "plurivox.toml: '9' is not a point of the scale 0 < 1 < 2 < 3 < 4" in failed.words
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "1=no,0=yes", "0=no,1=yes", "1=0,0=1", "0=1,1=99", "0=0.5,1=1.5", "0=1,1=yes", "into 2",
+        "0=no,1-5=yes", "0-1=0,2-3=1,4-5=99", "0=no,1-2=missing,3-5=yes", None,
+    ],
+)  # fmt: skip
+def test_a_scale_that_was_inferred_is_recoded_like_one_that_was_given(write: Write, rule: str | None) -> None:
+    last = 5 if rule and "5=" in rule else 1
+    rows = "".join(f"{i},r{r},{(i * r + r) % (last + 1)},{'ab'[r % 2]}\n" for i in range(12) for r in range(12))
+    data = write("r.csv", f"item,rater,score,group\n{rows}")
+    rewritten = ("--recode", rule) if rule else ("--unsafe-from", 1)
+    found, expected = (
+        run_cli("describe", data, "--rater-attributes", "group", *rewritten, *scale, "--json")
+        for scale in ((), ("--scale", f"0:{last}"))
+    )
+    assert found.err == expected.err  # the points are said not to be inferred
+    made, given = found.json(), expected.json()
+    assert made.pop("scale_inferred")
+    assert not given.pop("scale_inferred")
+    assert made["notes"].pop(0).startswith("The scale was inferred from the scores")
+    assert made == given
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_report_on_an_inferred_scale_that_is_recoded(files: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    data, page = files / "five.csv", tmp_path / "report.html"
+    beside = [x for role in ("reference", "answers") for x in (f"--{role}", files / f"{role}.csv")]
+    table().with_columns(rater=pl.lit("trained")).unique("item").write_csv(files / "reference.csv")
+    table().unique("item").select("item", model=pl.lit("m"), answer="score").write_csv(files / "answers.csv")
+    rule = ("--recode", "3-4=yes,0-2=no", "--reference-scale", "same")
+    done = run_cli("report", data, *GROUPED, *beside, *rule, "--permutations", 19, "-o", page)
+    assert done.code == 0, done.err
+    assert "yes \\u003c no" in page.read_text()
+    assert "(inferred)" not in page.read_text()
 
 
 def test_predictions_of_points_before_and_after(files: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
+from plurivox.errors import FileError, InputError
 from plurivox.lenses.record import Input, Lens
 from plurivox.plots import converting
 from plurivox.report import build
@@ -31,6 +31,7 @@ pytest.importorskip("altair")
 from undrawn import undrawn
 
 QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
+OLD = f'{build.MARKS[0].decode()}0.1.0">the old one'
 NASTY = [
     "<script>alert(1)</script>",
     "\"quoted\" & 'single' <b>",
@@ -236,7 +237,7 @@ def test_many_items_stay_small(tmp_path: Path) -> None:
 
 def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "r.html"
-    path.write_text("the old one")
+    path.write_text(OLD)
 
     def fails(*args: object) -> str:
         raise KeyboardInterrupt
@@ -245,8 +246,33 @@ def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(build, "lenses", list)
     with pytest.raises(KeyboardInterrupt):
         pv.write_report(path, study().ratings, "gender", **QUICK)
-    assert path.read_text() == "the old one"
+    assert path.read_text() == OLD
     assert [one.name for one in tmp_path.iterdir()] == ["r.html"]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("name", ["r.html", "r.pdf"])
+def test_only_reports_are_replaced_unless_forced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "check_browser", lambda: "")
+    monkeypatch.setattr(build, "lenses", list)
+    path = tmp_path / name
+    path.touch()  # nobody's work
+
+    def write(**more: bool) -> bytes:
+        return pv.write_report(path, study().ratings, "gender", **QUICK, **more).read_bytes()
+
+    made = write()
+    assert write() == made
+    path.write_text("<p>my notes on plurivox</p>" * 1000)
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "make_report", lambda *given, **more: pytest.fail("not after minutes"))
+        with pytest.raises(FileError, match=r"it exists and was not written by plurivox\. Name another .*force=True"):
+            write()
+    with pytest.raises(FileError, match="was not written by plurivox"):
+        build.make_report(study().ratings, "gender", **QUICK).write(path)
+    assert path.read_bytes() == before
+    assert write(force=True) == made
 
 
 def test_bad_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:

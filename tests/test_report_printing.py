@@ -114,3 +114,5 @@ def test_the_whole_report_and_one_page_are_printed(study: Path, tmp_path: Path) 
     ]  # fmt: skip
     assert pages(tmp_path / "r-summary.pdf") == 1
     assert pages(tmp_path / "r.pdf") > 8  # the appendix is opened
+    assert (tmp_path / "r.pdf").read_bytes().endswith(b"%%EOF\n")
+    assert "replaced r.pdf of" in run_cli(*asked(study, "-o", tmp_path / "r.pdf")).err

@@ -225,7 +225,6 @@ OTHERS = {
                  "--attribute", f"a{HOSTILE}b: x{HOSTILE} 0.5, y 0.5"],
     "soft-labels": ["-o", "{folder}/out\x1b[31m.json"],
     "pack": ["-o", "{folder}/out\x1b[31m.pvx"],
-    "work": ["finish", f"plan{HOSTILE}.json"],
     "curate": ["-o", "{folder}/out\x1b[31m.jsonl", "--permutations", "20"],
     "report": ["-o", "{folder}/out\x1b[31m.html", "--permutations", "20", "--title", f"A{HOSTILE}title"],
     "ask": ["{folder}/items.csv", "--text", f"te{HOSTILE}xt", "--scale", "a,b", "--model",
@@ -253,7 +252,7 @@ def test_no_other_command_does(hostile: Hostile, command: str, monkeypatch: pyte
         ]  # fmt: skip
     with only_sections("methods"):
         done = looked_at(command, *more)
-    codes = {"fit": 2, "predict": 2, "reproduce": 1, "data": 1, "work": 1, "serve": 1}
+    codes = {"fit": 2, "predict": 2, "reproduce": 1, "data": 1, "serve": 1}
     assert done.code == codes.get(command, 0), done.err
     assert command == "fit" or "\ufffd" in done.out + done.err
     clean(done)
@@ -292,6 +291,17 @@ def test_every_command_has_a_family() -> None:
     listed = [name for names in FAMILIES.values() for name in names]
     assert sorted(listed) == sorted(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
     assert all(name in FAMILIES[family_of(name)] for name in listed)
+
+
+def test_a_removed_command_says_what_to_use_instead() -> None:
+    done = run_cli("work", "plan", "--tasks", 2, "--", "cohesion", "study.pvx")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == (
+        "Error: plurivox work was removed: to use many machines, give an analysis --dask, such as --dask "
+        "tcp://scheduler:8786"
+    )
+    assert run_cli("work", "--help").err == done.err
+    assert "\n  work " not in run_cli("--help").out
 
 
 def test_the_help_lists_families_with_whole_sentences() -> None:

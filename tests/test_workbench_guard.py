@@ -15,8 +15,9 @@ pytest.importorskip("jinja2")
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from plurivox.errors import InputError
 from plurivox.workbench.guard import SMALL, policy
-from plurivox.workbench.server import guarded
+from plurivox.workbench.server import Address, guarded, hosts_of
 from plurivox.workbench.store import Store
 from workbench_support import HOME, OWN, PORT, RATINGS, add_study, workbench
 
@@ -173,3 +174,47 @@ def test_an_upload_is_limited(tmp_path: Path) -> None:
         assert "--max-upload" in done.text
         assert small.get("/api/v1/studies").json() == []
         assert not list((tmp_path / "studies").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("host", "names", "hosts"),
+    [
+        ("127.0.0.1", (), ("127.0.0.1", "localhost", "[::1]")),
+        ("::1", (), ("[::1]", "127.0.0.1", "localhost")),
+        ("192.0.2.7", (), ("192.0.2.7",)),
+        ("192.0.2.7", ("Lab.example.org", "box_1"), ("192.0.2.7", "lab.example.org", "box_1")),
+        ("0.0.0.0", (), ("127.0.0.1", "localhost", "[::1]")),
+        ("", (), ("127.0.0.1", "localhost", "[::1]")),
+        ("0.0.0.0", ("lab", "192.0.2.7", "LAB"), ("lab", "192.0.2.7", "127.0.0.1", "localhost", "[::1]")),
+        ("::", ("fe80::1", "[fe80::2]"), ("[fe80::1]", "[fe80::2]", "127.0.0.1", "localhost", "[::1]")),
+    ],
+)
+def test_the_names_by_which_browsers_may_call_a_host(host: str, names: tuple[str, ...], hosts: tuple[str, ...]) -> None:
+    assert hosts_of(host, names) == hosts
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["*", "*.example.org", "", ".", "lab.", ".lab", "http://lab", "lab:8000", "lab/", "a b", "-a", "läb", "a" * 300,
+     "[lab]", "user@lab", "lab\r\nX: y", "0.0.0.0", "::", "[::]"],
+)  # fmt: skip
+def test_what_is_not_the_name_of_a_host_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"--allow-host: .* is not the name of a host"):
+        hosts_of("0.0.0.0", [name])
+
+
+def test_an_allowed_name_is_one_more_and_no_other(tmp_path: Path) -> None:
+    address = Address.open("127.0.0.1", 0, ["lab.example.org"])
+    with address.listening:
+        assert not address.local  # so that no folder of this machine can be named from there
+    store = Store(tmp_path)
+    guard = guarded(store, PORT, address.hosts)
+    lab = f"http://lab.example.org:{PORT}"
+    with TestClient(guard, base_url=lab) as client:
+        assert client.get(f"/?token={guard.token}").status_code == 200
+        assert client.post("/studies/simulated", headers={"origin": "http://evil.example"}).status_code == 403
+        assert client.post("/studies/simulated", headers={"origin": HOME}).status_code == 403  # another of its names
+        for host in ("lab.example.org", f"LAB2.example.org:{PORT}", f"x.lab.example.org:{PORT}", f"0.0.0.0:{PORT}"):
+            assert client.get("/", headers={"host": host}).status_code == 421
+        assert client.get("/", headers={"host": f"lab.example.org:{PORT}"}).status_code == 200
+    store.close()

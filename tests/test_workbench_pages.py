@@ -62,6 +62,15 @@ def test_the_whole_way(client: Any, study: str, results: str) -> None:
     assert "--rater-attributes gender" in first
 
 
+def test_points_that_were_recoded_are_not_said_to_come_from_the_scores(client: Any) -> None:
+    home = add_study(client)
+    assert "from the scores themselves" in settled(client, home)
+    assert send(client, f"{home}/reading", recode="3=a,0-2=b", revision="1").status_code == 303
+    page = settled(client, home)
+    assert "points, a to b" in page
+    assert "from the scores themselves" not in page
+
+
 def test_it_can_be_renamed_and_deleted(client: Any) -> None:
     home = add_study(client)
     assert send(client, f"{home}/name", name="Another <name>").status_code == 303

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -91,6 +92,7 @@ def test_an_upload_that_breaks_off_changes_nothing(store: Store) -> None:
         break_off()
     assert store.study(study) == before
     assert files_of(store, study) == [b"old"]
+    assert store.rows("select count(*) from ours")[0][0] == 2
 
 
 def test_deleting_a_study_deletes_its_files(store: Store) -> None:
@@ -128,14 +130,55 @@ def test_runs_that_did_not_end_are_interrupted_after_a_restart(store: Store, ope
     assert again.run(going.id).ended is not None
 
 
-def test_what_no_row_tells_of_is_swept_away(store: Store, opened: Callable[[], Store]) -> None:
+def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: Callable[[], Store]) -> None:
+    """As after a kill in the midst of an upload, of a new study, and of a deletion: the names were noted before."""
     study = store.add_study("One")
     put(store, study, "ratings", "a.csv", b"kept")
-    (store.inputs(study) / "ratings-12345678.csv").write_bytes(b"of an upload that was cut off")
-    (store.folder / "studies" / "0123456789ab").mkdir()
+    cut = store.inputs(study) / "ratings-12345678.csv"
+    begun, deleted = store.folder / "studies" / "0123456789ab", store.add_study("Two")
+    put(store, deleted, "ratings", "b.csv", b"deleted")
+    with store.receiving(study, "ratings", "a.csv") as upload:
+        upload.write(b"arrived")
+    with store.changing() as base:
+        row = (study, "ratings", "a.csv", upload.stored.stored, 7, upload.stored.sha256)
+        base.execute("insert into arrived values (?, ?, ?, ?, ?, ?)", row)
+        base.execute("insert into ours values (?, ?)", (study, cut.name))
+        base.execute("insert into ours values (?, '')", (begun.name,))
+        base.execute("delete from studies where id = ?", (deleted,))
+    cut.write_bytes(b"of an upload that was cut off")
+    cut.with_name(f".{cut.name}.0123abcd.part").write_bytes(b"half of it")
+    (begun / "inputs").mkdir(parents=True)
     again = opened()
-    assert files_of(again, study) == [b"kept"]
+    assert files_of(again, study) == [b"arrived", b"kept"]
     assert [path.name for path in (again.folder / "studies").iterdir()] == [study]
+    assert again.rows("select count(*) from ours")[0][0] == 3  # the study and its files
+    assert again.remarks == []
+
+
+def test_what_others_put_there_stays(store: Store, opened: Callable[[], Store]) -> None:
+    study, deleted = store.add_study("One"), store.add_study("Two")
+    put(store, study, "ratings", "a.csv", b"kept")
+    put(store, deleted, "ratings", "a.csv", b"gone")
+    theirs = {
+        store.folder / "notes.txt": b"1", store.folder / "studies" / "list.txt": b"2",
+        store.folder / "studies" / "2024-survey" / "interviews.csv": b"3",
+        store.folder / "studies" / "0123456789ab" / "inputs" / "ratings-12345678.csv": b"4",
+        store.inputs(study) / "ratings-12345678.csv": b"5", store.inputs(study) / "other.csv": b"6",
+        store.made(study) / "sketch.png": b"7", store.made(deleted) / "results" / "mine.json": b"8",
+        store.home(deleted) / "letter.txt": b"9", store.inputs(deleted) / "ratings-12345678.csv": b"10",
+    }  # fmt: skip
+    for path, content in theirs.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (store.made(deleted) / ("0" * 24)).mkdir()
+    (store.made(deleted) / ("0" * 24) / "done.json").write_text("{}")
+    store.delete_study(deleted)
+    assert not (store.made(deleted) / ("0" * 24)).exists()
+    again = opened()
+    assert {path: path.read_bytes() for path in theirs} == theirs
+    assert len(list(again.home(deleted).rglob("*"))) == 6  # theirs, and the folders that these are in
+    named = ", ".join(sorted(["2024-survey", "0123456789ab", deleted]))
+    assert again.remarks == [f"3 folders in studies/ are not studies, and are left alone: {named}"]
 
 
 def test_one_server_at_a_time(store: Store) -> None:
@@ -152,9 +195,11 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_base_is_named(tmp_path: Path) -> None:
+    Store(tmp_path).close()
     (tmp_path / "workbench.sqlite3").write_bytes(b"this is not a database" * 100)
-    with pytest.raises(FileError, match="damaged"):
-        Store(tmp_path)
+    with contextlib.closing(Store(tmp_path)) as store:
+        assert "was damaged (file is not a database)" in store.remarks[0]
+    assert (tmp_path / "damaged-1" / "workbench.sqlite3").read_bytes().startswith(b"this is not a database")
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/b", "", "a.b"])

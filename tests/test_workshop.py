@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,12 +30,26 @@ def test_all_is_sorted_and_importable() -> None:
 
 
 def test_every_public_name_has_a_page() -> None:
-    pytest.importorskip("torch")
     listed = [name for _, module, names in pages.public_names() if module == "plurivox" for name in names]
     assert sorted(listed) == pv.__all__
     made = pages.name_pages()
     assert {f"api/plurivox.{name}.rst" for name in pv.__all__} <= made.keys()
     assert {f"api/plurivox.plots.{name}.rst" for name in plots.__all__} <= made.keys()
+
+
+def test_the_site_is_built_without_pytorch_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for module in ("plurivox.models", "plurivox.torch"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(pages, "PAGES", {"api.md": pages.api_page})
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "plurivox.models.fit.rst").write_text("from a build with it")
+    pages.write(SimpleNamespace(srcdir=tmp_path))  # type: ignore[arg-type]
+    text = (tmp_path / "api.md").read_text()
+    assert "This site was built without what plurivox.models needs, and does not list its names." in text
+    made = [path.stem for path in (tmp_path / "api").iterdir()]
+    assert "plurivox.cohesion" in made
+    assert not [name for name in made if name.startswith(("plurivox.models.", "plurivox.torch."))]
 
 
 def test_every_chart_is_in_the_gallery() -> None:

@@ -14,8 +14,9 @@ from unittest import mock
 from plurivox.files import write_bytes
 from plurivox.plots import converting
 from plurivox.report import build
+from plurivox.report.printing import MARK
 
-PDF = b"%PDF-1.4\n"
+PDF = b"%PDF-1.4\n" + MARK
 
 
 class _Nobody:

@@ -16,6 +16,7 @@ import typer
 
 import plurivox as pv
 from plurivox.cli.app import program
+from plurivox.errors import MissingExtraError
 from plurivox.lenses import lenses
 from plurivox.settings import Settings
 
@@ -73,8 +74,11 @@ def public_names() -> list[tuple[str, str, list[str]]]:
 
 
 def _callable(module: str) -> list[str]:
-    """Return the public functions and classes of a module; what else is public is told where it is used."""
-    loaded = importlib.import_module(module)
+    """Return the public functions and classes of a module, none if it cannot be imported for want of a package."""
+    try:
+        loaded = importlib.import_module(module)
+    except MissingExtraError:
+        return []
     return [name for name in loaded.__all__ if callable(getattr(loaded, name))]
 
 
@@ -101,6 +105,8 @@ sentences, and `statements()` gives them as records with `claim`, `p` and what p
 
 
 def _summary(module: str, names: Any) -> str:
+    if not names:
+        return f"This site was built without what {module} needs, and does not list its names.\n"
     lines = [
         "```{eval-rst}",
         f".. currentmodule:: {module}",
@@ -275,8 +281,12 @@ PAGES = {
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages whose text changed."""
-    for name, text in ({name: make() for name, make in PAGES.items()} | name_pages()).items():
+    """Write the pages whose text changed, and remove those of names that are not listed."""
+    pages = {name: make() for name, make in PAGES.items()} | name_pages()
+    for path in Path(app.srcdir, "api").glob("*.rst"):
+        if f"api/{path.name}" not in pages:
+            path.unlink()  # of a name that is gone, or needs what is not installed
+    for name, text in pages.items():
         path = Path(app.srcdir) / name
         path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -32,6 +32,7 @@ FILE, OTHER = "Name a file to write.", "Name another file to write."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_SYNCED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # on a file system that cannot wait for the disk
 _LONGEST = 200  # bytes of a name that its temporary name repeats; file systems allow 255
+_ENDS = 2_000  # bytes from either end of a file in which plurivox leaves its mark
 _YOUNG = 1.0  # seconds; a file this young may not have been locked yet by its maker
 _PARTS: set[Path] = set()  # temporary files that are being written
 
@@ -143,6 +144,24 @@ def _stands_for_a_stream(name: str) -> bool:
     """Return whether a name is that of an open stream, such as /dev/stdout, wherever it leads."""
     folder = os.path.dirname(os.path.abspath(name))
     return folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
+
+
+def refuse_others(path: Name, marks: Iterable[bytes], inputs: Iterable[Name] = ()) -> None:
+    """Raise if there is a file of this name that plurivox did not write: not empty, and without any of its marks.
+
+    Marks are looked for where files begin and end.
+    """
+    target = _Target.of(path, inputs)
+    if target.now is None or not target.now.st_size:
+        return
+    ends = b""
+    with contextlib.suppress(OSError), target.path.open("rb") as file:
+        ends = file.read(_ENDS)
+        file.seek(max(target.now.st_size - _ENDS, 0))
+        ends += file.read()
+    if not any(mark in ends for mark in marks):
+        hint = "Name another file, or overwrite it with --force (force=True)."
+        raise FileError("it exists and was not written by plurivox", source=target.name, hint=hint)
 
 
 # Writing -------------------------------------------------------------------------------------------------------------

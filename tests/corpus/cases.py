@@ -12,7 +12,7 @@ from corpus.running import Case
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
     "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "judge", "estimate", "aggregate", "advise",
-    "select", "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
+    "select", "curate", "soft-labels", "pack", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
     "reproduce",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"
@@ -403,7 +403,6 @@ def _looking() -> list[Case]:
         _case("soft-labels/groups", "soft-labels dense/ratings.csv --by gender"),
         _case("soft-labels/json", "soft-labels sparse/ratings.csv -o {out}/labels.json"),
         _case("pack/dense", "pack dense/ratings.csv -o {out}/study.pvx"),
-        _case("work/nothing-to-share", "work plan --tasks 2 -o {out}/plan.json -- cohesion dense/ratings.csv --by gender"),
         _case("items/totals", "items shapes/totals.csv --totals --scale 0:4 --json"),
         _case("items/dices", f"items {_DICES} --by race --json"),
         _case("items/faces", f"items {_FACES} --by rater_sex --top 5"),

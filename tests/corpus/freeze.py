@@ -18,6 +18,7 @@ import gzip
 import itertools
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
+    os.environ["OPENBLAS_CORETYPE"] = "Haswell"  # as conftest.py has it
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 if TYPE_CHECKING:

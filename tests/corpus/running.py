@@ -20,6 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import polars as pl
 import scipy.linalg  # noqa: F401 - its BLAS is limited, too, once it is loaded
 from threadpoolctl import threadpool_limits
@@ -228,6 +229,8 @@ def new_world(threads: int | None = None) -> Iterator[World]:
 def environment() -> dict[str, str]:
     """Return what may change bits without any change of plurivox."""
     versions = {"machine": platform.machine(), "system": platform.system(), "python": platform.python_version()}
+    simd: Any = np.show_config(mode="dicts")
+    versions["numpy uses"] = ", ".join(simd["SIMD Extensions"]["found"])  # of the processor, which changes last digits
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)

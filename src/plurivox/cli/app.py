@@ -33,7 +33,6 @@ from plurivox.cli.reproduce import reproduce
 from plurivox.cli.serve import serve
 from plurivox.cli.simulate import simulate
 from plurivox.cli.soft_labels import soft_labels
-from plurivox.cli.work import work
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.files import one_call
 from plurivox.lenses import lenses
@@ -64,6 +63,12 @@ class _Program(TyperGroup):
         """Read what comes before the command."""
         with _quoted():
             return super().make_context(*given, **more)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, or say what does now what a removed one did."""
+        if args[0] in REMOVED:
+            raise _UsageError(f"plurivox {args[0]} {REMOVED[args[0]]}", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Read what comes after the command, and run it."""
@@ -125,7 +130,7 @@ def _commands(only: str) -> dict[str, Callable[..., Any]]:
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     demo, describe, simulate, lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit,
-    predict, report, serve, data, pack, work, reproduce,
+    predict, report, serve, data, pack, reproduce,
 )  # fmt: skip
 """Every command that is not a lens."""
 _LENSES = "Lenses (analyses)"
@@ -135,9 +140,11 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Act on results": ("advise", "select", "curate", "soft-labels", "item", "items"),
     "Models": ("ask", "answers", "judge", "estimate", "fit", "predict", "aggregate"),
     "Show results": ("report", "serve"),
-    "Data": ("data", "pack", "work", "reproduce"),
+    "Data": ("data", "pack", "reproduce"),
 }
 """What ``plurivox --help`` lists together, under which heading, and in which order."""
+REMOVED = {"work": "was removed: to use many machines, give an analysis --dask, such as --dask tcp://scheduler:8786"}
+"""Commands of the version before, each with what to use instead; the next version need not know them."""
 _SENTENCE = 1_000  # characters: longer than any first sentence, so that none is cut
 
 

@@ -114,7 +114,7 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
     put("\nWhat is not certain:")
     for line in answer.uncertain:
         put(f"• {line.text}")
-    return made.write(folder / "report.html")
+    return made.write(folder / "report.html", force=True)  # what is in the folder was checked
 
 
 def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:

@@ -186,8 +186,6 @@ def _text(default: Any) -> str | None:
 
 def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     """Load what a lens needs, ask it, and print what it found."""
-    from plurivox.engine.sharing import settle
-
     outputs = Outputs.of(given)
     table = given.get("table") or next(iter(lens.csv_tables), None)
     if table is not None and table not in lens.csv_tables:
@@ -208,7 +206,6 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     for question, loaded in tables.items():
         result = ask(lens, reading, loaded, given, asked)
         found[question] = result.of_question(question) if lens.questions else result
-    settle()
     if chart is not None:
         _draw(lens, found["all"], chart)
     if write is not None:

@@ -385,7 +385,7 @@ def tell_read(ratings: "Ratings", config: "Config") -> None:
 
     intake = ratings.intake
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
-    scale = f"{ratings.scale}{' (inferred)' if intake.scale_inferred else ''}"
+    scale = f"{ratings.scale}{' (inferred)' if intake.points_inferred else ''}"
     if ratings.scale.poles:
         scale += f", from {ratings.scale.poles[0]} to {ratings.scale.poles[1]}"
     scale += f", recoded: {intake.recoded}" if intake.recoded else ""

@@ -3,6 +3,7 @@
 import inspect
 import shlex
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ import typer
 from plurivox.cli.lens import parameter, parameters_of, settings_given
 from plurivox.cli.loading import answers_beside, described_answers, load, load_reference, predictions_beside
 from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
-from plurivox.cli.printing import put
+from plurivox.cli.printing import put, say
 from plurivox.lenses.inputs import REFERENCE
 from plurivox.lenses.record import Option
 from plurivox.report.settings import ReportSettings
@@ -44,6 +45,7 @@ Summary = Annotated[
     bool, typer.Option("--summary", help="Also write a one-page summary to email, and as PDF if Chromium is installed.")
 ]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Also print the whole report as PDF; needs Chromium.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that plurivox did not write.")]
 
 
 def _report(reading: InputOptions, **given: Any) -> None:
@@ -53,8 +55,9 @@ def _report(reading: InputOptions, **given: Any) -> None:
     means. It needs no network and names no raters; the same input and seed give the same file.
     """
     from plurivox.cli.progress import telling
-    from plurivox.files import will_write
+    from plurivox.files import refuse_others, will_write
     from plurivox.report import make_report
+    from plurivox.report.build import MARKS
 
     targets = _targets(given)
     will_write(*targets)
@@ -74,6 +77,8 @@ def _report(reading: InputOptions, **given: Any) -> None:
         from plurivox.statistics.checks import prior_of
 
         prior_of(asked["prior"], len(loaded.ratings.scale))  # fail now rather than after minutes
+    for path in () if given["force"] else targets:
+        refuse_others(path, MARKS)
     with telling() as progress:
         made = make_report(
             loaded.ratings,
@@ -86,10 +91,20 @@ def _report(reading: InputOptions, **given: Any) -> None:
             files=files,
             progress=progress,
         )
+        old = [(path, path.stat().st_mtime) for path in targets if path.exists()]
         for path, summary in targets.items():
-            made.write(path, summary=summary)
+            made.write(path, summary=summary, force=given["force"])
+    for path, moment in old:
+        say(f"replaced {path.name} of {_day(moment)}")
     for path in targets:
         put(path.resolve())
+
+
+def _day(moment: float) -> str:
+    """Return a day in words, with the year unless it is this one: 3 May."""
+    then = time.localtime(moment)
+    year = f" {then.tm_year}" if then.tm_year != time.localtime().tm_year else ""
+    return f"{then.tm_mday} {time.strftime('%B', then)}{year}"
 
 
 def _targets(given: dict[str, Any]) -> dict[Path, bool]:
@@ -124,6 +139,7 @@ _own = [
     parameter("output", Output, Path("report.html")),
     parameter("summary", Summary, False),
     parameter("pdf", Pdf, False),
+    parameter("force", Force, False),
     *parameters_of(OPTIONS, ReportSettings),
 ]
 _first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -28,7 +28,15 @@ def serve(
         float | None, option("Limit each rater's weight to this many times the mean (default 5).", "TIMES", min=1)
     ] = None,
     folder: Annotated[Path | None, option("Folder with the studies (default: one of your own).", "FOLDER")] = None,
+    adopt: Annotated[
+        bool,
+        typer.Option("--adopt", help="Take in studies that are in the folder, but not in its list of studies."),
+    ] = False,
     host: Annotated[str, option("Address to listen on; by default, this machine only.", "ADDRESS")] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        option("Name by which browsers may also call this machine, if --host makes it reachable from others.", "NAME"),
+    ] = None,
     port: Annotated[int, option("Port to listen on; 0 for any free port.", "N", min=0, max=65535)] = 0,
     max_upload: Annotated[int, option("Largest file accepted, in megabytes.", "MB", min=1)] = 1024,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
@@ -56,12 +64,17 @@ def serve(
         raise MissingExtraError("the workbench needs Starlette, uvicorn and Jinja", "web") from None
     from plurivox.workbench.store import Store
 
-    store = Store(default_folder() if folder is None else folder)
+    store = Store(default_folder() if folder is None else folder, adopt)
+    for remark in store.remarks:
+        say(remark)
     with contextlib.closing(store):
         path = begin(store, files, weights, trim) if files else "/"
-        address = Address.open(host, port)
+        address = Address.open(host, port, allow_host or ())
         if not address.local:
             say(f"anyone who can reach {host} and has the address below can open your studies; nothing is encrypted")
+
+        if address.nameless:
+            say("other machines need a name for this one: start with --allow-host NAME, the name or address they use")
 
         def ready(first: str) -> None:
             first = first.replace("/?", f"{path}?", 1)

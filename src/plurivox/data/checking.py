@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plurivox.data.catalogue import catalogue
 from plurivox.data.download import sha256_of
-from plurivox.data.reading import Content, columns_of, content, lacking, load_from, places
+from plurivox.data.reading import Content, columns_of, content, lacking, load_from, loader_of, places
 from plurivox.data.record import Dataset, Table
 from plurivox.errors import FileError, InputError, few
 
@@ -81,6 +81,7 @@ def _recognised(path: Path) -> Dataset:
 
 def check_dataset(dataset: Dataset, path: Path) -> Check:
     """Compare a file or folder with one data set: names, columns, counts and checksums."""
+    loader_of(dataset, path)  # or an error: there is nothing to compare it with
     agrees: list[str] = []
     differs: list[str] = []
     wrong: list[str] = []
@@ -111,7 +112,7 @@ def check_dataset(dataset: Dataset, path: Path) -> Check:
         for file in (path / one.name, path):
             if one.sha256 and file.is_file() and file.name == one.name and one.name not in where:
                 _sum(one.name, sha256_of(file), one.sha256, agrees, differs)
-    if not wrong and dataset.load is not None:
+    if not wrong:
         _counts(dataset, path, agrees, differs, wrong)
     return Check(str(path), dataset.name, not wrong, not wrong and not differs, *map(tuple, (agrees, differs, wrong)))
 

@@ -6,14 +6,14 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
-from plurivox.data.record import Both, Dataset, Table
+from plurivox.data.record import Both, Dataset, Table, Tables
 from plurivox.errors import ColumnError, FileError, InputError, few
 from plurivox.files import note_input
 from plurivox.intake.beside import read_table
@@ -191,13 +191,19 @@ def lacking(table: Table, found: Content) -> list[str]:
     return [one for one in table.columns if not found or any(one not in row for row in found)]
 
 
-def load_from(dataset: Dataset, path: Path) -> Both:
-    """Return the ratings and the reference of a data set from local files."""
+def loader_of(dataset: Dataset, path: Path) -> Callable[[Tables], Both]:
+    """Return what loads a data set, or raise if nothing is known of its files."""
     if dataset.load is None:
         raise FileError(
             f"{dataset.name} has no loader: {dataset.seen}", source=str(path),
             hint="Read it with read_ratings, naming its columns.",
         )  # fmt: skip
+    return dataset.load
+
+
+def load_from(dataset: Dataset, path: Path) -> Both:
+    """Return the ratings and the reference of a data set from local files."""
+    load = loader_of(dataset, path)
     where = places(dataset, path)
     tables: dict[str, Content] = {}
     for table in dataset.tables:
@@ -210,7 +216,7 @@ def load_from(dataset: Dataset, path: Path) -> Both:
                 )  # fmt: skip
     source = os.fspath(path)
     try:
-        ratings, reference = dataset.load(tables)
+        ratings, reference = load(tables)
     except InputError as error:
         if error.source not in (None, "frame", "raters frame", "items frame"):
             raise

@@ -258,15 +258,15 @@ def _refuse(worker: str, found: Any, known: dict[str, str] | None = None) -> Non
     """Raise an error if a worker does not have the same versions as the caller."""
     known = versions() if known is None else known
     if not isinstance(found, dict):
-        raise ClusterError(f"the worker {worker} has no working plurivox ({found}). Install {as_text(known)} there.")
+        raise ClusterError(f"the worker {worker} has no working plurivox ({found}). Install {_as_text(known)} there.")
     if found != known:
         raise ClusterError(
-            f"the worker {worker} has {as_text(found)}, but this machine has {as_text(known)}. Install the same "
+            f"the worker {worker} has {_as_text(found)}, but this machine has {_as_text(known)}. Install the same "
             "versions on both, since others may give slightly different numbers."
         )
 
 
-def as_text(found: dict[str, str]) -> str:
+def _as_text(found: dict[str, str]) -> str:
     """Return versions as words."""
     return ", ".join(f"{name} {version}" for name, version in found.items())
 

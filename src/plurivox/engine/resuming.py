@@ -15,7 +15,6 @@ import shutil
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -33,15 +32,6 @@ SECONDS = 5.0
 _DONE = "_parts_done"  # no sum has this name
 
 
-SHARE: ContextVar[Any] = ContextVar("share", default=None)
-"""The share of the work on packed studies that is done here: a :class:`plurivox.engine.sharing.Share`, None for all."""
-
-
-def sharing(parts: Sequence[Part]) -> Any:
-    """Return the share of the work on some parts that is done here, None for all."""
-    return SHARE.get() if hasattr(parts, "log") else None
-
-
 class Log:
     """The finished part of a contribution under some draws."""
 
@@ -56,7 +46,7 @@ class Log:
         if folder is None:
             return None
         try:
-            name = name_of(parts, contribution, draws, finish)
+            name = _name_of(parts, contribution, draws, finish)
             folder.mkdir(exist_ok=True)
         except (OSError, pickle.PicklingError, AttributeError, TypeError):  # also for what cannot be pickled
             return None
@@ -64,12 +54,12 @@ class Log:
 
     def values(self) -> NDArray[np.float64] | None:
         """Return the values, if all parts were done."""
-        found: NDArray[np.float64] | None = loaded(self._values)
+        found: NDArray[np.float64] | None = _loaded(self._values)
         return found
 
     def sums(self) -> tuple[int, dict[str, NDArray[Any]]]:
         """Return how many parts were done, and what they add up to."""
-        found = loaded(self._sums)
+        found = _loaded(self._sums)
         if found is None:
             return 0, {}
         return int(found.pop(_DONE)), found
@@ -79,17 +69,17 @@ class Log:
         if time.monotonic() - self._last < SECONDS:
             return
         with contextlib.suppress(FileError, OSError):  # an analysis works without a log
-            write_arrays(self._sums, {_DONE: np.array(n_parts), **sums})
+            _write_arrays(self._sums, {_DONE: np.array(n_parts), **sums})
         self._last = time.monotonic()
 
     def keep_values(self, values: NDArray[np.float64]) -> None:
         """Write the values from all parts."""
         with contextlib.suppress(FileError, OSError):
-            write_arrays(self._values, values)
+            _write_arrays(self._values, values)
             self._sums.unlink(missing_ok=True)
 
 
-def name_of(*what: Any) -> str:
+def _name_of(*what: Any) -> str:
     """Return a unique name for a piece of work: a checksum of everything that determines its result."""
     whole = hashlib.blake2b(digest_size=16)
     pickler = _Digest(_Hashed(whole), 5)
@@ -98,7 +88,7 @@ def name_of(*what: Any) -> str:
     return whole.hexdigest()
 
 
-def loaded(path: Path) -> Any:
+def _loaded(path: Path) -> Any:
     """Return the content of a numpy file, None if there is none or it is damaged."""
     try:
         found = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
@@ -107,7 +97,7 @@ def loaded(path: Path) -> Any:
         return None
 
 
-def write_arrays(path: Path, arrays: Any) -> None:
+def _write_arrays(path: Path, arrays: Any) -> None:
     """Write an array as .npy, or named ones as .npz, in one step."""
     buffer = io.BytesIO()
     if path.suffix == ".npz":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
 from plurivox.engine.pool import CELLS, as_made, at_once, batched
-from plurivox.engine.resuming import Log, sharing
+from plurivox.engine.resuming import Log
 from plurivox.engine.running import Running
 
 MANY_PARTS, TOGETHER = 8, 16
@@ -51,12 +51,10 @@ Finish = Callable[[Sums], Values]
 
 def total(parts: Sequence[Part], contribution: Contribution, how: Running | None = None) -> Sums:
     """Return the sums over all items for the raters as they are; parts are added in order."""
-    if (share := sharing(parts)) is not None:
-        return Sums(share.total(parts, contribution, how or Running()))
-    work = EachPart(parts, contribution, Draws.observed())
+    work = _EachPart(parts, contribution, Draws.observed())
     if len(parts) == 1:
         return work(0, 1)[0]
-    return added(work, how or Running())
+    return _added(work, how or Running())
 
 
 def run(
@@ -80,8 +78,6 @@ def run(
     how = how or Running()
     if not draws.total:
         return []
-    if (share := sharing(parts)) is not None:
-        return cast(list[Values], share.values(parts, contribution, draws, finish, how))
     if len(parts) >= MANY_PARTS or (len(parts) > 1 and draws.total < at_once(how)):
         return list(_by_part(parts, contribution, draws, finish, how))
     each = _EachDraw(parts, contribution, draws, finish)
@@ -103,7 +99,7 @@ class _EachDraw:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EachPart:
+class _EachPart:
     """All draws over some of the parts."""
 
     parts: Sequence[Part]
@@ -112,38 +108,28 @@ class EachPart:
     skipped: int = 0
 
     def __call__(self, first: int, last: int) -> list[Sums]:
-        """Return the sums of some parts, counted from the first that is not skipped."""
         some = range(first + self.skipped, last + self.skipped)
         return [self.contribution(self.parts[at], self.draws) for at in some]
-
-    def each(self, first: int, last: int, how: Running) -> list[Sums]:
-        """Return the sums of some parts, one by one."""
-        return [sums for batch in as_made(replace(self, skipped=first), last - first, how) for sums in batch]
-
-
-def blocks(contribution: Contribution, draws: Draws) -> Iterator[tuple[int, Draws]]:
-    """Yield a few draws at a time, each with the number of draws before them."""
-    together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
-    for first in range(0, draws.total, together):
-        yield first, draws.between(first, min(first + together, draws.total))
 
 
 def _by_part(
     parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running
 ) -> Iterator[Values]:
     """Yield values of a few draws at a time, with parts spread over workers; what all parts share is made once."""
-    for first, some in blocks(contribution, draws):
+    together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
+    for first in range(0, draws.total, together):
+        some = draws.between(first, min(first + together, draws.total))
         log = Log.of(parts, contribution, some, finish)
         values = None if log is None else log.values()
         if values is None:
             each = how.within(first * len(parts), draws.total * len(parts), some.total)
-            values = finish(added(EachPart(parts, contribution, some), each, log))
+            values = finish(_added(_EachPart(parts, contribution, some), each, log))
             if log is not None:
                 log.keep_values(values)
         yield values
 
 
-def added(work: EachPart, how: Running, log: Log | None = None) -> Sums:
+def _added(work: _EachPart, how: Running, log: Log | None = None) -> Sums:
     """Return the sums over all parts, added in order as they come, so that only a few are held at once."""
     done, known = (0, {}) if log is None else log.sums()
     whole = Sums(known) if done else None

@@ -96,6 +96,11 @@ class Intake:
     remarks: list[str] = field(default_factory=list)  # what else there is to know about the export
     said: dict[str, str] = field(default_factory=dict)  # options given that only exports need
 
+    @property
+    def points_inferred(self) -> bool:
+        """Whether the points are those of the scores, and not of a recoding."""
+        return self.scale_inferred and not self.recoded
+
     def left_out_and_remarks(self) -> list[str]:
         """Return sentences about what holds no rating and what else there is to know about the file."""
         left = ", ".join(f"{what} ({n:,})" for what, n in self.left_out.items())

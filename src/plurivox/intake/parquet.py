@@ -13,6 +13,7 @@ import io
 import json
 import warnings
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
 KEY = "plurivox"
+ENDINGS = (".parquet", ".pq")
 VERSION = 2
 """The form with times, occasions or a recoding; other ratings are written in form 1, which earlier versions read."""
 AGAIN = "Write it again with write_ratings, from the table it was made from."
@@ -51,9 +53,20 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
     ratings
         The ratings to write.
     path
-        The file; it is replaced only once the new one is complete. The file that the ratings were read from is
-        rejected. Weights are not written: weight the ratings again after reading them.
+        The file, whose name ends in ``.parquet`` or ``.pq``; it is replaced only once the new one is complete. The file
+        that the ratings were read from is rejected. Weights are not written: weight the ratings again after reading
+        them.
+
+    Raises
+    ------
+    FileError
+        If the name has another ending: no other file could hold all of it.
     """
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise FileError(
+            "ratings are stored as Parquet, so the name of the file must end in .parquet or .pq", source=str(path),
+            hint="For the scores alone, as CSV, use ratings.to_frame().write_csv(...).",
+        )  # fmt: skip
     if ratings.weights is not None:
         warnings.warn(UnweightedWarning("weights are not written; weight again after reading"), stacklevel=3)
     intake = ratings.intake

@@ -71,7 +71,7 @@ def is_stored(source: str | os.PathLike[str]) -> bool:
     file, inside = split_name(source)
     if is_packed(file):
         return True
-    if inside is not None or not os.path.isfile(file) or Path(file).suffix.lower() != ".parquet":
+    if inside is not None or not os.path.isfile(file) or Path(file).suffix.lower() not in store.ENDINGS:
         return False
     try:
         with without_panics():

@@ -18,13 +18,13 @@ from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.pool import processors
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, UnweightedWarning
-from plurivox.files import write_text
+from plurivox.files import refuse_others, write_text
 from plurivox.lenses import lenses
 from plurivox.plots.converting import ahead
 from plurivox.ratings import Ratings
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
-from plurivox.report.printing import check_browser, write_pdf
+from plurivox.report.printing import MARK, check_browser, write_pdf
 from plurivox.report.render import page
 from plurivox.report.sections import methods, study
 from plurivox.report.settings import ReportSettings
@@ -36,6 +36,8 @@ NOTHING = (
     "No difference between groups is certain: nothing that was tested remains significant after correction over all "
     "groups, attributes and lenses."
 )
+MARKS = (b'<meta name="generator" content="plurivox ', MARK)
+"""By which reports are recognised, as HTML and as PDF."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,14 +53,22 @@ class Report:
         """Return the file's text, or that of a page with only the first screen."""
         return page(self.brief, self.answer, [] if summary else self.sections)
 
-    def write(self, path: str | os.PathLike[str], *, summary: bool = False) -> Path:
-        """Write the file, as PDF if its name ends in .pdf; an existing one is only replaced by a complete one."""
+    def write(self, path: str | os.PathLike[str], *, summary: bool = False, force: bool = False) -> Path:
+        """Write the file, as PDF if its name ends in .pdf; an existing report is only replaced by a complete one.
+
+        A file that is not a report is replaced only by ``force``.
+        """
         write = write_pdf if Path(path).suffix.lower() == ".pdf" else write_text
-        return write(path, self.html(summary=summary), _sources(self.brief.study))
+        sources = _sources(self.brief.study.ratings, self.brief.study.inputs)
+        if not force:
+            refuse_others(path, MARKS, sources)
+        return write(path, self.html(summary=summary), sources)
 
 
 @checked
-def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: bool = False, **options: Any) -> Path:
+def write_report(
+    path: FilePath, ratings: Ratings, by: Any = (), *, summary: bool = False, force: bool = False, **options: Any
+) -> Path:
     """Run every lens that the inputs allow and write one self-contained HTML file, or a PDF of it.
 
     The same input and seed give the same bytes. It contains no rater ids, withholds groups too small to show, and makes
@@ -75,6 +85,8 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: boo
         Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
     summary
         Whether to write a page with only the first screen.
+    force
+        Whether to overwrite a file that is not a report.
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are compared with the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
@@ -92,7 +104,9 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: boo
     """
     if Path(path).suffix.lower() == ".pdf":
         check_browser()  # now, not after minutes
-    return make_report(ratings, by, **options).write(path, summary=summary)
+    if not force:
+        refuse_others(path, MARKS, _sources(ratings, options))
+    return make_report(ratings, by, **options).write(path, summary=summary, force=force)
 
 
 @checked
@@ -207,9 +221,9 @@ def _weight(finding: Finding) -> tuple[bool, float]:
     return not finding.of_groups, -finding.said.weight
 
 
-def _sources(found: Study) -> list[str]:
+def _sources(ratings: Ratings, inputs: Mapping[str, Any]) -> list[str]:
     """Return what the ratings and the other inputs were read from, if known."""
-    known = (getattr(one, "intake", one) for one in (found.ratings, *found.inputs.values()))
+    known = (getattr(one, "intake", one) for one in (ratings, *inputs.values()))
     return [source for one in known if isinstance(source := getattr(one, "source", None), str)]
 
 

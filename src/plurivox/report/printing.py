@@ -20,6 +20,7 @@ SWITCHES = (
 )  # fmt: skip
 """A page is printed without any request, including the browser's own."""
 SECONDS = 180
+MARK = b"% made by plurivox\n"
 
 
 def browser() -> str | None:
@@ -56,4 +57,10 @@ def write_pdf(path: str | os.PathLike[str], html: str, inputs: Iterable[str] = (
         if done.returncode or not made.is_file():
             last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it gave no reason"]
             raise FileError(f"Chromium could not print the page: {last[0]}", source=str(path))
-        return write_bytes(path, made.read_bytes(), inputs)
+        return write_bytes(path, marked(made.read_bytes()), inputs)
+
+
+def marked(pdf: bytes) -> bytes:
+    """Return a PDF with a comment that says who made it, where it moves nothing that the last lines point to."""
+    body, last, end = pdf.rpartition(b"startxref")
+    return body + MARK + last + end

@@ -9,18 +9,21 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from plurivox.errors import FileError
+from plurivox.workbench.marking import ANOTHER, DATABASE, LOCK, MARKED, SIDES, STUDIES, UNMARKED, kind_of, mark, newer
 from plurivox.workbench.records import INTERRUPTED, RUNNING, WAITING
+from plurivox.workbench.removing import names_in
+from plurivox.workbench.salvaging import Examined, examine, renew
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_VERSION = 1
-_TABLES = """
+_VERSION = 2
+_FIRST = """
 create table if not exists studies (
     id text primary key, name text not null, created real not null, changed real not null,
     reading text not null, asked text not null, revision integer not null
@@ -58,6 +61,15 @@ create table if not exists looks (
 );
 create index if not exists runs_of_study on runs (study, created);
 """
+_OURS = """
+create table if not exists ours (study text not null, stored text not null, primary key (study, stored));
+insert or ignore into ours select id, '' from studies;
+insert or ignore into ours select study, stored from files where instr(stored, '/') + instr(stored, '\\') = 0;
+insert or ignore into ours select study, stored from arrived;
+"""
+"""The names of all that was made and not removed yet: each is written here before the file is made."""
+_SCHEMAS = {1: _FIRST, 2: _FIRST + _OURS}
+_ROOM = "Free some space there, or name another folder with --folder."
 
 
 class Base:
@@ -65,9 +77,47 @@ class Base:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
+        self.remarks: list[str] = []
+        """What whoever starts should know."""
+        self._lock: IO[bytes] | None = None
+        self._base: Any = None
+        self._guard = threading.RLock()
+        kind = kind_of(self.folder)
+        try:
+            self._begin(kind)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, kind: str) -> None:
+        """Take the folder, and examine what is there before anything is written."""
+        if kind != UNMARKED:
+            self._take()
+        elif (self.folder / LOCK).exists():  # otherwise no server has ever used it
+            self._take(make=False)
+        found = self._examined(kind)
+        try:
+            if kind != MARKED:
+                mark(self.folder)
+            if self._lock is None:
+                self._take()
+            self.salvaged = found.problem is not None
+            if self.salvaged:
+                aside = renew(self.folder, found, _SCHEMAS[_VERSION], _VERSION)
+                told = f"{DATABASE} was damaged ({found.problem}); what can be read in it was copied to a new one"
+                self.remarks.append(f"{told}, and the damaged one is in {aside}")
+            self._open()
+        except OSError as error:
+            raise self._unwritable(error.strerror) from None
+        except sqlite3.DatabaseError as error:  # a full disk, or one that cannot be written
+            raise self._unwritable(error) from None
+
+    def _take(self, make: bool = True) -> None:
+        """Hold the folder, so that no other server uses it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = (self.folder / "lock").open("ab")
+            flags = os.O_RDWR | (os.O_CREAT if make else 0) | getattr(os, "O_NOFOLLOW", 0)
+            self._lock = os.fdopen(os.open(self.folder / LOCK, flags, 0o666), "r+b")
         except OSError as error:
             hint = "Name another with --folder."
             raise FileError(f"it cannot be used ({error.strerror})", source=str(self.folder), hint=hint) from None
@@ -75,43 +125,48 @@ class Base:
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                self._lock.close()
                 hint = "Use that one, or name another folder with --folder."
                 raise FileError("another plurivox serve is using it", source=str(self.folder), hint=hint) from None
-        self._guard = threading.RLock()
-        try:
-            self._open()
-        except sqlite3.OperationalError as error:  # a full disk, or one that cannot be written
-            self.close()
-            hint = "Free some space there, or name another folder with --folder."
-            raise FileError(f"it cannot be written ({error})", source=str(self.folder), hint=hint) from None
-        except sqlite3.DatabaseError as error:
-            self.close()
-            hint = "Move it away; the files of studies are next to it."
-            source = str(self.folder / "workbench.sqlite3")
-            raise FileError(f"it is damaged ({error})", source=source, hint=hint) from None
+
+    def _examined(self, kind: str) -> Examined:
+        """Return what is in the SQLite file, or raise if it must be left alone."""
+        path = self.folder / DATABASE
+        if not path.exists():  # what may be beside it belongs to one that is lost
+            beside = any((self.folder / (DATABASE + side)).exists() for side in SIDES)
+            return Examined(problem="it is missing" if beside else None)
+        found = examine(self.folder, _SCHEMAS)
+        if found.version > _VERSION and (found.ours or kind == MARKED):
+            raise newer(path)
+        if kind == UNMARKED and not found.ours:
+            told = found.problem or "it has other tables"
+            hint = f"If it was one, the files of its studies are in {STUDIES}. {ANOTHER}"
+            raise FileError(f"it is not the list of studies of a workbench ({told})", source=str(path), hint=hint)
+        if not (found.version or found.problem) and names_in(self.folder / STUDIES):
+            found.problem = "it is empty"
+        return found
 
     def _open(self) -> None:
-        """Open what is known about studies, and clean up what an interrupted server left behind."""
-        self._base = sqlite3.connect(self.folder / "workbench.sqlite3", check_same_thread=False, isolation_level=None)
+        """Open what is known about studies, and note what an interrupted server did not finish."""
+        self._base = sqlite3.connect(self.folder / DATABASE, check_same_thread=False, isolation_level=None)
         self._base.row_factory = sqlite3.Row
         self._base.execute("pragma journal_mode = wal")
         self._base.execute("pragma synchronous = full")
         self._base.execute("pragma foreign_keys = on")
-        version = self._base.execute("pragma user_version").fetchone()[0]
-        if version > _VERSION:
-            raise sqlite3.DatabaseError("it was written by a newer plurivox")
-        if version < _VERSION:  # a full disk is not written to unnecessarily
-            self._base.executescript(_TABLES)
-            self._base.execute(f"pragma user_version = {_VERSION}")
+        self._base.execute("pragma temp_store = memory")
+        if self._base.execute("pragma user_version").fetchone()[0] < _VERSION:  # a full disk is not written to in vain
+            self._base.executescript(f"begin; {_SCHEMAS[_VERSION]} pragma user_version = {_VERSION}; commit;")
         going = (INTERRUPTED, time.time(), WAITING, RUNNING)
         self._base.execute("update runs set state = ?, ended = ? where state in (?, ?)", going)
+
+    def _unwritable(self, reason: object, hint: str = _ROOM) -> FileError:
+        return FileError(f"it cannot be written ({reason})", source=str(self.folder), hint=hint)
 
     def close(self) -> None:
         """Release the folder."""
         with self._guard:
-            self._base.close()
-            self._lock.close()
+            for one in (self._base, self._lock):
+                if one is not None:
+                    one.close()
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
@@ -126,8 +181,7 @@ class Base:
                 self._base.execute("commit")
             except sqlite3.OperationalError as error:
                 self._roll_back()
-                hint = "Free some space and try again; nothing was changed."
-                raise FileError(f"it cannot be written ({error})", source=str(self.folder), hint=hint) from None
+                raise self._unwritable(error, "Free some space and try again; nothing was changed.") from None
             except BaseException:
                 self._roll_back()
                 raise
@@ -139,4 +193,5 @@ class Base:
     def rows(self, question: str, *given: Any) -> list[sqlite3.Row]:
         """Return the rows of a query."""
         with self._guard:
-            return self._base.execute(question, given).fetchall()
+            found: list[sqlite3.Row] = self._base.execute(question, given).fetchall()
+            return found

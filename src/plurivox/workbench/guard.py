@@ -88,15 +88,20 @@ class Guard:
         headers = _Headers(scope["headers"])
         problem = self._elsewhere(headers) or self._unsaid(scope["method"], headers)
         if problem:
-            await _answer(send, *problem)
+            await answer(send, *problem)
         elif self._has_key(headers) or self._has_cookie(headers):
             clean = _without_token(scope)
             if clean is None:
                 await self._pass(scope, headers, receive, send)
             else:
-                await _answer(send, 303, "", {"location": clean})
+                await answer(send, 303, "", {"location": clean})
         else:
             await self._introduce(scope, send)
+
+    def knows(self, scope: Scope) -> bool:
+        """Return whether a request comes from the browser or a program that was let in."""
+        headers = _Headers(scope["headers"])
+        return self._elsewhere(headers) is None and (self._has_key(headers) or self._has_cookie(headers))
 
     def _elsewhere(self, headers: _Headers) -> tuple[int, str] | None:
         """Return why a request for another host, or from another site, is refused."""
@@ -135,22 +140,22 @@ class Guard:
         """Give the cookie to whoever has the first address, once, and lead to the same address without the token."""
         given = [value for name, value in _query(scope) if name == TOKEN]
         if scope["method"] != "GET" or len(given) != 1 or not _same(given[0], self.token):
-            await _answer(send, 401, "Open the address that plurivox serve printed: it contains a key to this page.")
+            await answer(send, 401, "Open the address that plurivox serve printed: it contains a key to this page.")
             return
         if self._used:
             told = "This address was already opened and is valid only once. Continue in the browser that opened it"
-            await _answer(send, 401, f"{told}, or start plurivox serve again.")
+            await answer(send, 401, f"{told}, or start plurivox serve again.")
             return
         self._used.append(True)
         cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, "", {"location": _without_token(scope) or "/", "set-cookie": cookie})
+        await answer(send, 303, "", {"location": _without_token(scope) or "/", "set-cookie": cookie})
 
     async def _pass(self, scope: Scope, headers: _Headers, receive: Receive, send: Send) -> None:
         """Let the application answer, limit the size of the body, and add the headers of every answer."""
         most = self.most if UPLOADS.fullmatch(scope["path"]) else SMALL
         length = headers.all("content-length")
         if length and (not length[0].isdigit() or int(length[0]) > most):
-            await _answer(send, 413, _too_large(most))
+            await answer(send, 413, _too_large(most))
             return
         nonce = secrets.token_urlsafe(16)
         scope = {**scope, NONCE: nonce}
@@ -175,7 +180,7 @@ class Guard:
             await self.app(scope, measured, covered)
         except TooLargeError as error:
             if not started:
-                await _answer(send, 413, str(error))
+                await answer(send, 413, str(error))
 
 
 class TooLargeError(Exception):
@@ -218,7 +223,8 @@ def _without(headers: Iterable[tuple[bytes, bytes]], names: tuple[bytes, ...]) -
     return kept
 
 
-async def _answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
+async def answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
+    """Send a short text, covered as every answer is."""
     headers = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(text.encode())), **(more or {})}
     pairs = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     every = [*_without(pairs, _ADDED), *_added(secrets.token_urlsafe(16))]

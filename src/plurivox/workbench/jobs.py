@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
 from collections import deque
@@ -24,6 +23,7 @@ from plurivox.workbench.keeping import DONE_FILE, prune, touch
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, StudyRecord
+from plurivox.workbench.removing import remove_folder
 from plurivox.workbench.store import Store
 
 AT_ONCE = 2
@@ -363,7 +363,7 @@ class Jobs:
         """Note how a job ended, and tell everybody; unfinished output is removed."""
         self._going.pop(job.run.id, None)
         if state != DONE:
-            shutil.rmtree(job.out, ignore_errors=True)
+            remove_folder(self._store.folder, job.out)
         self._store.end_run(job.run.id, state, problem)
         if state == DONE:
             self._prune(job)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+from plurivox.workbench.removing import KEY, RESULT, RESULTS, names_in, remove_file, remove_folder
 from plurivox.workbench.store import Store
 
 MOST_BYTES = 1 << 30
 MOST_ENTRIES = 2000
 """The most that is kept of one study."""
 DONE_FILE = "done.json"
-RESULTS = "results"
 
 
 class _Kept(NamedTuple):
@@ -43,30 +42,23 @@ def prune(store: Store, study: str, needed: Collection[str]) -> None:
         if one.path.name in needed:
             continue
         size, n = size - one.size, n - 1
-        if one.path.is_dir():
+        if KEY.fullmatch(one.path.name):
             store.drop_runs(study, one.path.name)
-            shutil.rmtree(one.path, ignore_errors=True)
+            remove_folder(store.folder, one.path)
         else:
-            with contextlib.suppress(OSError):
-                one.path.unlink()
+            remove_file(store.folder, one.path)
 
 
 def _kept(made: Path) -> list[_Kept]:
     """Return what was made, each with when it was last looked at; unfinished output is left out."""
     found = []
-    for path in (*_entries(made), *_entries(made / RESULTS)):
+    every = [folder / name for folder in (made, made / RESULTS) for name in names_in(folder)]
+    for path in every:
         with contextlib.suppress(OSError):
-            if path.is_dir() and path.name != RESULTS:
+            if KEY.fullmatch(path.name) and path.parent == made:
                 used = (path / DONE_FILE).stat().st_mtime
                 found.append(_Kept(used, sum(one.stat().st_size for one in path.iterdir()), path))
-            elif path.parent.name == RESULTS:
+            elif RESULT.fullmatch(path.name) and path.parent != made:
                 known = path.stat()
                 found.append(_Kept(known.st_mtime, known.st_size, path))
     return found
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []

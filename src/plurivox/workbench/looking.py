@@ -67,7 +67,7 @@ def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
         "columns": dict(intake.columns),
         "why": {one: _why(one, name, getattr(reading, one, None), platform) for one, name in intake.columns.items()},
         "layout": intake.layout, "platform": platform,
-        "scale": [str(label) for label in ratings.scale.labels][:200], "scale_inferred": intake.scale_inferred,
+        "scale": [str(label) for label in ratings.scale.labels][:200], "scale_inferred": intake.points_inferred,
         "poles": list(ratings.scale.poles or ()), "has_raters": ratings.has_raters,
         "sizes": {"ratings": len(ratings), "items": ratings.n_items, "raters": ratings.n_raters},
         "raters": [

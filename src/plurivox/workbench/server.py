@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import errno
 import ipaddress
+import re
 import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -28,6 +29,7 @@ from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
+from plurivox.workbench.marking import INCOMING
 from plurivox.workbench.pages import page
 from plurivox.workbench.records import ChangedError
 from plurivox.workbench.store import Store
@@ -44,6 +46,8 @@ ASSETS = {
     "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
 }
 MAX_UPLOAD = 1 << 30
+EVERYWHERE = ("", "0.0.0.0", "[::]")  # noqa: S104  what is refused as a name
+_HOST = re.compile(r"[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The system's errors if there is no room."""
 
@@ -144,10 +148,11 @@ def guarded(
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen: an open socket, and the host names by which it may be addressed."""
+    """Where to listen: an open socket, the host names by which it may be addressed, and whether others were allowed."""
 
     listening: socket.socket
     hosts: tuple[str, ...]
+    renamed: bool = False
 
     @property
     def port(self) -> int:
@@ -156,12 +161,22 @@ class Address:
 
     @property
     def local(self) -> bool:
-        """Whether only this machine can reach it."""
-        return ipaddress.ip_address(self.listening.getsockname()[0]).is_loopback
+        """Whether only this machine can reach it; a name that was allowed may lead here from elsewhere."""
+        return self._ip.is_loopback and not self.renamed
+
+    @property
+    def nameless(self) -> bool:
+        """Whether other machines can reach it, but have no name for it."""
+        return self._ip.is_unspecified and not self.renamed
+
+    @property
+    def _ip(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+        return ipaddress.ip_address(self.listening.getsockname()[0])
 
     @classmethod
-    def open(cls, host: str, port: int) -> Address:
-        """Open a port on a host; any free one if it is 0."""
+    def open(cls, host: str, port: int, names: Sequence[str] = ()) -> Address:
+        """Open a port on a host, any free one if it is 0; browsers may also call the host by other ``names``."""
+        hosts = hosts_of(host, names)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -173,21 +188,46 @@ class Address:
             told = getattr(error, "strerror", None) or str(error)
             hint = "Choose another port with --port, or 0 for any free one."
             raise InputError(f"cannot listen on {host}, port {port} ({told})", hint=hint) from None
-        named = f"[{host}]" if ":" in host else host
-        return cls(listening, (named, *(one for one in LOOPBACK if one != named)) if named in LOOPBACK else (named,))
+        return cls(listening, hosts, bool(names))
+
+
+def hosts_of(host: str, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return by which names browsers may call a host; the first one is printed."""
+    named = f"[{host}]" if ":" in host else host
+    others = tuple(name_of_host(name) for name in names)
+    if named in EVERYWHERE:  # where to listen, but nothing that a browser calls
+        return tuple(dict.fromkeys((*others, *LOOPBACK)))
+    return tuple(dict.fromkeys((named, *others, *(LOOPBACK if named in LOOPBACK else ()))))
+
+
+def name_of_host(name: str) -> str:
+    """Return a host name, or an address, as browsers send it."""
+    plain = name.lower()
+    try:
+        found = ipaddress.ip_address(plain[1:-1] if plain.startswith("[") and plain.endswith("]") else plain)
+    except ValueError:
+        if len(plain) <= 253 and _HOST.fullmatch(plain):
+            return plain
+    else:
+        if not found.is_unspecified:
+            return f"[{found}]" if found.version == 6 else str(found)
+    hint = "Give only the name that stands in the address: --allow-host lab.example.org."
+    raise InputError(f"--allow-host: {name!r} is not the name of a host", hint=hint)
 
 
 def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
     """Serve studies until stopped; ``ready`` is called with the first address."""
     import uvicorn
 
+    from plurivox.workbench.places import Places, connections
+
     guard = guarded(store, address.port, address.hosts, max_upload, address.local)
-    incoming = store.folder / "incoming"
+    incoming = store.folder / INCOMING
     incoming.mkdir(exist_ok=True)
     tempfile.tempdir = str(incoming)  # uploads go where there is room for studies, not to a disk in memory
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
-        timeout_graceful_shutdown=3, limit_concurrency=200,
+        timeout_graceful_shutdown=3, http=connections(Places(guard.knows)), ws="none",
     )  # fmt: skip
     app: Any = guard.app
 

@@ -2,7 +2,8 @@
 
 Only the server writes here, and one server at a time. A file is whole or absent; a row refers to a file only once it
 exists. So whenever the server ends, the next one finds studies as they were, and unfinished runs are marked as
-interrupted.
+interrupted. The name of a file or folder is noted before it is made: only what was noted is ever removed. Each study's
+folder also holds a manifest, by which the study can be taken in if the list of studies is lost.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from plurivox.errors import FileError, InputError, SelectionError
-from plurivox.files import replacing
-from plurivox.workbench.base import Base
+from plurivox.files import replacing, write_text
+from plurivox.workbench import adopting
+from plurivox.workbench.folders import Folders
+from plurivox.workbench.manifest import MANIFEST, text_of
+from plurivox.workbench.marking import STUDIES
 from plurivox.workbench.records import (
     KINDS,
     PLACES,
@@ -34,30 +36,70 @@ from plurivox.workbench.records import (
     free_place,
     role_in,
 )
+from plurivox.workbench.removing import within
+
+_TRIGGER = """
+create temp trigger stale_{table}_{event} after {event} on main.{table}
+begin insert or ignore into stale values ({row}.{column}); end;
+"""
+_STALE = "create temp table stale (study text primary key);" + "".join(
+    _TRIGGER.format(table=table, event=event, row="old" if event == "delete" else "new", column=column)
+    for table, column in (("studies", "id"), *((one, "study") for one in ("files", "notes", "watches", "looks")))
+    for event in ("insert", "update", "delete")
+)
+"""Notes which studies have changed since their manifests were written, whoever changes them."""
 
 
-class Store(Base):
+class Store(Folders):
     """A folder of studies."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], adopt: bool = False) -> None:
         super().__init__(folder)
         self._late: dict[str, dict[str, Any]] = {}
-        self._sweep()
+        try:
+            self._settle(adopt)
+        except BaseException:
+            self.close()
+            raise
 
-    def _sweep(self) -> None:
-        """Remove what no row refers to: leftovers of interrupted uploads, studies and runs, or of deletions."""
-        known = {row["id"] for row in self._base.execute("select id from studies")}
-        home = self.folder / "studies"
-        home.mkdir(exist_ok=True)
-        for entry in os.scandir(home):
-            if entry.name not in known:
-                shutil.rmtree(entry.path, ignore_errors=True)
-                continue
-            every = "select stored from files where study = ?1 union select stored from arrived where study = ?1"
-            named = {row[0] for row in self._base.execute(every, (entry.name,))}
-            for one in os.scandir(self.inputs(entry.name)):
-                if one.name not in named:
-                    _remove(Path(one.path))
+    def _settle(self, adopt: bool) -> None:
+        """Remove what was interrupted, take in what is to be, and write the manifests that are missing or old."""
+        try:
+            (self.folder / STUDIES).mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error.strerror) from None
+        self._base.executescript(_STALE)
+        self.sweep()
+        if self.salvaged or adopt:
+            self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
+        self.remarks += adopting.remarks_on(self, self.salvaged or adopt)
+        with self.changing() as base:
+            base.execute("insert or ignore into stale select id from studies")
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """Change several rows, all or none; within another change, with that one. Then renew the manifests."""
+        with self._guard:
+            with super().changing() as base:
+                yield base
+            if not base.in_transaction:
+                self._write_manifests(base)
+
+    def _write_manifests(self, base: sqlite3.Connection) -> None:
+        """Write what each changed study's folder says about it; what fails is tried at the next change or start."""
+        for (study,) in base.execute("select study from stale").fetchall():
+            known = base.execute("select * from studies where id = ?", (study,)).fetchone()
+            path = self.home(study) / MANIFEST
+            if known is not None and within(self.folder, path) and not path.is_symlink():
+                watch = next(map(dict, self.rows("select * from watches where study = ?", study)), {})
+                looks = {row["data"]: row["at"] for row in self.rows("select * from looks where study = ?", study)}
+                text = text_of(self._record(known), self.notes(study), watch, looks)
+                try:
+                    if not path.is_file() or path.read_bytes() != text.encode("utf-8", "replace"):
+                        write_text(path, text)
+                except (FileError, OSError):
+                    continue
+            base.execute("delete from stale where study = ?", (study,))
 
     # Studies ----------------------------------------------------------------------------------------------------------
 
@@ -98,8 +140,10 @@ class Store(Base):
     ) -> Iterator[Beginning]:
         """Make a study: in the end it exists with all its files, or not at all."""
         found = Beginning(self, secrets.token_hex(6))
+        self.note(found.id)
         try:
-            self.inputs(found.id).mkdir(parents=True)
+            self.home(found.id).mkdir(parents=True)
+            self.inputs(found.id).mkdir()
             self.made(found.id).mkdir()
             yield found
             now = time.time()
@@ -109,7 +153,7 @@ class Store(Base):
                 for file in found.files:
                     self.put_in(base, found.id, file)
         except BaseException:
-            shutil.rmtree(self.home(found.id), ignore_errors=True)
+            self.remove_home(found.id)
             raise
 
     def change_study(self, study: str, revision: int | None = None, **changes: Any) -> int:
@@ -138,23 +182,9 @@ class Store(Base):
         self.study(name)
         with self.changing() as base:
             base.execute("delete from studies where id = ?", (name,))
-        shutil.rmtree(self.home(name), ignore_errors=True)
+        self.remove_home(name)
 
     # Files ------------------------------------------------------------------------------------------------------------
-
-    def home(self, study: str) -> Path:
-        """Return the folder of a study, whose name is one of ours."""
-        if not study.isalnum():
-            raise SelectionError("there is no such study", hint="Go to the list of studies.")
-        return self.folder / "studies" / study
-
-    def inputs(self, study: str) -> Path:
-        """Return the folder of the files that a study was made of."""
-        return self.home(study) / "inputs"
-
-    def made(self, study: str) -> Path:
-        """Return the folder of computed output."""
-        return self.home(study) / "made"
 
     @contextlib.contextmanager
     def adding(self, study: str, role: str, shown: str) -> Iterator[Upload]:
@@ -188,11 +218,15 @@ class Store(Base):
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
         stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never refers to other content
-        path = self.inputs(study) / stored
-        with replacing(path) as temporary, temporary.open("r+b") as file:
-            upload = Upload(file, role, shown[:200], stored)
-            yield upload
-            file.flush()
+        self.note(study, stored)
+        try:
+            with replacing(self.inputs(study) / stored) as temporary, temporary.open("r+b") as file:
+                upload = Upload(file, role, shown[:200], stored)
+                yield upload
+                file.flush()
+        except BaseException:
+            self.discard(study, stored)
+            raise
 
     def _check_place(self, study: str, place: str) -> None:
         """Raise unless a file can have this place: several files of a role have no gaps."""
@@ -208,11 +242,6 @@ class Store(Base):
         row = (study, file.role, file.shown, file.stored, file.size, file.sha256)
         base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
         self.change_in(base, study)
-
-    def discard(self, study: str, stored: str) -> None:
-        """Remove a file of ours that no row refers to any more; what is kept elsewhere is never touched."""
-        if os.path.basename(stored) == stored:
-            _remove(self.inputs(study) / stored)
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:
         """Note within a change that the study has changed."""
@@ -345,8 +374,3 @@ class Upload:
         self._file.write(piece)
         self.digest.update(piece)
         self.size += len(piece)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import stat
 import sys
 import traceback
@@ -23,6 +22,7 @@ from plurivox.errors import FileError, PlurivoxError
 from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile
+from plurivox.workbench.removing import remove_folder
 from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watch, Watches, data_of, summary
 
@@ -170,7 +170,7 @@ class Watcher:
         told = self._jobs.told(folder)
         if not keep:  # one for every change of a file would pile up; what is shown of it is kept elsewhere
             self._store.drop_run(run.id)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(self._store.folder, folder)
         return told
 
     def _troubled(self, watch: Watch) -> bool:

@@ -122,7 +122,8 @@ def _chosen(answers: Answers, models: Sequence[str] | None) -> Answers:
     return replace(
         answers, voices=tuple(answers.voices[v] for v in voices), voice=place[answers.voice[own]],
         **{name: some(getattr(answers, name))
-           for name in ("item", "sample", "state", "point", "shares", "shown", "order", "readings")},
+           for name in ("item", "sample", "state", "point", "shares", "shown", "order")},
+        readings=None if answers.readings is None else answers.readings.filter(own),
     )  # fmt: skip
 
 

@@ -288,6 +288,7 @@ def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -
             "The scale was inferred from the scores: end points that nobody used are missing from it. "
             "Give the scale with --scale to be sure."
         )
+    if ratings.intake.points_inferred:
         notes += _standing_alone(ratings)
     if ratings.intake.numbers:
         notes.append(f"How scores were written: {ratings.intake.numbers}.")

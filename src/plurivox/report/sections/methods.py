@@ -83,7 +83,7 @@ def _settings(brief: Brief) -> pl.DataFrame:
         "seed": str(brief.asked.seed),
         **({"planned looks": str(brief.asked.looks)} if brief.asked.looks > 1 else {}),
         "smallest group shown": str(brief.asked.min_group_size),
-        "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),
+        "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.points_inferred else ""),
         **({"scale recoded": brief.ratings.intake.recoded} if brief.ratings.intake.recoded else {}),
         **_weights(brief),
         "plurivox": plurivox.__version__,

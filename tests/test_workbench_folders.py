@@ -1,0 +1,491 @@
+"""Where a workbench may live: it starts in folders of all kinds, and not a byte of what is not its own changes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from plurivox.errors import FileError
+from plurivox.workbench.marking import DATABASE, MARKER
+from plurivox.workbench.store import Store
+
+OLD = Path(__file__).parent / "stores" / "0.2.0.zip"
+"""A folder that version 0.2.0 made: two studies, one with a note, settings and a counted look."""
+Seen = dict[str, tuple[object, ...]]
+
+
+def seen(folder: Path) -> Seen:
+    """Return all that is in a folder, byte for byte, with modes, times, and where links lead."""
+    found: Seen = {}
+    for path in sorted(folder.rglob("*")):
+        now = path.lstat()
+        content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        found[str(path.relative_to(folder))] = (now.st_mode, now.st_mtime_ns if not path.is_dir() else 0, content)
+    return found
+
+
+def write(path: Path, content: bytes = b"item,rater,score\na,b,1\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def with_a_study(folder: Path) -> str:
+    """Make a store with one study of one file, closed."""
+    with contextlib.closing(Store(folder)) as store:
+        study = store.add_study("One")
+        with store.adding(study, "ratings", "ratings.csv") as upload:
+            upload.write(b"item,rater,score\na,b,1\n")
+        return study
+
+
+def start(folder: Path) -> tuple[list[str], list[str]]:
+    """Start in a folder, add and delete a study, and end; return the names of the studies, and the remarks."""
+    with contextlib.closing(Store(folder)) as store:
+        names = sorted(one.name for one in store.studies())
+        new = store.add_study("new")
+        with store.adding(new, "ratings", "ratings.csv") as upload:
+            upload.write(b"x")
+        store.delete_study(new)
+        return names, store.remarks
+
+
+# Folders of others ---------------------------------------------------------------------------------------------------
+
+
+def project(folder: Path) -> None:
+    write(folder / "studies" / "2024-survey" / "interviews.csv")
+    write(folder / "README.md")
+
+
+def only_studies(folder: Path) -> None:
+    write(folder / "studies" / "2024-survey" / "interviews.csv")
+
+
+def home(folder: Path) -> None:
+    for name in (".bashrc", ".ssh/id_ed25519", "Documents/thesis.docx", "studies/a/inputs/b.csv", "lock"):
+        write(folder / name)
+
+
+def names_like_ours(folder: Path) -> None:
+    write(folder / "studies" / "0123456789ab" / "inputs" / "ratings-12345678.csv")
+    write(folder / "lock", b"")
+
+
+def study_is_a_file(folder: Path) -> None:
+    write(folder / "studies")
+
+
+def something_incoming(folder: Path) -> None:
+    write(folder / "incoming" / "letter.txt")
+
+
+def foreign_base(folder: Path) -> None:
+    project(folder)
+    with contextlib.closing(sqlite3.connect(folder / DATABASE)) as base:
+        base.executescript("create table studies (title text); insert into studies values ('a survey');")
+
+
+def foreign_base_in_use(folder: Path) -> None:
+    """A program of somebody else has died, and the end of its file is in the log beside it."""
+    project(folder)
+    line = (
+        f"import sqlite3, os; b = sqlite3.connect({str(folder / DATABASE)!r}); b.execute('pragma journal_mode = wal');"
+        " b.execute('create table t (a)'); b.execute('insert into t values (1)'); b.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", line], check=True)
+    assert (folder / f"{DATABASE}-wal").stat().st_size
+
+
+def text_called_base(folder: Path) -> None:
+    project(folder)
+    write(folder / DATABASE, b"notes on workbenches")
+
+
+def old_store_damaged_beyond_recognition(folder: Path) -> None:
+    shutil.unpack_archive(OLD, folder)
+    (folder / DATABASE).write_bytes(b"")
+
+
+def old_store_without_base(folder: Path) -> None:
+    shutil.unpack_archive(OLD, folder)
+    (folder / DATABASE).unlink()
+
+
+def other_marker(folder: Path) -> None:
+    project(folder)
+    write(folder / MARKER, b'{"kind": "a recipe for tables", "version": 1}')
+
+
+def marker_of_nothing(folder: Path) -> None:
+    project(folder)
+    write(folder / MARKER, b"[" * 100_000)
+
+
+def pipe_called_marker(folder: Path) -> None:
+    project(folder)
+    os.mkfifo(folder / MARKER)
+
+
+def newer_marker(folder: Path) -> None:
+    with_a_study(folder)
+    write(folder / MARKER, json.dumps({"kind": "plurivox workbench", "version": 2}).encode())
+
+
+def newer_base(folder: Path) -> None:
+    study = with_a_study(folder)
+    with contextlib.closing(sqlite3.connect(folder / DATABASE)) as base:
+        base.execute("alter table studies add column colour text")
+        base.execute("pragma user_version = 3")
+    write(folder / "studies" / study / "inputs" / "ratings-00000000.csv")
+
+
+def newer_base_unmarked(folder: Path) -> None:
+    newer_base(folder)
+    (folder / MARKER).unlink()
+
+
+def marked_but_studies_is_a_file(folder: Path) -> None:
+    with_a_study(folder)
+    shutil.rmtree(folder / "studies")
+    write(folder / "studies")
+
+
+def base_is_a_folder(folder: Path) -> None:
+    with_a_study(folder)
+    (folder / DATABASE).unlink()
+    write(folder / DATABASE / "letter.txt")
+
+
+def linked(name: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        with_a_study(folder)
+        other = folder.parent / "elsewhere" / name
+        other.parent.mkdir()
+        if (folder / name).exists():
+            (folder / name).rename(other)
+        else:
+            other.mkdir()
+        (folder / name).symlink_to(other)
+
+    make.__name__ = f"linked_{name}"
+    return make
+
+
+FOREIGN: dict[Callable[[Path], None], str] = {
+    project: "not empty, and not a folder of the workbench", only_studies: "not empty", home: "not empty",
+    names_like_ours: "not empty", study_is_a_file: "not empty", something_incoming: "not empty",
+    foreign_base: "not the list of studies of a workbench", foreign_base_in_use: "not the list of studies",
+    text_called_base: "not empty", old_store_damaged_beyond_recognition: "not empty",
+    old_store_without_base: "not empty", other_marker: "not empty", marker_of_nothing: "not empty",
+    pipe_called_marker: "not empty", newer_marker: "made by a newer version of plurivox",
+    newer_base: "made by a newer version of plurivox", newer_base_unmarked: "made by a newer version of plurivox",
+    marked_but_studies_is_a_file: "studies: it is not a folder", base_is_a_folder: "it is a folder, not a file",
+    linked("studies"): "studies: it is a link", linked("lock"): "lock: it is a link",
+    linked("incoming"): "incoming: it is a link", linked(DATABASE): "sqlite3: it is a link",
+    linked(MARKER): "json: it is a link",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", FOREIGN, ids=lambda make: make.__name__)
+def test_a_folder_of_others_is_refused_and_stays_as_it_is(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    make(folder)
+    before = seen(tmp_path)
+    for _ in range(2):
+        with pytest.raises(FileError, match=FOREIGN[make]) as found:
+            Store(folder, adopt=True)
+        assert "--folder" in str(found.value)
+        assert "Nothing was changed" in str(found.value)
+    assert seen(tmp_path) == before
+
+
+def test_a_folder_that_is_read_only_is_refused(tmp_path: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a small disk")
+    try:
+        with_a_study(disk / "store")
+        shutil.unpack_archive(OLD, disk / "old")
+        (disk / "empty").mkdir()
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        before = seen(disk)
+        for name in ("store", "old", "empty", "new"):
+            with pytest.raises(FileError, match=r"Read-only file system.*--folder"):
+                Store(disk / name)
+        assert seen(disk) == before
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    project(tmp_path)
+    before = seen(tmp_path)
+    line = [sys.executable, "-m", "plurivox", "serve", "--folder", str(tmp_path), "--no-open"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"error: {tmp_path}: it is not empty, and not a folder of the workbench. "
+        "Name a new or empty folder with --folder. Nothing was changed.\n"
+    )
+    assert seen(tmp_path) == before
+
+
+# Folders of ours -----------------------------------------------------------------------------------------------------
+
+
+def nothing(folder: Path) -> None:
+    """A folder that does not exist."""
+    folder.rmdir()
+
+
+def empty(folder: Path) -> None:
+    """An empty folder."""
+
+
+def interrupted_at_once(folder: Path) -> None:
+    """What a first start leaves that is killed before the folder is marked."""
+    write(folder / "lock", b"")
+    write(folder / f".{MARKER}.0123abcd.part", b'{"ki')
+
+
+@pytest.mark.parametrize("make", [nothing, empty, interrupted_at_once])
+def test_a_new_folder_is_marked(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    make(folder)
+    assert start(folder) == ([], [])
+    assert json.loads((folder / MARKER).read_text()) == {"kind": "plurivox workbench", "version": 1}
+    write(folder / "notes.txt")
+    assert start(folder) == ([], [])
+
+
+def test_a_store_of_version_0_2_goes_on_and_gets_the_marker(tmp_path: Path) -> None:
+    shutil.unpack_archive(OLD, tmp_path)
+    inputs = {path: path.read_bytes() for path in tmp_path.glob("studies/*/inputs/*")}
+    assert len(inputs) == 2
+    assert start(tmp_path) == (["Second", "ratings"], [])
+    assert (tmp_path / MARKER).is_file()
+    with contextlib.closing(Store(tmp_path)) as store:
+        first = next(one for one in store.studies() if one.name == "ratings")
+        assert first.reading == {"scale": "0:3", "rater_attributes": ["gender"]}
+        assert first.asked["by"] == [["gender"]]
+        assert store.notes(first.id) == {"cohesion": "look here"}
+        assert {path: path.read_bytes() for path in inputs} == inputs
+        for one in store.studies():
+            store.delete_study(one.id)  # which knows the names of files that version 0.2 made
+    assert not list((tmp_path / "studies").iterdir())
+
+
+def test_an_old_store_that_a_killed_server_left(tmp_path: Path) -> None:
+    """Its tables may be only in the log beside the file."""
+    shutil.unpack_archive(OLD, tmp_path)
+    line = (
+        f"import sqlite3, os; b = sqlite3.connect({str(tmp_path / DATABASE)!r});"
+        " b.execute('pragma journal_mode = wal');"
+        " b.execute('update studies set name = name || name'); b.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", line], check=True)
+    assert (tmp_path / f"{DATABASE}-wal").stat().st_size
+    assert start(tmp_path)[0] == ["SecondSecond", "ratingsratings"]
+
+
+# Links within ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["", "inputs", "made", "made/results", "made/" + "0" * 24])
+def test_nothing_behind_a_link_is_deleted(tmp_path: Path, place: str) -> None:
+    """A part of a study's folder was moved to another disk, say, and a link put in its place."""
+    folder, other = tmp_path / "store", tmp_path / "elsewhere"
+    study = with_a_study(folder)
+    home = folder / "studies" / study
+    write(home / "made" / "results" / f"{'1' * 24}.json")
+    write(home / "made" / ("0" * 24) / "done.json")
+    (home / place).rename(other)
+    (home / place).symlink_to(other)
+    before = {name: one for name, one in seen(other).items() if name != "study.json"}
+    with contextlib.closing(Store(folder)) as store:
+        assert store.study(study).files["ratings"].shown == "ratings.csv"
+        with store.adding(study, "ratings", "new.csv") as upload:
+            upload.write(b"new")
+        store.delete_study(study)
+        assert store.studies() == []
+    with contextlib.closing(Store(folder)) as store:
+        assert any(study in one for one in store.remarks)
+    assert (home / place).is_symlink()
+    assert {name: one for name, one in seen(other).items() if name in before} == before
+
+
+def test_links_in_inputs_are_not_followed(tmp_path: Path) -> None:
+    folder, mine = tmp_path / "store", write(tmp_path / "mine.csv")
+    study = with_a_study(folder)
+    (stored,) = (folder / "studies" / study / "inputs").iterdir()
+    stored.unlink()
+    stored.symlink_to(mine)
+    (stored.parent / "theirs.csv").symlink_to(mine)
+    (folder / "studies" / study / "study.json").unlink()
+    (folder / "studies" / study / "study.json").symlink_to(mine)
+    with contextlib.closing(Store(folder)) as store:
+        store.write_note(study, "answer", "not written through the link")
+        store.delete_study(study)
+    assert mine.read_bytes() == b"item,rater,score\na,b,1\n"
+    assert [path.name for path in stored.parent.iterdir()] == ["theirs.csv"]
+
+
+# Damage ---------------------------------------------------------------------------------------------------------------
+
+
+def without_a_table(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute("drop table runs")
+
+
+def with_a_trigger(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute("create trigger t after insert on runs begin delete from studies; end")
+        opened.commit()
+
+
+def with_a_view(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.executescript("drop table notes; create view notes as select 1")
+
+
+def with_a_row_of_nothing(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute(
+            "insert into runs select '0123456789abcdef', id, 'run', 'k', '{', 'done', 0, 0, null from studies"
+        )
+        opened.commit()
+
+
+def with_a_path_for_a_name(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute("insert into files select id, 'raters', 'a', '../../../mine.csv', 1, sha256 from studies, files")
+        opened.execute(
+            "insert into files select id, 'items', 'a', '/etc/passwd', 1, sha256 from studies, files limit 1"
+        )
+        opened.commit()
+
+
+def with_paths_for_what_is_ours(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute("insert into ours select id, '../../../../mine.csv' from studies")
+        opened.execute("insert into ours values ('..', '../mine.csv')")
+        opened.commit()
+
+
+def without_the_study(base: Path) -> None:
+    with contextlib.closing(sqlite3.connect(base)) as opened:
+        opened.execute("delete from studies")  # the connection does not enforce references
+        opened.commit()
+
+
+def with_names_that_are_no_text(base: Path) -> None:
+    """SQLite quotes such a name when it says what is wrong."""
+    content = base.read_bytes()
+    for old, new in ((b"tablerunsruns", b"tabler\xc2nsr\xc2ns"), (b"CREATE TABLE runs (", b"CREATE TABLE runs [")):
+        assert old in content
+        content = content.replace(old, new)
+    base.write_bytes(content)
+
+
+def cut_off(base: Path) -> None:
+    base.write_bytes(base.read_bytes()[:5000])
+
+
+def of_zeros(base: Path) -> None:
+    base.write_bytes(bytes(base.stat().st_size))
+
+
+def emptied(base: Path) -> None:
+    base.write_bytes(b"")
+
+
+def missing_beside_its_log(base: Path) -> None:
+    line = (
+        f"import sqlite3, os; b = sqlite3.connect({str(base)!r}); b.execute('pragma journal_mode = wal');"
+        " b.execute('delete from runs'); b.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", line], check=True)
+    base.unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [without_a_table, with_a_trigger, with_a_view, with_a_row_of_nothing, with_a_path_for_a_name,
+     with_paths_for_what_is_ours, without_the_study,
+     with_names_that_are_no_text, cut_off, of_zeros, emptied, missing_beside_its_log],
+)  # fmt: skip
+def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    folder, mine = tmp_path / "store", write(tmp_path / "mine.csv")
+    study = with_a_study(folder)
+    with contextlib.closing(Store(folder)) as store:
+        before = store.study(study)
+    damage(folder / DATABASE)
+    damaged = {path.name: path.read_bytes() for path in folder.glob(f"{DATABASE}*")}
+    names, remarks = start(folder)
+    assert names == ["One"]
+    assert f"{DATABASE} was damaged" in remarks[0]
+    assert {path.name: path.read_bytes() for path in (folder / "damaged-1").iterdir()} == damaged
+    assert start(folder) == (["One"], [])  # it is in order now
+    with contextlib.closing(Store(folder)) as store:
+        now = store.study(study)
+        assert (now.name, now.files, now.reading, now.asked) == (
+            before.name,
+            before.files,
+            before.reading,
+            before.asked,
+        )
+        store.delete_study(study)
+    assert mine.exists()
+    assert not (folder / "studies" / study).exists()
+
+
+def test_flipped_bytes_never_lose_a_study_nor_make_a_traceback(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    study = with_a_study(folder)
+    whole = seen(folder / "studies")
+    good, refused = (folder / DATABASE).read_bytes(), []
+    for at in range(0, len(good), len(good) // 60):
+        (folder / DATABASE).write_bytes(good[:at] + bytes(255 - one for one in good[at : at + 40]) + good[at + 40 :])
+        try:
+            store = Store(folder)
+        except FileError as error:
+            refused.append(str(error))
+            continue
+        with contextlib.closing(store):
+            assert [one.id for one in store.studies()] == [study]
+            assert store.study(study).files["ratings"].size == 23
+            store.runs(study)
+        assert {name: one[2] for name, one in seen(folder / "studies").items() if "inputs" in name} == {
+            name: one[2] for name, one in whole.items() if "inputs" in name
+        }
+        for path in folder.glob("damaged-*"):
+            shutil.rmtree(path)
+    assert len(refused) <= 1, refused
+    assert all("made by a newer version" in one for one in refused)
+
+
+def test_a_damaged_store_of_version_0_2_keeps_what_can_be_read(tmp_path: Path) -> None:
+    shutil.unpack_archive(OLD, tmp_path)
+    inputs = {path: path.read_bytes() for path in tmp_path.glob("studies/*/inputs/*")}
+    without_a_table(tmp_path / DATABASE)
+    names, remarks = start(tmp_path)
+    assert names == ["Second", "ratings"]
+    assert "was damaged (its tables are not those that it should have)" in remarks[0]
+    assert {path: path.read_bytes() for path in inputs} == inputs
