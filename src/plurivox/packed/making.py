@@ -26,7 +26,7 @@ _NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
 @checked
 def pack(
     source: FilePaths, path: FilePath, *, memory: str | int = MEMORY, append: bool = False, **reading: Any
-) -> Ratings:
+) -> PackedRatings:
     r"""Pack any number of ratings into a folder, from which lenses read them part by part.
 
     The folder can be used wherever ratings can: ``read_ratings("study.pvx")`` opens it, and results have the same bits

@@ -7,7 +7,9 @@ that takes.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -15,10 +17,12 @@ from pathlib import Path
 from typing import Any, NoReturn, overload
 
 import numpy as np
+import platformdirs
 from numpy.typing import NDArray
 
 from plurivox.engine.part import Part, runs
 from plurivox.errors import FileError, NeedsMemoryError
+from plurivox.files import write_bytes
 from plurivox.intake.order import packed_words, pair_bits, unpacked_words
 from plurivox.packed.folder import (
     Folder,
@@ -117,12 +121,12 @@ class PackedParts(Sequence[Part]):
         """The folder in which finished work is logged, so that an interrupted analysis can resume."""
         if isinstance(self.folder, RemoteFolder):
             return self.folder.log
-        return self.folder.with_name(f"{self.folder.name}.log")
+        return Path(f"{os.path.abspath(self.folder)}.log")
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What distinguishes these parts from those of all other studies."""
-        return self.manifest.generation, self.manifest.sha256
+        """What distinguishes these parts from those of all other studies, and finished work from planted work."""
+        return self.manifest.sha256, _secret()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -155,6 +159,19 @@ class PackedParts(Sequence[Part]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return opened_parts, (os.fspath(self.folder.absolute()), self.manifest.sha256)
+
+
+@lru_cache(maxsize=1)
+def _secret() -> bytes:
+    """Return what only this user knows: finished work is named after it, so that nobody else can say what was found."""
+    path = platformdirs.user_cache_path("plurivox") / "packed" / "secret"
+    with contextlib.suppress(OSError, FileError):
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, secrets.token_bytes(16))
+            path.chmod(0o600)
+        return path.read_bytes()
+    return secrets.token_bytes(16)
 
 
 @lru_cache(maxsize=4)
