@@ -63,7 +63,11 @@ def bases() -> list[Files]:
         rows = [f"i{(5 * at) % 23:02d},r{(7 * at) % 31:02d},{at % 5},{'xy'[(7 * at) % 31 % 2]}" for at in range(230)]
         head = "item,rater,score,g"
         (here / "all.csv").write_text("\n".join([head, *rows]))
-        (here / "a.csv").write_text("\n".join([head, *[row for row in rows[:130] if row.split(",")[2] in "123"]]))
+        (here / "a.csv").write_text(
+            "\n".join(
+                [head, *[row for row in rows[:130] if not set(row.split(",")) & {"i00", "i07", "r00", "r09", "0", "4"}]]
+            )
+        )
         (here / "b.csv").write_text("\n".join([head, *rows[130:]]))
         asked: dict[str, Any] = {"rater_attributes": ["g"], "duplicates": "last"}
         pv.pack(here / "all.csv", here / "one.pvx", **asked)
