@@ -27,29 +27,12 @@ from plurivox.engine import part as parts
 Files = dict[str, bytes]
 MANIFEST = "manifest.json"
 _NUMBERS = [
-    0,
-    1,
-    2,
-    3,
-    7,
-    8,
-    63,
-    64,
-    127,
-    255,
-    256,
-    32_767,
-    65_535,
-    2**31 - 1,
-    2**31,
-    2**32 - 1,
-    2**63 - 1,
-    2**63,
-    -1,
-    -2,
-]
-_NAMES = ["../x", "/etc/hostname", "/../../x.pth", "part-0001-00000.bin", "manifest.json", "", ".", "..", "a\0b", "a" * 300,
-          "part-0001-00000.bin/", "items-0001.parquet", "part-٠٠٠١-00000.bin", "C:\\x", "s3://b/x", "\ud800"]  # fmt: skip
+    0, 1, 2, 3, 7, 8, 63, 64, 127, 255, 256, 32_767, 65_535, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, -1, -2,
+]  # fmt: skip
+_NAMES = [
+    "../x", "/etc/hostname", "/../../x.pth", "part-0001-00000.bin", "manifest.json", "", ".", "..", "a\0b", "a" * 300,
+    "part-0001-00000.bin/", "items-0001.parquet", "part-\u0660001-00000.bin", "C:\\x", "s3://b/x", "\ud800",
+]  # fmt: skip
 _TYPES = ["|u1", "<u2", "<u4", "<i4", "<i2", "<u8", "<f8", "|O", "|V9", "<m8", "", ">u2", "|S3", "i4,i4", "(2,3)i4"]
 MORE = "item,rater,score,g\ni04,r03,1,x\nj,s,2,y\ni11,r999,,x\n"
 
@@ -57,7 +40,6 @@ MORE = "item,rater,score,g\ni04,r03,1,x\nj,s,2,y\ni11,r999,,x\n"
 @functools.cache
 def bases() -> list[Files]:
     """Return the files of small studies: packed in one go or in several parts, appended to, and by an old version."""
-    found = []
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         here = Path(name)
         rows = [f"i{(5 * at) % 23:02d},r{(7 * at) % 31:02d},{at % 5},{'xy'[(7 * at) % 31 % 2]}" for at in range(230)]
@@ -75,9 +57,8 @@ def bases() -> list[Files]:
         pv.pack(here / "all.csv", here / "several.pvx", **asked)
         pv.pack(here / "a.csv", here / "appended.pvx", **asked)
         pv.pack(here / "b.csv", here / "appended.pvx", append=True)
-        for study in (*sorted(here.glob("*.pvx")), Path(__file__).parent.parent / "packed" / "0.2.0.pvx"):
-            found.append({path.name: path.read_bytes() for path in study.iterdir()})
-    return found
+        studies = (*sorted(here.glob("*.pvx")), Path(__file__).parent.parent / "packed" / "0.2.0.pvx")
+        return [{path.name: path.read_bytes() for path in study.iterdir()} for study in studies]
 
 
 def mended(files: Files, manifest: Any, *, checksums: bool = True) -> Files:
@@ -173,7 +154,7 @@ def _tables(draw: Draw, files: Files, manifest: Any) -> None:
         lambda: frame.with_columns(pl.Series("g", [{"a": at} for at in range(n)])),
         lambda: frame.with_columns(pl.Series("g", [b"\xff"] * n)), lambda: frame.with_columns(g=pl.lit(None)),
         lambda: frame.with_columns(g=pl.lit(float("nan"))), lambda: frame.with_columns(g=pl.int_range(n)),
-        lambda: frame.with_columns(g=pl.lit("a").cast(pl.Categorical)), lambda: frame.with_columns(g=pl.lit("\0\u202e")),
+        lambda: frame.with_columns(g=pl.lit("a").cast(pl.Categorical)), lambda: frame.with_columns(g=pl.lit("\0")),
         lambda: frame.with_columns(pl.lit("x").alias("item"), pl.lit("y").alias("rater")), lambda: pl.DataFrame(),
         lambda: frame.with_columns(pl.lit("x").alias("")), lambda: frame.with_columns(g=pl.lit(True)),
         lambda: frame.with_columns(pl.int_range(n).alias(first)), lambda: frame.with_columns(score=pl.lit("x")),
@@ -256,9 +237,7 @@ def _appended() -> None:
 
 _USES: dict[str, Callable[[], object]] = {
     "description": lambda: pv.describe(_read()),
-    "cohesion": lambda: pv.cohesion(
-        _read(), [one for one in _read().raters.columns[1:2]] or "rater", permutations=5, threads=1
-    ),
+    "cohesion": lambda: pv.cohesion(_read(), _read().raters.columns[1:2] or "rater", permutations=5, threads=1),
     "variation": lambda: pv.variation(_read(), _read().raters.columns[1:2], permutations=5, threads=1),
     "memory": lambda: _read().in_memory().to_frame(),
     "labels": lambda: pv.soft_labels(_read()),

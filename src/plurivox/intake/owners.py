@@ -31,7 +31,8 @@ def table_from(data: bytes, role: str) -> pl.DataFrame:
             n_rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
             if n_rows > _ROWS_PER_BYTE * len(data):  # distinct ids take more room
                 raise ValueError(f"its table of {role}s has {n_rows:,} rows in {len(data):,} bytes")
-            if (unpacked_size(io.BytesIO(data)) or 0) > max(_LARGEST, _PER_BYTE * len(data)):
+            size = unpacked_size(io.BytesIO(data))
+            if size is None or size > max(_LARGEST, _PER_BYTE * len(data)):
                 raise ValueError(f"its table of {role}s unpacks to far more than its {len(data):,} bytes")
             frame = pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:

@@ -270,6 +270,8 @@ def write_run(folder: Path, name: str, run: Run, rater_type: np.dtype[Any]) -> P
 
 def write_file(folder: Path, name: str, content: bytes) -> File:
     """Write a file of the study; it is on disk when this returns."""
+    if (folder / name).is_symlink():  # names are new: somebody else put it there, and it would be followed
+        raise FileError("it is a link, which may lead anywhere", source=str(folder / name), hint="Use another folder.")
     write_bytes(folder / name, content)
     return File(name, len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
 

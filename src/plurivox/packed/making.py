@@ -18,7 +18,6 @@ from plurivox.packed.folder import named, read_manifest, write_manifest, write_t
 from plurivox.packed.manifest import Manifest
 from plurivox.packed.packing import MEMORY, Packer, bytes_of, writing_folder
 from plurivox.packed.stored import PackedRatings
-from plurivox.ratings import Ratings
 
 _NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
 
