@@ -45,7 +45,7 @@ def pack(
         fit.
     append
         Add the ratings to the packed study at ``path``, as if all had been packed together. They are read as the others
-        were, so options need not be repeated, except for a table of new raters or items.
+        were, so options need not be repeated, except for a table of new raters or items. This changes the ``sha256``.
     reading
         The options of :func:`read_ratings`: ``item=``, ``scale=``, ``raters=``, ``duplicates=`` and the others. Times
         and kept repeats are not packed, and a scale is recoded when the study is read.

@@ -31,7 +31,7 @@ MANIFEST = "manifest.json"
 FORM = 2
 """The form that this version writes. It also reads form 1, in which checksums are CRC-32."""
 LARGEST_MANIFEST = 64 << 20
-"""The most bytes of a manifest; one of 100,000 parts has about 40 MB."""
+"""The most bytes of a manifest; one of 100,000 parts has about 30 MB."""
 _ALIGNED = 64
 _NAME = re.compile(r"(part|items|raters|counts|map)-\d{4,9}(-\d{4,9})?(-items|-raters)?\.(bin|parquet)", re.ASCII)
 _CHECKSUM = re.compile(r"sha256:[0-9a-f]{64}|crc32:[0-9a-f]{8}")
