@@ -23,6 +23,7 @@ import plurivox as pv
 from fuzz.cases import Case, Draw
 from fuzz.damage import HOSTILE, damaged, nested
 from plurivox.engine import part as parts
+from support import run_cli
 
 Files = dict[str, bytes]
 MANIFEST = "manifest.json"
@@ -235,6 +236,12 @@ def _appended() -> None:
     _read().in_memory()
 
 
+def _commanded() -> None:
+    done = run_cli("describe", ".", "--json")
+    assert done.code in (0, 1)
+    assert done.code == 0 or done.err.startswith("error: ") or "\nerror: " in done.err
+
+
 _USES: dict[str, Callable[[], object]] = {
     "description": lambda: pv.describe(_read()),
     "cohesion": lambda: pv.cohesion(_read(), _read().raters.columns[1:2] or "rater", permutations=5, threads=1),
@@ -242,4 +249,5 @@ _USES: dict[str, Callable[[], object]] = {
     "memory": lambda: _read().in_memory().to_frame(),
     "labels": lambda: pv.soft_labels(_read()),
     "appending": _appended,
+    "command": _commanded,
 }

@@ -193,6 +193,8 @@ def manifest_of(text: bytes) -> Manifest:
     """Return a manifest from JSON, or raise a ValueError that says what in it is wrong."""
     try:
         known = json.loads(text, parse_int=_bounded, parse_constant=_bounded)
+        if not isinstance(known, dict):
+            raise ValueError(f"it is {shown(known)}")
         form, crc = known.pop("form"), known.pop("crc")
         if crc != zlib.crc32(_plain({**known, "form": form})):
             raise ValueError("its checksum differs")
