@@ -667,7 +667,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "intake/panics.py",
         "intake/workbooks.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
-        "intake/spill.py", "packed/packing.py",  # files without a name
+        "intake/spill.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
         "workbench/salvaging.py",  # puts a new SQLite file in the place of a damaged one
         "kernels/shipped.py",  # a part of the package, while it is built
@@ -698,6 +698,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "simulation/files.py",  # opens to write
         "reproduce/record.py",  # tables that are shipped
         "packed/folder.py", "packed/packing.py", "packed/appending.py", "packed/making.py",  # what they wrote
+        "packed/stored.py",  # a secret, which it wrote
         "engine/resuming.py", "cli/work.py",  # what they wrote, and write over
         "packed/remote.py",  # opens addresses
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself

@@ -24,7 +24,8 @@ from plurivox.errors import DuplicateError, FileError, NeedsMemoryError
 from plurivox.intake.code import Coder
 from plurivox.intake.spill import Spill
 from plurivox.packed import packing
-from plurivox.packed.folder import MANIFEST, read_manifest
+from plurivox.packed.folder import read_manifest
+from plurivox.packed.manifest import MANIFEST
 
 
 @pytest.fixture

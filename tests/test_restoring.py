@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -18,7 +19,7 @@ from fuzz.damage import HOSTILE, nested
 from fuzz.values import study
 from plurivox.config import load_config
 from plurivox.errors import ConfigError, FileError, InputError
-from plurivox.intake import parquet
+from plurivox.intake.owners import table_to
 from plurivox.scale_files import load_scale
 
 RESULTS: dict[str, Callable[[], Any]] = {
@@ -109,7 +110,7 @@ def changed(stored: bytes, path: Path, frame: Any = None, *, digest: bool = Fals
 
 
 def packed(frame: pl.DataFrame) -> str:
-    return parquet._packed(frame)
+    return base64.b64encode(table_to(frame)).decode()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -16,7 +17,7 @@ pytest.importorskip("altair")
 
 import plurivox as pv
 from plurivox.errors import FileError
-from plurivox.workbench.linking import WHOLE
+from plurivox.workbench.linking import WHOLE, link_of
 from plurivox.workbench.starting import begin
 from plurivox.workbench.store import Store
 from support import run_cli
@@ -191,6 +192,14 @@ def test_a_folder_that_vanishes_or_changes(client: Any, tmp_path: Path) -> None:
     assert send(client, f"{home}/packed").status_code == 303
     assert "180</strong>" in settled(client, home)
     assert "have changed since" in settled(client, results)
+
+
+def test_one_that_is_demanded(packed: Path) -> None:
+    digest = hashlib.sha256((packed / "manifest.json").read_bytes()).hexdigest()
+    found = link_of(f"{packed}#sha256={digest}")
+    assert (found.stored, found.sha256) == (str(packed), digest)
+    with pytest.raises(FileError, match=f"its SHA-256 is {digest}, but {'0' * 64} is demanded"):
+        link_of(f"{packed}#sha256={'0' * 64}")
 
 
 def test_what_is_not_one_is_said(client: Any, tmp_path: Path, packed: Path) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import functools
+import operator
 import os
 import re
 import secrets
@@ -92,6 +94,29 @@ def _same(one: Name | int, other: Name) -> bool:
 
 def _is_read(path: Name) -> FileError:
     return FileError("this file is an input and would be overwritten", source=os.fspath(path), hint=OTHER)
+
+
+def open_plain(path: Name) -> IO[bytes]:
+    """Open a file in a folder of somebody else to read it, or raise an OSError if it is a link or a device."""
+    flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
+    descriptor = os.open(path, functools.reduce(operator.or_, flags, os.O_RDONLY))
+    file = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a file")
+    return file
+
+
+@contextlib.contextmanager
+def room_for(what: str, folder: Name) -> Iterator[None]:
+    """Say where a disk is full, or fails, while something without a name is written; no input is to blame."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"{what} cannot be written there ({error.strerror or error})", source=os.fspath(folder),
+            hint="Free some space there." if error.errno in _FULL else None,
+        ) from None  # fmt: skip
 
 
 # Where a file goes ---------------------------------------------------------------------------------------------------

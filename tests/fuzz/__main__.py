@@ -15,7 +15,7 @@ from pathlib import Path
 from fuzz.searching import search
 from fuzz.targets import TARGETS
 
-EXAMPLES = {"calls": 20, "options": 10, "restored": 20}
+EXAMPLES = {"calls": 20, "options": 10, "restored": 20, "packed": 200}
 USUAL = 60
 """How many cases of a target are tried in a row."""
 

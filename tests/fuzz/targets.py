@@ -15,6 +15,7 @@ import plurivox as pv
 from exports import cases as export_cases
 from fuzz.cases import Case, Draw
 from fuzz.damage import damaged, damaged_json, nested, retyped, wrapped
+from fuzz.packed import packed
 from fuzz.values import CELLS, SOME, WRONG, arguments_of, files, functions, kept, study, usual
 from plurivox.config import load_config
 from plurivox.intake.formats import FORMATS
@@ -342,5 +343,5 @@ def exports(draw: Draw) -> Case:
 
 
 TARGETS: dict[str, Target] = {
-    one.__name__: one for one in (tables, exports, parquet, logs, toml, calls, restored, options, replies)
+    one.__name__: one for one in (tables, exports, parquet, packed, logs, toml, calls, restored, options, replies)
 }

@@ -394,7 +394,7 @@ def tell_read(ratings: "Ratings", config: "Config") -> None:
     if intake.platform:
         from plurivox.intake.formats import PLATFORMS
 
-        title = next(one.title for one in PLATFORMS if one.name == intake.platform)
+        title = next((one.title for one in PLATFORMS if one.name == intake.platform), intake.platform)
         what = f"{title} (change with --format)"
     say(f"{intake.source}: {what}, {taken}; scale {scale}{told}")
     chosen = conflict_notes(intake) if intake.conflicts == "first" else []  # otherwise there was a warning

@@ -47,6 +47,7 @@ def pack(
     The files may be larger than memory. Analyses that are sums over items read the folder part by part and give the
     same numbers to the last bit; others report that they need the ratings in memory.
     """
+    from plurivox.packed.folder import named
     from plurivox.packed.making import pack as packed
 
     if append and (output is not None or len(reading.file) > 1):
@@ -65,4 +66,7 @@ def pack(
         asked = {name: value for name, value in asked.items() if value and getattr(reading, name, None)}
     ratings = packed(sources, folder, memory=memory, append=bool(append), **asked)
     tell_read(ratings, config)
-    put(f"{folder}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_raters:,} raters")
+    name = named(folder).name
+    put(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_raters:,} raters")
+    said = "Its SHA-256 has changed; to demand" if append else "To demand"
+    put(f"{said} exactly this study, write {name}#sha256={ratings.sha256}")

@@ -17,6 +17,7 @@ from typing import IO, Any, Literal, cast, get_args
 
 from plurivox.errors import FileError
 from plurivox.files import note_input
+from plurivox.packed.remote import is_address
 
 Kind = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip"]
 """The kinds of file."""
@@ -123,7 +124,7 @@ def split_name(source: str | os.PathLike[str]) -> tuple[str, str | None]:
     (('study.xlsx', 'Raters'), ('ratings.csv', None))
     """
     text = os.fspath(source)
-    if os.path.lexists(text):
+    if os.path.lexists(text) or is_address(text):
         return text, None
     ends = [found.start() for found in re.finditer(INSIDE, text) if text[: found.start()] and text[found.end() :]]
     if not ends:

@@ -25,6 +25,7 @@ from plurivox.errors import FileError, UnweightedWarning
 from plurivox.files import writing
 from plurivox.intake.again import Again, first_and_again
 from plurivox.intake.check import Intake
+from plurivox.intake.owners import table_from, table_to
 from plurivox.intake.panics import without_panics
 from plurivox.intake.times import UNITS
 from plurivox.ratings import Ratings
@@ -35,7 +36,6 @@ ENDINGS = (".parquet", ".pq")
 VERSION = 2
 """The form with times, occasions or a recoding; other ratings are written in form 1, which earlier versions read."""
 AGAIN = "Write it again with write_ratings, from the table it was made from."
-_ROWS_PER_BYTE = 100
 _MOST_COUNT = 2**62
 _LATER = (
     "kept_repeats", "time_unit", "missing_times", "point_columns", "recoded", "recoded_missing", "numbers", "conflicts",
@@ -74,8 +74,8 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
         "version": VERSION if intake.time_unit or intake.recoded or ratings.again is not None else 1,
         "scale": ratings.scale.to_dict(),
         "intake": _told(intake),
-        "items": _packed(ratings.items),
-        "raters": _packed(ratings.raters),
+        "items": base64.b64encode(table_to(ratings.items)).decode(),
+        "raters": base64.b64encode(table_to(ratings.raters)).decode(),
     }
     described["digest"] = _digest(described, ratings)
     frame = _with_codes(ratings)
@@ -154,7 +154,9 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
     check_fields(intake)
     if intake.time_unit not in ("", *UNITS):
         raise ValueError("it does not state the unit of times")
-    items, raters = _unpacked(described["items"], "item"), _unpacked(described["raters"], "rater")
+    items, raters = (
+        table_from(base64.b64decode(described[f"{role}s"], validate=True), role) for role in ("item", "rater")
+    )
     with_raters = "rater_code" in frame.columns
     item = _codes(frame["item_code"], items.height)
     score = _codes(frame["score_code"], len(scale))
@@ -223,25 +225,3 @@ def _sorted(item: NDArray[np.int64], second: NDArray[np.int64], occasion: NDArra
     new = (step > 0) | ((step == 0) & (inner > 0))
     same = (step == 0) & (inner == 0) & (np.diff(occasion) == 1)
     return bool((new | same).all() and (occasion[:1] == 1).all() and (occasion[1:][new] == 1).all())
-
-
-def _packed(frame: pl.DataFrame) -> str:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return base64.b64encode(buffer.getvalue()).decode()
-
-
-def _unpacked(text: str, role: str) -> pl.DataFrame:
-    """Return a table of items or raters, whose first column holds ids that differ."""
-    data = base64.b64decode(text, validate=True)
-    with without_panics():
-        n_rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
-        if n_rows > _ROWS_PER_BYTE * len(data):  # distinct ids take more room; checked before memory is filled
-            raise ValueError(f"its table of {role}s has {n_rows:,} rows in {len(data):,} bytes")
-        frame = pl.read_parquet(io.BytesIO(data))
-    if not frame.width or frame.columns[0] != role:
-        raise ValueError(f"its table of {role}s has no ids")
-    ids = frame[role]
-    if ids.dtype not in (pl.String, pl.Int64) or ids.null_count() or ids.n_unique() < len(ids):
-        raise ValueError(f"its table of {role}s has ids that are missing, occur twice, or have another type")
-    return frame

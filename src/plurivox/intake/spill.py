@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.files import room_for
+
 ROWS = 1 << 20
 """How many rows are processed together."""
 
@@ -39,11 +41,35 @@ def stretches(n_rows: int, size: int = ROWS) -> Iterator[slice]:
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
+class Temporary:
+    """A file without a name, in a folder or where the system keeps such files; if that is full, it says so."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self._folder = tempfile.gettempdir() if folder is None else folder
+        with room_for("a temporary file", self._folder):
+            self.opened = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed with what reads it
+
+    def append(self, array: NDArray[Any]) -> None:
+        """Write an array at the end."""
+        view = np.ascontiguousarray(array).data.cast("B")
+        with room_for("a temporary file", self._folder):
+            while view:  # one call may write less than all of it
+                view = view[self.opened.write(view) :]
+
+    def close(self) -> None:
+        """Free its disk space; also done once nothing refers to it any more."""
+        self.opened.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "opened"):  # otherwise it could not be made
+            self.close()
+
+
 class Spill:
     """Arrays of whole numbers, one after the other, each in the smallest type that holds it."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed with what reads it
+        self._file = Temporary(folder)
         self._starts = [0]
         self._places: list[tuple[int, np.dtype[Any]]] = []
         self._bytes = 0
@@ -56,9 +82,7 @@ class Spill:
         self._places.append((self._bytes, small.dtype))
         self._starts.append(self._starts[-1] + len(small))
         self._bytes += small.nbytes
-        view = np.ascontiguousarray(small).data.cast("B")
-        while view:  # one call may write less than all of it
-            view = view[self._file.write(view) :]
+        self._file.append(small)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -80,7 +104,7 @@ class Spill:
     def _read(self, at: int, first: int, last: int) -> NDArray[Any]:
         place, dtype = self._places[at]
         wanted = (last - first) * dtype.itemsize
-        data = os.pread(self._file.fileno(), wanted, place + first * dtype.itemsize)
+        data = os.pread(self._file.opened.fileno(), wanted, place + first * dtype.itemsize)
         if len(data) < wanted:
             raise OSError("a file of temporary data is shorter than what was written to it")
         return np.frombuffer(data, dtype)
@@ -88,8 +112,6 @@ class Spill:
     def close(self) -> None:
         """Free its disk space; also done once nothing refers to it any more."""
         self._file.close()
-
-    __del__ = close
 
 
 def _smallest(low: int, high: int) -> np.dtype[Any]:

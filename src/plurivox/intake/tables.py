@@ -20,8 +20,8 @@ from plurivox.intake.opening import INSIDE, Kind, Opened, open_source, refuse_un
 from plurivox.intake.panics import without_panics
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.intake.text import read_delimited, read_json_lines
-from plurivox.packed.folder import MANIFEST, is_packed
-from plurivox.packed.remote import is_address
+from plurivox.packed.folder import is_packed, named
+from plurivox.packed.manifest import MANIFEST
 from plurivox.packed.stored import PackedRatings
 from plurivox.ratings import Ratings
 
@@ -53,8 +53,8 @@ def open_table(
     file, inside = split_name(source)
     with ExitStack() as stack:
         if is_packed(file):
-            if not is_address(file):
-                note_input(os.path.join(file, MANIFEST))
+            if isinstance(folder := named(file).folder, Path):
+                note_input(folder / MANIFEST)
             yield PackedRatings.open(file)
             return
         if os.path.isdir(file):

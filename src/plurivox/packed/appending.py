@@ -23,7 +23,8 @@ from plurivox.intake.code import ABSENT, Coded, as_text
 from plurivox.intake.describing import Rules
 from plurivox.intake.order import Duplicates, Entries, Repeats, packed_words, pair_bits
 from plurivox.intake.spill import Translated
-from plurivox.packed.folder import File, Layer, write_array
+from plurivox.packed.folder import write_array
+from plurivox.packed.manifest import File, Layer
 from plurivox.packed.packing import Packer
 from plurivox.packed.stored import Layers, PackedRatings
 from plurivox.ratings import Ratings
@@ -46,7 +47,7 @@ class Appender(Packer):
         """Read new files as the study was read, unless options say otherwise; raise an error if that is impossible."""
         manifest, intake, source = self.old.manifest, self.old.intake, str(self.folder)
         for name in _KEPT:
-            rule = manifest.rules[name]
+            rule = getattr(manifest.rules, name)
             if name in said and _listed(getattr(given, name)) != _listed(rule):
                 raise InputError(
                     f"{name} was {_shown(rule)} when it was packed, but is {_shown(getattr(given, name))} now",
@@ -75,7 +76,8 @@ class Appender(Packer):
         maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
         layers = self._moved(maps["item"], maps["rater"], shift)
         before = _Before(self, columns, Layers(
-            self.folder, layers, len(columns.coded["rater"].values), len(known), known.dtype
+            self.folder, layers, (len(columns.coded["item"].values), len(columns.coded["rater"].values)), len(known),
+            known.dtype,
         ))  # fmt: skip
         parts, added, repeats, n_missing = self.layer(columns, duplicates, before)
         counts = np.zeros(len(added), np.uint32)
@@ -145,7 +147,7 @@ class Appender(Packer):
         """Return the existing layers, with maps to the current codes."""
         layers = []
         for at, (layer, (of_items, of_raters)) in enumerate(
-            zip(self.old.manifest.layers, _layers_of(self.old).maps, strict=True)
+            zip(self.old.manifest.layers, Layers.of(self.folder, self.old.manifest).maps, strict=True)
         ):
             layers.append(
                 Layer(
@@ -163,11 +165,6 @@ class Appender(Packer):
             return file
         own = now if before is None else now[before]
         return write_array(self.folder, f"map-{self.generation:04d}-{name}.bin", own.astype("<i4"))
-
-
-def _layers_of(ratings: PackedRatings) -> Layers:
-    manifest, scale = ratings.manifest, ratings.scale
-    return Layers(ratings.folder, manifest.layers, manifest.n_raters, len(scale), scale.dtype)
 
 
 def _listed(rule: Any) -> Any:

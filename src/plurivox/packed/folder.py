@@ -3,17 +3,20 @@
 A file is written once and never changed. The study consists of what the manifest names; it is written last and replaced
 in one step, so that a program that is killed leaves the study as it was. Files that it does not name are removed by the
 next program that writes.
+
+What a folder can make a program do is decided here and in ``manifest``: it is read through plain names within the
+folder, never through links; a file is held against its size and checksum when it is first opened, and then, once,
+everything in it that kernels use as an index. A file that is changed later is checked again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
+import errno
+import hashlib
 import os
-import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+import re
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,91 +26,49 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.engine.part import Part
-from plurivox.errors import FileError
-from plurivox.files import write_bytes
+from plurivox.errors import FileError, InputError
+from plurivox.files import open_plain, write_bytes
+from plurivox.intake.owners import table_from, table_to
+from plurivox.packed.manifest import (
+    FORM,
+    LARGEST_MANIFEST,
+    MANIFEST,
+    File,
+    Manifest,
+    OtherFormError,
+    PartFile,
+    manifest_of,
+    padded,
+    text_of,
+)
 from plurivox.packed.remote import RemoteFolder, is_address
 from plurivox.quoting import short
 
 Folder = Path | RemoteFolder
-MANIFEST = "manifest.json"
-FORM = 1
-"""The form that this version writes; it reads no other."""
 AGAIN = "Pack the ratings again, or restore the folder from a copy."
-_ALIGNED = 64
 _OURS = ("part-", "items-", "raters-", "counts-", "map-")
-_verified: set[tuple[str, int, int]] = set()  # files whose checksum this process has verified
+_DEMAND = "#sha256="
+_verified: set[tuple[Any, ...]] = set()  # what this process has checked: files as they were then, and against what
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file in the folder: its name, size and checksum (CRC-32)."""
+class Named(NamedTuple):
+    """A folder, its name, and the SHA-256 that its manifest must have, if that is demanded: ``study.pvx#sha256=…``."""
 
+    folder: Folder
     name: str
-    size: int
-    crc: int
+    sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PartFile(File):
-    """A run of whole items: how many ratings each has, then the rater and the score of each rating.
-
-    ``first`` is the code of the first item within its layer; ``types`` are those of the three arrays.
-    """
-
-    first: int
-    n_items: int
-    n_ratings: int
-    types: tuple[str, str, str]
-
-    @property
-    def items(self) -> slice:
-        """Its items within the layer."""
-        return slice(self.first, self.first + self.n_items)
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """What one call of pack wrote: parts that cover all items at that time, in the codes of that time.
-
-    If later calls brought new ids, maps give the current code of each item and rater; both are in the same order.
-    ``shift`` is added to scores if the scale has grown at its lower end.
-    """
-
-    parts: tuple[PartFile, ...]
-    items: File | None = None
-    raters: File | None = None
-    shift: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """Everything that is known about a packed study, and the files that hold the rest."""
-
-    generation: int
-    n_items: int
-    n_raters: int
-    n_ratings: int
-    scale: dict[str, Any]
-    intake: dict[str, Any]
-    items: File
-    raters: File
-    counts: File
-    layers: tuple[Layer, ...]
-    rules: dict[str, Any]
-    several: dict[str, dict[str, list[int]]]
-    versions: dict[str, str]
-
-    @property
-    def files(self) -> set[str]:
-        """The names of all files that belong to the study."""
-        maps = [one for layer in self.layers for one in (layer.items, layer.raters) if one is not None]
-        parts = [one for layer in self.layers for one in layer.parts]
-        return {MANIFEST, *(one.name for one in (self.items, self.raters, self.counts, *maps, *parts))}
-
-
-def folder_of(name: str | os.PathLike[str]) -> Folder:
-    """Return the folder of a name: a path, or an address in an object store."""
-    return RemoteFolder(os.fsdecode(name)) if is_address(name) else Path(name)
+def named(name: str | os.PathLike[str]) -> Named:
+    """Return what a name means: a path or an address in an object store, and a demand."""
+    text = os.fsdecode(name)
+    start, sign, digits = text.rpartition(_DEMAND)
+    if not sign or os.path.lexists(text):
+        return Named(RemoteFolder(text) if is_address(text) else Path(text), text)
+    if not re.fullmatch("[0-9a-fA-F]{64}", digits):
+        hint = "Copy the whole line that plurivox pack printed."
+        raise FileError("what it demands is not a SHA-256, which has 64 digits from 0 to f", source=text, hint=hint)
+    return named(start)._replace(sha256=digits.lower())
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
@@ -115,46 +76,54 @@ def folder_of(name: str | os.PathLike[str]) -> Folder:
 
 def is_packed(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder is a packed study; for an address, only its name is checked."""
-    return is_address(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
+    found = named(folder).folder
+    return isinstance(found, RemoteFolder) or os.path.isfile(found / MANIFEST)
 
 
-def read_manifest(folder: Folder) -> Manifest:
+def read_manifest(name: str | os.PathLike[str]) -> Manifest:
     """Read the manifest of a packed study.
 
     Raises
     ------
     FileError
-        If it is not a packed study, has another form, or its manifest is damaged.
+        If it is not a packed study, has another form, is damaged, or is not the one that the name demands.
     """
-    name = str(folder)
+    folder, source, wanted = named(name)
     try:
-        text = folder.read(MANIFEST) if isinstance(folder, RemoteFolder) else (folder / MANIFEST).read_bytes()
+        text = folder.read(MANIFEST, LARGEST_MANIFEST) if isinstance(folder, RemoteFolder) else manifest_in(folder)
     except OSError as error:
+        why = "a link instead of its manifest" if error.errno == errno.ELOOP else error.strerror
         raise FileError(
-            f"it is not a packed study ({error.strerror})", source=name, hint="Make one with plurivox pack."
+            f"it is not a packed study ({why})", source=source, hint="Make one with plurivox pack."
         ) from None
+    digest = hashlib.sha256(text).hexdigest()
+    if wanted not in ("", digest):
+        hint = "It was packed again or appended to, or somebody else changed it."
+        raise FileError(f"its SHA-256 is {digest}, but {wanted} is demanded", source=source, hint=hint)
     try:
-        known = json.loads(text)
-        form, crc = known["form"], known.pop("crc")
-        if crc != zlib.crc32(_plain(known)):
-            raise ValueError("its checksum differs")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise damaged(folder, MANIFEST, short(str(error))) from None
-    if form != FORM:
+        found = manifest_of(text)
+    except OtherFormError as error:
         raise FileError(
-            f"it is packed in form {form}, but this version reads form {FORM}", source=name, hint="Pack it again."
-        )
-    return _manifest({key: value for key, value in known.items() if key != "form"})
+            f"it is packed in form {error}, but this version reads forms up to {FORM}", source=source,
+            hint="Pack it again.",
+        ) from None  # fmt: skip
+    except ValueError as error:
+        raise damaged(folder, MANIFEST, short(str(error))) from None
+    if wanted and not found.is_sealed:
+        raise FileError(
+            "it was packed by plurivox 0.2.0, so that a SHA-256 does not decide what is in its parts", source=source,
+            hint="Pack it again, or leave out the demand.",
+        )  # fmt: skip
+    return found
 
 
-def _manifest(known: Mapping[str, Any]) -> Manifest:
-    layers = []
-    for layer in known["layers"]:
-        parts = tuple(PartFile(**{**one, "types": tuple(one["types"])}) for one in layer["parts"])
-        items, raters = (None if layer[role] is None else File(**layer[role]) for role in ("items", "raters"))
-        layers.append(Layer(parts, items, raters, layer["shift"]))
-    files = {name: File(**known[name]) for name in ("items", "raters", "counts")}
-    return Manifest(**{**known, **files, "layers": tuple(layers)})
+def manifest_in(folder: Path) -> bytes:
+    """Return the manifest of a folder as it is, or raise an OSError if there is none."""
+    with open_plain(folder / MANIFEST) as file:
+        text = file.read(LARGEST_MANIFEST + 1)
+    if len(text) > LARGEST_MANIFEST:
+        raise damaged(folder, MANIFEST, f"it has more than {LARGEST_MANIFEST:,} bytes")
+    return text
 
 
 def damaged(folder: Folder, name: str, why: str) -> FileError:
@@ -162,39 +131,75 @@ def damaged(folder: Folder, name: str, why: str) -> FileError:
     return FileError(f"its file {name} is damaged ({why})", source=str(folder), hint=AGAIN)
 
 
-def mapped(folder: Folder, file: File) -> NDArray[np.uint8]:
-    """Map a file into memory; the first time, check its size and checksum."""
-    path = folder.place(file.name, file.size, file.crc) if isinstance(folder, RemoteFolder) else folder / file.name
+def mapped(
+    folder: Folder, file: File, check: Callable[[NDArray[np.uint8]], object], *against: Any
+) -> NDArray[np.uint8]:
+    """Map a file into memory; the first time, hold it against its checksum and let a function check its content.
+
+    What it is checked ``against`` belongs to what is remembered of a check.
+    """
+    path = folder.place(file) if isinstance(folder, RemoteFolder) else folder / file.name
     try:
-        data = np.memmap(path, np.uint8, "r") if file.size else np.zeros(0, np.uint8)
+        with open_plain(path) as stream:
+            now = os.fstat(stream.fileno())
+            if now.st_size != file.size:
+                raise damaged(folder, file.name, f"it has {now.st_size:,} bytes, not {file.size:,}")
+            data = np.memmap(stream, np.uint8, "r") if file.size else np.zeros(0, np.uint8)
     except FileNotFoundError:
         raise damaged(folder, file.name, "it is missing, or the study was packed again meanwhile") from None
     except (OSError, ValueError) as error:
-        raise damaged(folder, file.name, short(str(error))) from None
-    if len(data) != file.size:
-        raise damaged(folder, file.name, f"it has {len(data):,} bytes, not {file.size:,}")
-    key = (str(path), file.size, file.crc)
+        if isinstance(error, InputError):
+            raise
+        why = "it is a link" if getattr(error, "errno", None) == errno.ELOOP else short(str(error))
+        raise damaged(folder, file.name, why) from None
+    key = (str(path), now.st_ino, now.st_mtime_ns, file, *against)
     if key not in _verified:
-        if zlib.crc32(data.data) != file.crc:
+        if not file.matches(data.data):
             if isinstance(folder, RemoteFolder):
                 path.unlink(missing_ok=True)  # from the cache, so that it is fetched again
             raise damaged(folder, file.name, "its checksum differs")
+        try:
+            check(data)
+        except ValueError as error:
+            raise damaged(folder, file.name, str(error)) from None
         _verified.add(key)
     return np.asarray(data)
 
 
-def read_array(folder: Folder, file: File, dtype: str) -> NDArray[Any]:
-    """Return an array from a file of its own."""
-    return mapped(folder, file).view(dtype)
+def read_counts(folder: Folder, manifest: Manifest) -> NDArray[np.uint32]:
+    """Return how many ratings each item has."""
+
+    def check(data: NDArray[np.uint8]) -> None:
+        total = int(data.view("<u4").sum(dtype=np.int64))
+        if total != manifest.n_ratings:
+            raise ValueError(f"it counts {total:,} ratings, not {manifest.n_ratings:,}")
+
+    return mapped(folder, manifest.counts, check, manifest.n_ratings).view("<u4")
 
 
-def read_table(folder: Folder, file: File) -> pl.DataFrame:
-    """Return a table of items or raters."""
-    content = mapped(folder, file)
+def read_map(folder: Folder, file: File, n_now: int) -> NDArray[np.int32]:
+    """Return the current code of each item or rater of a layer; there are ``n_now`` of them now."""
+
+    def check(data: NDArray[np.uint8]) -> None:
+        codes = data.view("<i4")
+        if len(codes) and (codes[0] < 0 or codes[-1] >= n_now or not (codes[1:] > codes[:-1]).all()):
+            raise ValueError("its codes do not rise, or are out of range")
+
+    return mapped(folder, file, check, n_now).view("<i4")
+
+
+def read_table(folder: Folder, file: File, role: str, n_rows: int) -> pl.DataFrame:
+    """Return the table of items or raters, in the order of their ids."""
+    content = mapped(folder, file, lambda data: None).tobytes()
     try:
-        return pl.read_parquet(io.BytesIO(content.tobytes()))  # polars accepts only names in UTF-8
-    except (pl.exceptions.PolarsError, OSError) as error:
+        frame = table_from(content, role)
+        if frame.height != n_rows:
+            raise ValueError(f"it has {frame.height:,} rows for {n_rows:,} {role}s")
+        if not frame[role].is_sorted():
+            raise ValueError("its ids are not in order")
+    except ValueError as error:
         raise damaged(folder, file.name, short(str(error))) from None
+    return frame
 
 
 class Run(NamedTuple):
@@ -206,21 +211,39 @@ class Run(NamedTuple):
     scores: NDArray[Any]
 
 
-def read_run(folder: Folder, file: PartFile, items: slice | None = None) -> Run:
-    """Return the items of a part file, or some of them by their codes in the layer; nothing is copied."""
-    data = mapped(folder, file)
-    arrays, at = [], 0
-    for dtype, length in zip(file.types, (file.n_items, file.n_ratings, file.n_ratings), strict=True):
-        size = np.dtype(dtype).itemsize * length
-        arrays.append(data[at : at + size].view(dtype))
-        at += _padded(size)
-    counts, raters, scores = arrays
+def read_run(folder: Folder, file: PartFile, bounds: tuple[int, int], items: slice | None = None) -> Run:
+    """Return the items of a part file, or some of them by their codes in the layer; nothing is copied.
+
+    ``bounds`` are above the codes of raters and the positions on the scale.
+    """
+    data = mapped(folder, file, lambda data: _check_run(_arrays(data, file), file.n_ratings, bounds), bounds)
+    counts, raters, scores = _arrays(data, file)
     if items is None or (items.start <= file.first and items.stop >= file.items.stop):
         return Run(file.first, counts, raters, scores)
     start, stop = max(items.start, file.first) - file.first, min(items.stop, file.items.stop) - file.first
     before, own = int(counts[:start].sum(dtype=np.int64)), int(counts[start:stop].sum(dtype=np.int64))
     ratings = slice(before, before + own)
     return Run(file.first + start, counts[start:stop], raters[ratings], scores[ratings])
+
+
+def _arrays(data: NDArray[np.uint8], file: PartFile) -> list[NDArray[Any]]:
+    return [data[start:stop].view(dtype) for dtype, (start, stop) in zip(file.types, file.places, strict=True)]
+
+
+def _check_run(arrays: list[NDArray[Any]], n_ratings: int, bounds: tuple[int, int]) -> None:
+    """Raise a ValueError unless kernels can index by a part: counts add up, codes are in range, raters rise."""
+    counts, *codes = arrays
+    ends = np.cumsum(counts, dtype=np.int64)
+    if (int(ends[-1]) if len(ends) else 0) != n_ratings:
+        raise ValueError("its counts do not add up to its ratings")
+    for what, array, bound in zip(("rater", "score"), codes, bounds, strict=True):
+        if n_ratings and not 0 <= int(array.min()) <= int(array.max()) < bound:
+            raise ValueError(f"it has a {what} out of range")
+    rising = np.empty(n_ratings + 1, bool)  # whether a rater's code is above the one before it
+    rising[1:-1] = codes[0][1:] > codes[0][:-1]
+    rising[ends] = rising[0] = True  # also the first of each item
+    if not rising.all():
+        raise ValueError("it has a rater twice, or raters out of order, in an item")
 
 
 def as_part(run: Run) -> Part:
@@ -239,27 +262,23 @@ def write_run(folder: Path, name: str, run: Run, rater_type: np.dtype[Any]) -> P
     arrays = (
         run.counts.astype(np.min_scalar_type(int(run.counts.max(initial=0)))), run.raters.astype(rater_type), run.scores
     )  # fmt: skip
-    content = b"".join(one.tobytes() + b"\0" * (_padded(one.nbytes) - one.nbytes) for one in arrays)
+    content = b"".join(one.tobytes() + b"\0" * (padded(one.nbytes) - one.nbytes) for one in arrays)
     file = write_file(folder, name, content)
     types = tuple(one.dtype.str for one in arrays)
-    return PartFile(file.name, file.size, file.crc, run.first, len(run.counts), len(run.scores), types)  # type: ignore[arg-type]
-
-
-def _padded(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED
+    return PartFile(file.name, file.size, file.checksum, run.first, len(run.counts), len(run.scores), types)  # type: ignore[arg-type]
 
 
 def write_file(folder: Path, name: str, content: bytes) -> File:
     """Write a file of the study; it is on disk when this returns."""
+    if (folder / name).is_symlink():  # names are new: somebody else put it there, and it would be followed
+        raise FileError("it is a link, which may lead anywhere", source=str(folder / name), hint="Use another folder.")
     write_bytes(folder / name, content)
-    return File(name, len(content), zlib.crc32(content))
+    return File(name, len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
 
 
 def write_table(folder: Path, name: str, frame: pl.DataFrame) -> File:
     """Write a table of items or raters."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return write_file(folder, name, buffer.getvalue())
+    return write_file(folder, name, table_to(frame))
 
 
 def write_array(folder: Path, name: str, array: NDArray[Any]) -> File:
@@ -269,18 +288,16 @@ def write_array(folder: Path, name: str, array: NDArray[Any]) -> File:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Switch the study to a manifest in one step; then remove what no longer belongs to it."""
-    known: dict[str, Any] = {"form": FORM, **{one.name: getattr(manifest, one.name) for one in fields(manifest)}}
-    known |= {name: asdict(known[name]) for name in ("items", "raters", "counts")}
-    known["layers"] = [asdict(layer) for layer in manifest.layers]
-    known = json.loads(_plain(known))
+    text = text_of(manifest)
+    if len(text) > LARGEST_MANIFEST:
+        raise FileError(
+            f"its manifest would have {len(text):,} bytes, which is too much to read again", source=str(folder),
+            hint="Leave out attributes that contradict themselves, or pack into several folders.",
+        )  # fmt: skip
     _sync(folder)  # the names of the files, before the manifest mentions them
-    write_bytes(folder / MANIFEST, json.dumps({**known, "crc": zlib.crc32(_plain(known))}, indent=1).encode())
+    write_bytes(folder / MANIFEST, text)
     _sync(folder)
     sweep(folder, manifest.files)
-
-
-def _plain(known: Mapping[str, Any]) -> bytes:
-    return json.dumps(known, sort_keys=True).encode()
 
 
 def sweep(folder: Path, keep: Iterable[str]) -> None:

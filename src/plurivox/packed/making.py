@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +14,10 @@ from plurivox.arguments import FilePath, FilePaths, check_given, checked, kinds_
 from plurivox.errors import FileError, InputError
 from plurivox.intake.read import read_ratings, read_with
 from plurivox.packed.appending import Appender
-from plurivox.packed.folder import Manifest, read_manifest, write_manifest, write_table
+from plurivox.packed.folder import named, read_manifest, write_manifest, write_table
+from plurivox.packed.manifest import Manifest
 from plurivox.packed.packing import MEMORY, Packer, bytes_of, writing_folder
-from plurivox.packed.remote import is_address
 from plurivox.packed.stored import PackedRatings
-from plurivox.ratings import Ratings
 
 _NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
 
@@ -26,7 +25,7 @@ _NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
 @checked
 def pack(
     source: FilePaths, path: FilePath, *, memory: str | int = MEMORY, append: bool = False, **reading: Any
-) -> Ratings:
+) -> PackedRatings:
     r"""Pack any number of ratings into a folder, from which lenses read them part by part.
 
     The folder can be used wherever ratings can: ``read_ratings("study.pvx")`` opens it, and results have the same bits
@@ -39,12 +38,14 @@ def pack(
         than memory: CSV, JSON lines and Parquet are read in blocks.
     path
         The folder, usually with the ending ``.pvx``. An existing packed study is replaced once the new one is complete.
+        Whoever reads the study can demand that it is exactly this one: ``study.pvx#sha256=…``, with the ``sha256`` of
+        what is returned.
     memory
         How much memory may be used, such as ``"2GB"``. The distinct ids and the attributes of items and raters must
         fit.
     append
         Add the ratings to the packed study at ``path``, as if all had been packed together. They are read as the others
-        were, so options need not be repeated, except for a table of new raters or items.
+        were, so options need not be repeated, except for a table of new raters or items. This changes the ``sha256``.
     reading
         The options of :func:`read_ratings`: ``item=``, ``scale=``, ``raters=``, ``duplicates=`` and the others. Times
         and kept repeats are not packed, and a scale is recoded when the study is read.
@@ -63,14 +64,17 @@ def pack(
     <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
     """
     given, room = asked_for(source, reading), bytes_of(memory)
-    if is_address(path):
+    folder, name, sha256 = named(path)
+    if not isinstance(folder, Path):
         raise FileError(
-            "it is in an object store, where a study can only be read", source=os.fsdecode(path),
+            "it is in an object store, where a study can only be read", source=name,
             hint="Pack into a folder on this machine, then copy it there.",
         )  # fmt: skip
     if append:
-        read_manifest(Path(path))  # raises an error if there is nothing to add to
-    with writing_folder(Path(path)) as folder:
+        read_manifest(path)  # raises an error if there is nothing to add to, or another study is demanded
+    elif sha256:
+        raise FileError("a SHA-256 is demanded of what is yet to be made", source=name, hint="Leave it out.")
+    with writing_folder(folder):
         packer = _appender(folder, room, given, reading) if append else Packer.of(folder, room)
         ratings = read_with(given, packer)
         if not isinstance(ratings, PackedRatings) or not packer.rules:
@@ -79,7 +83,7 @@ def pack(
                 source=ratings.intake.source, hint="Pack the table they were made from.",
             )  # fmt: skip
         write_manifest(folder, _told(packer, ratings))
-        return PackedRatings.open(path)
+        return PackedRatings.open(name)
 
 
 def _appender(folder: Path, room: int, given: SimpleNamespace, said: Iterable[str]) -> Packer:
@@ -110,9 +114,8 @@ def _told(packer: Packer, ratings: PackedRatings) -> Manifest:
     folder, number = packer.folder, packer.generation
     return replace(
         ratings.manifest,
-        scale=ratings.scale.to_dict(),
-        intake=asdict(ratings.intake),
+        scale=ratings.scale,
+        intake=ratings.intake,
         items=write_table(folder, f"items-{number:04d}.parquet", ratings.items),
         raters=write_table(folder, f"raters-{number:04d}.parquet", ratings.raters),
-        rules=packer.rules,
     )

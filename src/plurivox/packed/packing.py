@@ -11,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,12 +26,8 @@ from plurivox.intake.attributes import AttributeTable
 from plurivox.intake.check import Columns, LongTable, of_owners, present, repeated_pairs
 from plurivox.intake.describing import Rules
 from plurivox.intake.order import Duplicates, Entries, Repeats, Words, packed_words, pair_bits, settled
-from plurivox.intake.spill import Spill, stretches
+from plurivox.intake.spill import Spill, Temporary, stretches
 from plurivox.packed.folder import (
-    File,
-    Layer,
-    Manifest,
-    PartFile,
     Run,
     is_packed,
     rater_type,
@@ -43,6 +37,7 @@ from plurivox.packed.folder import (
     write_array,
     write_run,
 )
+from plurivox.packed.manifest import NOTHING, Layer, Manifest, Packing, PartFile
 from plurivox.packed.stored import PackedParts, PackedRatings
 from plurivox.ratings import Ratings
 from plurivox.scale import Label, Scale
@@ -127,7 +122,7 @@ class Packer:
     def __init__(self, folder: Path, generation: int, memory: int) -> None:
         self.folder, self.generation, self.memory = folder, generation, memory
         self.scratch = str(folder)
-        self.rules: dict[str, Any] = {}
+        self.rules: Packing | None = None
 
     @classmethod
     def of(cls, folder: Path, memory: int) -> Packer:
@@ -143,10 +138,9 @@ class Packer:
         parts, counts, repeats, n_missing = self.layer(columns, duplicates)
         known_items, known_raters = columns.described(items, raters, rules)
         intake = columns.intake(repeats, duplicates, n_missing, **of_owners(known_items, known_raters, rules))
-        self.rules = {
-            "duplicates": duplicates, "conflicts": rules.conflicts, "unknown": list(rules.unknown),
-            "rater_attributes": list(table.rater_attributes), "item_attributes": list(table.item_attributes),
-        }  # fmt: skip
+        self.rules = Packing(
+            duplicates, rules.conflicts, list(rules.unknown), list(table.rater_attributes), list(table.item_attributes)
+        )
         several = {"item": whose(known_items.several), "rater": whose(known_raters.several)}
         return self.opened(
             columns.scale, intake, known_items.frame, known_raters.frame, counts, (Layer(parts),), several
@@ -159,10 +153,10 @@ class Packer:
         """Return the study made of layers, before its tables and its manifest are written."""
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
-        nothing = File("", 0, 0)
+        assert self.rules is not None
         manifest = Manifest(
-            self.generation, items.height, raters.height, int(offsets[-1]), scale.to_dict(), asdict(intake), nothing,
-            nothing, write_array(self.folder, f"counts-{self.generation:04d}.bin", counts), layers, {}, several,
+            self.generation, items.height, raters.height, int(offsets[-1]), scale, intake, NOTHING, NOTHING,
+            write_array(self.folder, f"counts-{self.generation:04d}.bin", counts), layers, self.rules, several,
             versions(),
         )  # fmt: skip
         stored = PackedParts(self.folder, manifest, offsets)
@@ -270,7 +264,7 @@ class _Bucket:
     """Words to be sorted: on disk, or in memory if there is only one bucket."""
 
     def __init__(self, folder: str | None) -> None:
-        self._file = None if folder is None else tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._file = None if folder is None else Temporary(folder)
         self._words: list[Words] = []
 
     def append(self, words: Words) -> None:
@@ -278,20 +272,16 @@ class _Bucket:
         if self._file is None:
             self._words.append(words)
         else:
-            self._file.write(words.data)
+            self._file.append(words)
 
     def all(self) -> Words:
         """Return all words in the order in which they came, and forget them."""
         if self._file is None:
             words, self._words = np.concatenate([np.empty(0, np.uint64), *self._words]), []
             return words
-        with self._file:
-            self._file.seek(0)
-            return np.fromfile(self._file, np.uint64)
-
-    def __del__(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        with self._file.opened as file:
+            file.seek(0)
+            return np.fromfile(file, np.uint64)
 
 
 class _Parts:

@@ -7,7 +7,9 @@ that takes.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -15,29 +17,28 @@ from pathlib import Path
 from typing import Any, NoReturn, overload
 
 import numpy as np
+import platformdirs
 from numpy.typing import NDArray
 
 from plurivox.engine.part import Part, runs
 from plurivox.errors import FileError, NeedsMemoryError
-from plurivox.intake.check import Intake
+from plurivox.files import write_bytes
 from plurivox.intake.order import packed_words, pair_bits, unpacked_words
 from plurivox.packed.folder import (
-    File,
     Folder,
-    Layer,
-    Manifest,
     Run,
     as_part,
     damaged,
-    folder_of,
-    read_array,
+    named,
+    read_counts,
     read_manifest,
+    read_map,
     read_run,
     read_table,
 )
+from plurivox.packed.manifest import Layer, Manifest
 from plurivox.packed.remote import RemoteFolder
 from plurivox.ratings import Ratings
-from plurivox.scale import Scale
 
 _BYTES = 9  # of a rating in memory: two codes and a score
 
@@ -45,25 +46,41 @@ _BYTES = 9  # of a rating in memory: two codes and a score
 class Layers:
     """The layers of a study as one: the ratings of any items, in the current codes."""
 
-    def __init__(self, folder: Folder, layers: Sequence[Layer], n_raters: int, n_points: int, score: Any) -> None:
+    def __init__(
+        self, folder: Folder, layers: Sequence[Layer], n_owners: tuple[int, int], n_points: int, score: Any
+    ) -> None:
+        n_items, n_raters = n_owners
         self.folder, self.layers = folder, tuple(layers)
+        self._n_items, self._n_raters, self._n_points = n_items, n_raters, n_points
         self._bits, self._score = pair_bits(n_raters, n_points), np.dtype(score)
+
+    @classmethod
+    def of(cls, folder: Folder, manifest: Manifest) -> Layers:
+        """Return the layers of a study as it is."""
+        scale = manifest.scale
+        return cls(folder, manifest.layers, (manifest.n_items, manifest.n_raters), len(scale), scale.dtype)
 
     @cached_property
     def maps(self) -> list[tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]]:
         """For each layer, the current codes of its items and its raters; None if they are unchanged."""
-        return [(self._map(one.items), self._map(one.raters)) for one in self.layers]
-
-    def _map(self, file: File | None) -> NDArray[np.int32] | None:
-        return None if file is None else read_array(self.folder, file, "<i4")
+        return [
+            (
+                None if one.items is None else read_map(self.folder, one.items, self._n_items),
+                None if one.raters is None else read_map(self.folder, one.raters, self._n_raters),
+            )
+            for one in self.layers
+        ]
 
     def words(self, items: slice) -> NDArray[np.uint64]:
         """Return the ratings of some items, packed into words in order; if a pair occurs twice, the later one."""
         found = [np.empty(0, np.uint64)]
         for layer, (item_map, rater_map) in zip(self.layers, self.maps, strict=True):
+            bounds = (self._n_raters if rater_map is None else len(rater_map), self._n_points - layer.shift)
             own = items if item_map is None else slice(*np.searchsorted(item_map, (items.start, items.stop)).tolist())
             files = [one for one in layer.parts if one.first < own.stop and one.items.stop > own.start]
-            found += [self._packed(read_run(self.folder, one, own), item_map, rater_map, layer.shift) for one in files]
+            found += [
+                self._packed(read_run(self.folder, one, bounds, own), item_map, rater_map, layer.shift) for one in files
+            ]
         words = np.concatenate(found)
         if len(found) > 2:
             words = words[np.argsort(words >> np.uint64(self._bits[1]), kind="stable")]
@@ -94,25 +111,22 @@ class PackedParts(Sequence[Part]):
     """The parts of a packed study, each read when it is needed; another process opens them itself."""
 
     def __init__(self, folder: Folder, manifest: Manifest, offsets: NDArray[np.int64]) -> None:
-        self.folder, self.manifest = folder, manifest
-        self._runs = list(runs(offsets))
-        scale = Scale.from_dict(manifest.scale)
-        self._layers = Layers(folder, manifest.layers, manifest.n_raters, len(scale), scale.dtype)
-        self._plain = len(manifest.layers) == 1
+        self.folder, self.manifest, self._offsets = folder, manifest, offsets
+        self._layers = Layers.of(folder, manifest)
+        self._files = manifest.layers[0].parts if len(manifest.layers) == 1 else ()
+        self._runs = [(one.first, one.items.stop) for one in self._files] or list(runs(offsets))
 
     @property
     def log(self) -> Path:
         """The folder in which finished work is logged, so that an interrupted analysis can resume."""
         if isinstance(self.folder, RemoteFolder):
             return self.folder.log
-        return self.folder.with_name(f"{self.folder.name}.log")
+        return Path(f"{os.path.abspath(self.folder)}.log")
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What distinguishes these parts from those of all other studies."""
-        files = [(one.name, one.crc) for layer in self.manifest.layers for one in layer.parts]
-        maps = [(layer.items, layer.raters, layer.shift) for layer in self.manifest.layers]
-        return self.manifest.generation, self.manifest.counts, files, maps
+        """What distinguishes these parts from those of all other studies, and finished work from planted work."""
+        return self.manifest.sha256, _secret()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -124,9 +138,15 @@ class PackedParts(Sequence[Part]):
     def __getitem__(self, at: int | slice) -> Part | Sequence[Part]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        if self._plain:
-            return as_part(read_run(self.folder, self.manifest.layers[0].parts[at]))
-        return self._layers.part(*self._runs[at])
+        first, last = self._runs[at]
+        if self._files:
+            bounds = self.manifest.n_raters, len(self.manifest.scale)
+            part = as_part(read_run(self.folder, self._files[at], bounds))
+        else:
+            part = self._layers.part(first, last)
+        if not np.array_equal(part.offsets, self._offsets[first : last + 1] - self._offsets[first]):
+            raise damaged(self.folder, self.manifest.counts.name, "its counts are not those of the parts")
+        return part
 
     def __iter__(self) -> Iterator[Part]:
         return (self[at] for at in range(len(self)))
@@ -138,29 +158,39 @@ class PackedParts(Sequence[Part]):
         return [self[one] for one in range(at, end)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return opened_parts, (os.fspath(self.folder.absolute()), self.manifest.generation)
+        return opened_parts, (os.fspath(self.folder.absolute()), self.manifest.sha256)
+
+
+@lru_cache(maxsize=1)
+def _secret() -> bytes:
+    """Return what only this user knows: finished work is named after it, so that nobody else can say what was found."""
+    path = platformdirs.user_cache_path("plurivox") / "packed" / "secret"
+    with contextlib.suppress(OSError, FileError):
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, secrets.token_bytes(16))
+            path.chmod(0o600)
+        return path.read_bytes()
+    return secrets.token_bytes(16)
 
 
 @lru_cache(maxsize=4)
-def opened_parts(folder: str, generation: int) -> PackedParts:
+def opened_parts(folder: str, sha256: str) -> PackedParts:
     """Open the parts of a study in another process, which must find the same folder."""
-    path = folder_of(folder)
-    manifest = read_manifest(path)
-    if manifest.generation != generation:
+    manifest = read_manifest(folder)
+    if manifest.sha256 != sha256:
         raise FileError(
             "it is not the same here as where the analysis was started", source=folder,
             hint="Try again once nobody is packing or appending to it.",
         )  # fmt: skip
+    path = named(folder).folder
     return PackedParts(path, manifest, offsets_of(path, manifest))
 
 
 def offsets_of(folder: Folder, manifest: Manifest) -> NDArray[np.int64]:
     """Return where the ratings of each item begin."""
-    counts = read_array(folder, manifest.counts, "<u4")
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    if len(counts) != manifest.n_items or offsets[-1] != manifest.n_ratings:
-        raise damaged(folder, manifest.counts.name, "it does not say how many ratings each item has")
+    offsets = np.zeros(manifest.n_items + 1, np.int64)
+    np.cumsum(read_counts(folder, manifest), out=offsets[1:])
     return offsets
 
 
@@ -188,15 +218,14 @@ class PackedRatings(Ratings):
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> PackedRatings:
         """Open a packed study: its tables are read, its ratings stay where they are."""
-        path = folder_of(folder)
-        manifest = read_manifest(path)
+        path, name, _ = named(folder)
+        manifest = read_manifest(folder)
         offsets = offsets_of(path, manifest)
-        items, raters = read_table(path, manifest.items), read_table(path, manifest.raters)
-        if (items.height, raters.height) != (manifest.n_items, manifest.n_raters):
-            raise damaged(path, manifest.items.name, "its number of rows is not the number of items")
-        intake = replace(Intake(**manifest.intake), source=os.fsencode(folder).decode(errors="backslashreplace"))
+        items = read_table(path, manifest.items, "item", manifest.n_items)
+        raters = read_table(path, manifest.raters, "rater", manifest.n_raters)
+        intake = replace(manifest.intake, source=os.fsencode(name).decode(errors="backslashreplace"))
         return cls(
-            PackedParts(path, manifest, offsets), scale=Scale.from_dict(manifest.scale), items=items, raters=raters,
+            PackedParts(path, manifest, offsets), scale=manifest.scale, items=items, raters=raters,
             intake=intake, offsets=offsets,
         )  # fmt: skip
 
@@ -204,6 +233,11 @@ class PackedRatings(Ratings):
     def folder(self) -> Folder:
         """Where it is."""
         return self._stored.folder
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of its manifest, which ``study.pvx#sha256=…`` demands."""
+        return self.manifest.sha256
 
     @property
     def manifest(self) -> Manifest:

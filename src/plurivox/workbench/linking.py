@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.errors import FileError
-from plurivox.packed.folder import MANIFEST, is_packed, read_manifest
+from plurivox.packed.folder import is_packed, manifest_in, named, read_manifest
 from plurivox.packed.remote import is_address
 from plurivox.workbench.records import StoredFile
 from plurivox.workbench.store import Store
@@ -34,7 +34,7 @@ def open_packed(store: Store, name: str) -> str:
 
 def reading_of(file: StoredFile) -> dict[str, Any]:
     """Return how a packed study is read at first: whole, unless it has very many ratings."""
-    return {"in_memory": True} if read_manifest(Path(file.stored)).n_ratings <= WHOLE else {}
+    return {"in_memory": True} if read_manifest(file.stored).n_ratings <= WHOLE else {}
 
 
 def name_of(file: str) -> str:
@@ -47,19 +47,20 @@ def link_of(name: str) -> StoredFile:
     if is_address(name):
         hint = "Copy the folder to this machine, or analyse it with commands: plurivox cohesion ADDRESS."
         raise FileError("the workbench only opens packed studies on this machine", source=name, hint=hint)
-    path = Path(os.path.abspath(os.path.expanduser(name)))
+    given = named(os.path.expanduser(name))
+    path = Path(os.path.abspath(given.folder))
     if not is_packed(path):
         what = "it is not a packed study" if path.exists() else "there is no such folder"
         raise FileError(what, source=str(path), hint="Name a folder made by plurivox pack, such as study.pvx.")
-    read_manifest(path)
-    size = sum(one.stat().st_size for one in path.iterdir() if one.is_file())
-    return StoredFile("ratings", path.name, str(path), size, digest_of_packed(path))
+    manifest = read_manifest(os.path.expanduser(name))
+    size = sum(one.size for one in manifest.all_files)
+    return StoredFile("ratings", path.name, str(path), size, manifest.sha256)
 
 
 def digest_of_packed(path: str | os.PathLike[str]) -> str:
     """Return the fingerprint of a packed study: its manifest has the checksums of all its files."""
     try:
-        return hashlib.sha256(Path(path, MANIFEST).read_bytes()).hexdigest()
+        return hashlib.sha256(manifest_in(Path(path))).hexdigest()
     except OSError as error:
         hint = "Put the folder back and try again. Earlier results can still be viewed."
         raise FileError(
