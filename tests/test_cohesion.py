@@ -283,7 +283,9 @@ def test_arrows_stand_on_every_tested_value_if_wanted(tmp_path: Path) -> None:
 
 def test_dices_findings(dices: pv.Ratings) -> None:
     """Before correction White men stand out, as the paper says; of 40 values two would by chance alone."""
-    found = pv.cohesion(dices, [("race", "gender")], permutations=1000, level="nominal", interval="none", min_group_size=1)
+    found = pv.cohesion(
+        dices, [("race", "gender")], permutations=1000, level="nominal", interval="none", min_group_size=1
+    )
     said = found.statements()
     assert said[0].text.startswith("All raters together: alpha 0.")
     assert not any(one.claim for one in said)

@@ -464,7 +464,9 @@ def test_a_group_called_all_keeps_its_name() -> None:
 
 
 def test_groups_without_enough_are_said_and_small_ones_withheld(tmp_path: Path) -> None:
-    frame = pl.concat([study("a", "b"), study("few", n_items=10), study("hamlet", n_raters=2), study("thorp", n_raters=3)])
+    frame = pl.concat(
+        [study("a", "b"), study("few", n_items=10), study("hamlet", n_raters=2), study("thorp", n_raters=3)]
+    )
     found = pv.curate(ratings_of(frame), by="group", **FAST)
     groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
     assert list(groups) == ["a", "b", "few"]

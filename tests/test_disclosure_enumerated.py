@@ -111,7 +111,7 @@ def outputs(ratings: pv.Ratings, by: Any) -> dict[str, Any]:
     predictions = pl.DataFrame({"item": items, "model": "p", **{str(k): 0.2 for k in range(5)}})
     plain: dict[str, Any] = {"by": by, "permutations": 0, "interval": "none"}
     drawn: dict[str, Any] = {"by": by, "permutations": 0, "bootstrap": 0}
-    made = {
+    made: dict[str, Any] = {
         "describe": pv.describe(ratings, by=by),
         "items": pv.items(ratings, by=by, permutations=0),
         "cohesion": pv.cohesion(ratings, pairs=True, **plain),

@@ -169,7 +169,7 @@ def test_other_processes_demand_what_this_one_read(study: Path) -> None:
 
 
 def test_finished_work_cannot_be_planted(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from plurivox.engine.resuming import name_of
+    from plurivox.engine.resuming import _name_of as name_of
     from plurivox.packed import stored
 
     parts = pv.read_ratings(study).parts()
@@ -177,6 +177,30 @@ def test_finished_work_cannot_be_planted(study: Path, monkeypatch: pytest.Monkey
     assert name_of(pv.read_ratings(study).parts()) == mine
     monkeypatch.setattr(stored, "_secret", lambda: b"that of somebody else")
     assert name_of(parts) != mine
+
+
+def test_only_files_of_ours_are_removed(study: Path, tmp_path: Path) -> None:
+    theirs = {"items-of-the-survey.xlsx": b"a", "part-1.csv": b"b", ".notes.part": b"c", "counts-0001.bin.txt": b"d"}
+    put(theirs, study)
+    left = study / "part-0009-00000.bin"
+    left.write_bytes(b"of an interrupted call")
+    (tmp_path / "more.csv").write_text("item,rater,score,g\nzz,r1,1,y\n")
+    pv.pack(tmp_path / "more.csv", study, append=True)
+    assert not left.exists()
+    assert {name: (study / name).read_bytes() for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_folder_of_the_name_of_a_log_keeps_what_is_in_it(study: Path, tmp_path: Path, link: bool) -> None:
+    log = tmp_path / "study.pvx.log"
+    place = put({"interviews.csv": b"a", "0.npy": b"b"}, tmp_path / "elsewhere" if link else log)
+    if link:
+        log.symlink_to(place)
+    finished = put({f"{'0' * 32}.npy": b"finished"}, place) / f"{'0' * 32}.npy"
+    pv.cohesion(pv.read_ratings(study), "g", permutations=5, threads=1)
+    assert {path.name for path in place.iterdir()} >= {"interviews.csv", "0.npy"}
+    assert finished.exists() == link  # what a link leads to is left alone
+    assert log.is_symlink() == link
 
 
 # What an old version packed -------------------------------------------------------------------------------------------

@@ -74,7 +74,9 @@ def unanimous(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 def ratings() -> pv.Ratings:
     effect = pv.Effect({"gender": "Man"}, shared_sd=1.5)
     genders = {"gender": {"Man": 0.5, "Woman": 0.5}}
-    return pv.simulate(n_items=40, n_raters=24, attributes=genders, ratings_per_item=(3, 8), effects=[effect], seed=4).ratings
+    return pv.simulate(
+        n_items=40, n_raters=24, attributes=genders, ratings_per_item=(3, 8), effects=[effect], seed=4
+    ).ratings
 
 
 @pytest.mark.usefixtures("unanimous")

@@ -386,8 +386,8 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
     found = [list(axes)]
     for part in parts:
         sized = [one.counting(raters_who_rated(part)) for one in flat]
-        decided = {at: next(hidden) for at in order}
-        shown = iter(replace(one, withheld=one.withheld | decided[at]) if at in decided else one for at, one in enumerate(sized))
+        decided = {at: sized[at].withheld | next(hidden) for at in order}
+        shown = iter(replace(one, withheld=decided.get(at, one.withheld)) for at, one in enumerate(sized))
         found.append([own.decided([next(shown) for _ in own.each]) for own in axes])
     return found
 

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import io
 import pickle
-import shutil
+import re
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -30,6 +30,7 @@ from plurivox.files import write_bytes
 SECONDS = 5.0
 """How often, in seconds, sums over some of the parts are written."""
 _DONE = "_parts_done"  # no sum has this name
+_OURS = re.compile(r"[0-9a-f]{32}\.np[yz]|\.[0-9a-f]{32}\.np[yz]\.[0-9a-f]{8}\.part")  # also what was being written
 
 
 class Log:
@@ -112,8 +113,13 @@ def answering(ratings: Any) -> Iterator[None]:
     """Remove the log of a packed study once an analysis is complete."""
     yield
     parts = ratings.parts() if hasattr(ratings, "parts") else ()
-    if (folder := getattr(parts, "log", None)) is not None and folder.is_dir():
-        shutil.rmtree(folder, ignore_errors=True)
+    folder: Path | None = getattr(parts, "log", None)
+    if folder is not None and folder.is_dir() and not folder.is_symlink():
+        with contextlib.suppress(OSError):  # the folder stays if it holds anything else
+            for path in folder.iterdir():
+                if _OURS.fullmatch(path.name):
+                    path.unlink()
+            folder.rmdir()
 
 
 class _Hashed(io.RawIOBase):

@@ -33,6 +33,7 @@ from plurivox.packed.manifest import (
     FORM,
     LARGEST_MANIFEST,
     MANIFEST,
+    NAME,
     File,
     Manifest,
     OtherFormError,
@@ -46,7 +47,7 @@ from plurivox.quoting import short
 
 Folder = Path | RemoteFolder
 AGAIN = "Pack the ratings again, or restore the folder from a copy."
-_OURS = ("part-", "items-", "raters-", "counts-", "map-")
+_OURS = re.compile(rf"{NAME.pattern}|\.({NAME.pattern}|{re.escape(MANIFEST)})\.[0-9a-f]{{8}}\.part", re.ASCII)
 _DEMAND = "#sha256="
 _verified: set[tuple[Any, ...]] = set()  # what this process has checked: files as they were then, and against what
 
@@ -304,8 +305,7 @@ def sweep(folder: Path, keep: Iterable[str]) -> None:
     """Remove files that an interrupted call left, or that a later one replaced."""
     named = set(keep)
     for path in folder.iterdir():
-        half = path.name.startswith(".") and path.name.endswith(".part")  # nobody else writes here now
-        if half or (path.name not in named and path.name.startswith(_OURS)):
+        if path.name not in named and _OURS.fullmatch(path.name):  # nobody else writes here now
             with contextlib.suppress(OSError):
                 path.unlink()
 

@@ -33,7 +33,7 @@ FORM = 2
 LARGEST_MANIFEST = 64 << 20
 """The most bytes of a manifest; one of 100,000 parts has about 30 MB."""
 _ALIGNED = 64
-_NAME = re.compile(r"(part|items|raters|counts|map)-\d{4,9}(-\d{4,9})?(-items|-raters)?\.(bin|parquet)", re.ASCII)
+NAME = re.compile(r"(part|items|raters|counts|map)-\d{4,9}(-\d{4,9})?(-items|-raters)?\.(bin|parquet)", re.ASCII)
 _CHECKSUM = re.compile(r"sha256:[0-9a-f]{64}|crc32:[0-9a-f]{8}")
 _NONE = "crc32:00000000"
 
@@ -54,7 +54,7 @@ Number = Annotated[int, _number(LARGEST)]
 class File:
     """A file in the folder: its name, its size and its checksum, which names its kind: ``sha256:…``."""
 
-    name: Annotated[str, _text(_NAME)]
+    name: Annotated[str, _text(NAME)]
     size: Number
     checksum: Annotated[str, _text(_CHECKSUM)]
 
