@@ -315,6 +315,12 @@ def test_the_one_of_three_groups_is_not_what_is_left_of_all() -> None:
     assert set(scores.scores()["group"]) == {"all", "A"}
     assert set(scores.to_frame()["group"]) == {"all", "A"}
     assert set(pv.cohesion(ratings, by="g", permutations=0, interval="none").to_frame()["group"]) == {"all", "A"}
+    with pytest.raises(
+        SelectionError, match="the reference g = B is withheld: it would reveal a group of fewer than 5"
+    ):
+        pv.responsiveness(ratings, {"g": "B"}, by="g")
+    against = pv.responsiveness(ratings, {"g": "B"}, by="g", permutations=0, interval="none", min_group_size=1)
+    assert set(against.to_frame()["group"]) == {"all", "A", "B", "C"}
     higher = pv.variation(ratings, by="g", permutations=0, interval="none")
     assert set(higher.to_frame()["group"]) == {"A"}
     assert set(higher.reliability()["group"]) == {"all", "A"}

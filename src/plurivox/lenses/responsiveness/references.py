@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Kind
+from plurivox.axis import Axis
 from plurivox.engine.part import Part
 from plurivox.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.frames import chosen_rows
@@ -124,7 +125,7 @@ def resolve(
         The lowest point of the reference that counts as unsafe, or ``"each"`` for every boundary in turn. A binary
         scale needs none; the crowd and groups use each boundary by default.
     min_group_size
-        A smaller group cannot be the reference, unless raters are named by their id.
+        A smaller group, or one that would reveal one, cannot be the reference, unless raters are named by their id.
     """
     if isinstance(reference, Ratings):
         return by_others(ratings.items["item"], ratings.raters["rater"], reference, threshold)
@@ -153,15 +154,26 @@ def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_gr
     name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
     members = chosen_rows(ratings.raters, condition, "rater")
     n_members = int(np.count_nonzero(members))
-    if n_members < min_group_size and "rater" not in condition:
+    if "rater" not in condition and _is_withheld(ratings, condition, members, min_group_size):
+        few = f"the reference {name} has fewer than {min_group_size} raters, too few to show"
+        telling = f"the reference {name} is withheld: it would reveal a group of fewer than {min_group_size} raters"
         raise SelectionError(
-            f"the reference {name} has fewer than {min_group_size} raters, too few to show",
-            hint="Use a larger group, or lower min_group_size if these raters may be identified.",
+            few if n_members < min_group_size else telling,
+            hint="Use another group, or lower min_group_size if these raters may be identified.",
         )
     boundaries, scores = split(ratings.scale, ratings.scores, threshold)
     raters = ratings.codes_of_raters
     whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members, weights=_weights(ratings))
     return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
+
+
+def _is_withheld(ratings: Ratings, condition: dict[str, Any], members: NDArray[np.bool_], least: int) -> bool:
+    """Return whether some raters are too few, or a group that is withheld along the axis of its attributes."""
+    if np.count_nonzero(members) < least or least <= 1:
+        return bool(np.count_nonzero(members) < least)
+    axis = Axis.of(ratings, tuple(condition), min_group_size=least)
+    own = np.unique(axis.codes[members])
+    return len(own) == 1 and bool(axis.withheld[own[0]])
 
 
 def by_others(
