@@ -6,6 +6,8 @@ import dataclasses
 import gzip
 import json
 import shutil
+import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import exports
 import plurivox as pv
+from corpus.records import compact, plain
 from corpus.running import Case, World
 from model_server import ModelServer, by_message
 from plurivox import plots, statistics, studies
+from plurivox.errors import PlurivoxError
 
 AXES = ["age", ("gender", "ethnicity")]
 Chart = Callable[..., Any]
@@ -393,6 +398,31 @@ def _fitted(model: str) -> Callable[[World], Any]:
     return call
 
 
+def _exports(kind: str) -> Callable[[World], Any]:
+    """Return what reads every file of a platform, or of a kind of file, as people have them."""
+
+    def call(world: World) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for at, one in enumerate(case for case in exports.cases() if case.format == kind):
+            with tempfile.TemporaryDirectory(dir=world.root) as folder:
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    try:
+                        ratings = pv.read_ratings(one.write(Path(folder)), **one.arguments(Path(folder)))
+                    except PlurivoxError as error:
+                        told: Any = str(error)
+                    else:
+                        intake = dataclasses.asdict(ratings.intake)
+                        told = plain(
+                            [ratings.to_frame(), ratings.raters, ratings.items, ratings.scale.to_dict(), intake]
+                        )
+                record = compact([told, [str(warning.message) for warning in said]])
+                found[f"{at} {one.kind} {one.name}"] = json.loads(json.dumps(record).replace(folder, "<folder>"))
+        return found
+
+    return call
+
+
 CASES: tuple[Case, ...] = (
     Case("python/cohesion", call=lambda world: _json(_cohesion(world)), data=("dense",)),
     Case("python/responsiveness", call=lambda world: _json(_responsiveness(world)), data=("dense",)),
@@ -428,6 +458,7 @@ CASES: tuple[Case, ...] = (
     Case("data/packed", call=_packed, data=("sparse",)),
     Case("data/combined", call=_combined, data=("questions",)),
     Case("data/logs", call=_logs, data=("logs", "stored")),
+    *(Case(f"exports/{kind}", call=_exports(kind)) for kind in sorted({case.format for case in exports.cases()})),
     Case("statistics/registry", call=_registry),
     Case("statistics/functions", call=_functions, data=("dense",)),
     Case("statistics/scores", call=_scores, data=("dense", "sparse")),

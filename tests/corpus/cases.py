@@ -432,6 +432,34 @@ def _asking() -> list[Case]:
     ]
 
 
+def _weighted() -> list[Case]:
+    usual = "--weights shares/age.csv --seed 5"
+    few = "--permutations 60 --max-permutations 60"
+    lines = {
+        "describe": "describe dense/ratings.csv --weights shares/age.csv",
+        "variation": f"variation dense/ratings.csv --by age --by gender,ethnicity --adjust --pairs {few} {usual}",
+        "cohesion": f"cohesion dense/ratings.csv --by age --by gender,ethnicity --pairs {few} {usual}",
+        "responsiveness": f"responsiveness dense/ratings.csv --by age --by gender {few} {usual}",
+        "scale": "scale dense/ratings.csv --by age --weights shares/age.csv",
+        "score": f"score dense/ratings.csv dense/predictions.csv --by age --bootstrap 40 {usual}",
+        "align": f"align dense/ratings.csv dense/answers.csv --by age --permutations 40 --bootstrap 40 --subsamples 20 {usual}",
+        "judge": f"judge dense/ratings.csv dense/answers.csv --by age {usual}",
+        "estimate": "estimate dense/ratings.csv dense/answers.csv --by age --weights shares/age.csv",
+        "aggregate": f"aggregate dense/ratings.csv --by age {few} {usual}",
+        "item": f"item dense/ratings.csv item-007 --by age --permutations 60 {usual}",
+        "items": f"items dense/ratings.csv --by age {few} {usual}",
+    }  # fmt: skip
+    cases = [one for name, line in lines.items() for one in _forms(f"weighted/{name}", line, (JSON, TEXT))]
+    return [
+        *cases,
+        _case("weighted/boot", f"cohesion dense/ratings.csv --by age --bootstrap 40 {few} {usual} --json"),
+        _case("weighted/trained", f"responsiveness dense/ratings.csv --by age {_TRAINED.format('dense')} {few} {usual} --json"),
+        _case("weighted/small", f"cohesion dense/ratings.csv --by age --min-group-size 14 {few} {usual} --json"),
+        _case("weighted/report", "report dense/ratings.csv --by age --permutations 40 --bootstrap 20 --answers dense/answers.csv "
+              "--predictions dense/predictions.csv --weights shares/age.csv -o {out}/report.html"),
+    ]  # fmt: skip
+
+
 def _report() -> list[Case]:
     quick = "--permutations 60 --bootstrap 40"
     dense = _TRAINED.format("dense")
@@ -451,6 +479,6 @@ def _report() -> list[Case]:
 
 CASES: tuple[Case, ...] = (
     *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_judge(), *_estimate(), *_aggregate(),
-    *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
+    *_acting(), *_looking(), *_asking(), *calls.CASES, *_weighted(), *_report(),
     *_published(),
 )  # fmt: skip

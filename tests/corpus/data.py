@@ -159,6 +159,14 @@ def logs() -> None:
     shutil.copytree(HERE.parent / "logs", "logs")
 
 
+def shares() -> None:
+    """Shares of a population, to which raters are weighted."""
+    Path("shares").mkdir()
+    ages = {"18-29": 0.2, "30-44": 0.25, "45-59": 0.25, "60+": 0.3}
+    rows = [("age", age, share) for age, share in ages.items()]
+    pl.DataFrame(rows, schema=["attribute", "value", "share"], orient="row").write_csv("shares/age.csv")
+
+
 def broken() -> None:
     """Tables with something wrong."""
     Path("broken").mkdir()
@@ -183,6 +191,7 @@ MAKERS: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {
     "learning": (learning, ()),
     "stored": (stored, ()),
     "logs": (logs, ()),
+    "shares": (shares, ()),
     "broken": (broken, ()),
 }
 """How other tables are made, and from what."""
