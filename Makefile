@@ -20,7 +20,7 @@ help:
 	@echo "make test-slow   run the slow tests: waits in real time, browsers, the frozen corpus (minutes)"
 	@echo "make test-claims   measure how often simulated studies claim a difference and intervals contain the truth (minutes)"
 	@echo "make fuzz    feed damaged input to everything that reads, for SECONDS=120, starting at SEED=0"
-	@echo "make check   formatting, lint, types, layers"
+	@echo "make check   formatting, lint, types, layers, sizes"
 	@echo "make bench   compare speed and memory with other methods, in one run"
 	@echo "make docs    build the documentation as a site"
 	@echo "make release   build the source distribution and the wheel twice, compare and check them, into dist/"
@@ -101,6 +101,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.size --check
 
 bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.starting

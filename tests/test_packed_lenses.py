@@ -106,7 +106,7 @@ def test_sums_against_memory(name: str, both: Both) -> None:
     "ask",
     [
         lambda ratings: pv.responsiveness(ratings, "crowd", by="gender"),
-        lambda ratings: pv.responsiveness(ratings, "gender=Man", by="age"),
+        lambda ratings: pv.responsiveness(ratings, "gender=Woman", by="age"),
         lambda ratings: pv.psychometrics(ratings, by="gender"),
         lambda ratings: pv.select_raters(ratings, by="gender"),
         lambda ratings: ratings.to_frame(),
