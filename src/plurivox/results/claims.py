@@ -170,14 +170,20 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
     if not rows:
         return []
     parts = {row.subset: f" on {row.subset}" for row in rows if row.subset != _all_items(result)}
-    said = (f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{parts.get(row.subset, '')}" for row in rows)
+    said = [f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{parts.get(row.subset, '')}" for row in rows]
     names = listed(dict.fromkeys(said), FEW)
     n = rows[0].n_permutations or 0
     text = (
         f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05. More permutations would decide."
     )
     first = rows[0]
-    return [Statement(text, 2.4, first.axis, first.statistic, first.group, p=first.p_adjusted, standing="open")]
+    short = f"{'is' if len(set(said)) == 1 else 'are'} undecided after {n:,} shuffles"
+    return [
+        Statement(
+            text, 2.4, first.axis, first.statistic, first.group, p=first.p_adjusted, standing="open",
+            subject=names[:1].upper() + names[1:], short=short,
+        )
+    ]  # fmt: skip
 
 
 def entangled_times(settings: Mapping[str, Any]) -> dict[str, float]:
