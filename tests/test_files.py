@@ -730,13 +730,17 @@ def stopped_by(number: int) -> Callable[..., None]:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_end_the_program_in_one_line(study: Path, number: int, code: int) -> None:
+    came_with = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    with mock.patch("plurivox.lenses.overview.description.describe", stopped_by(number)):
-        done = run_cli("describe", study / "ratings.csv")
+    try:
+        with mock.patch("plurivox.lenses.overview.description.describe", stopped_by(number)):
+            done = run_cli("describe", study / "ratings.csv")
+        assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == handlers
+    finally:
+        signal.signal(number, came_with)  # ignored, if the tests run under nohup
     assert done.code == code
     assert done.err.splitlines()[-1] == "interrupted; nothing half-written is left"
     assert done.err.count("\n") == 2  # with what was taken for what
-    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == handlers
 
 
 def test_what_is_ignored_stays_ignored(study: Path) -> None:
