@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from plurivox.reader import Options, read_answer
-from plurivox.reader.rules import RULES, prepare
+from plurivox.domain.reader import Options, read_answer
+from plurivox.domain.reader.rules import RULES, prepare
 
 SHARE = (("A", "<1%"), ("B", "5%-25%"), ("C", "50%"), ("D", "75%-90%"), ("E", ">90%"))
 LETTER = re.compile(r"[\s*_#>\"'(\[]*([A-E])(?![\w'’])")

@@ -22,10 +22,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 import plurivox as pv
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.ties import votes

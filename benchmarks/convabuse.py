@@ -24,9 +24,9 @@ import polars as pl
 import plurivox as pv
 from benchmarks import learning, learning_tables
 from benchmarks.learning import ALL, EXPECTED, FAMILIES, MODELS, Fitted, Job, Material, Rule, Scores
-from plurivox.errors import SoftScoresWarning
+from plurivox.base.errors import SoftScoresWarning
+from plurivox.domain.ratings import with_items
 from plurivox.lenses.soft.matching import MARGINAL, UNIFORM
-from plurivox.ratings import with_items
 from plurivox.statistics import expected_cross_entropy, expected_emd, fit_prior
 from plurivox.statistics.priors import PriorFit
 from plurivox.statistics.soft_blocks import METRICS

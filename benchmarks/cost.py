@@ -23,7 +23,7 @@ from scipy.optimize import nnls
 
 import plurivox as pv
 from benchmarks.scale import PER_ITEM, make, pack, small
-from plurivox.engine.part import SIZE
+from plurivox.domain.part import SIZE
 from plurivox.engine.shipping import Parcel, digest_of
 
 FITTED = [(10**6, 16, 8), (10**6, 96, 8), (10**6, 48, 24), (10**7, 16, 8), (10**7, 48, 8), (10**7, 32, 24),

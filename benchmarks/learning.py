@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import plurivox as pv
 from plurivox.engine.draws import item_weights
-from plurivox.engine.intervals import percentile_interval
+from plurivox.infer.intervals import percentile_interval
 from plurivox.lenses.soft.matching import bin_codes, bins_of, reference_predictions
 from plurivox.statistics.checks import prior_of
 from plurivox.statistics.soft_blocks import METRICS, Scoring, step_lengths

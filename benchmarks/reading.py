@@ -32,10 +32,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.intake import check
-from plurivox.intake.check import LongTable
-from plurivox.intake.code import Coded, Coder, whole_numbers
-from plurivox.intake.read import read_ratings
+from plurivox.domain import check
+from plurivox.domain.check import LongTable
+from plurivox.domain.code import Coded, Coder, whole_numbers
+from plurivox.read.read import read_ratings
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 3

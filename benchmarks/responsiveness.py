@@ -22,7 +22,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import plurivox as pv
 from benchmarks.cohesion import best
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws, item_weights
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import resolve

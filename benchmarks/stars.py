@@ -27,8 +27,8 @@ from scipy.special import expit, ndtr
 import plurivox as pv
 from benchmarks import learning, learning_tables
 from benchmarks.learning import ALL, EXPECTED, FAMILIES, MODELS, Counts, Floats, Job, Material, Rule, Scores
+from plurivox.domain.ratings import with_items
 from plurivox.lenses.soft.matching import MARGINAL, UNIFORM
-from plurivox.ratings import with_items
 from plurivox.statistics import fit_prior
 
 SCALE = pv.Scale.range(1, 5)

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from benchmarks.cohesion import _memory, _reset_peak
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.variation.sums import Measured
 
 N_RATERS, PER_ITEM, POINTS, ATTRIBUTES, GROUPS, SHUFFLES, TIMED = 10_007, 100, 5, 5, 4, 1000, 2

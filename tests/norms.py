@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from plurivox.reader import Reading
+from plurivox.domain.reader import Reading
 from plurivox.reproduce.norms import LABELS, NOT_READ, answers, options, readings
 
 __all__ = ["LABELS", "answers", "letters", "options", "published", "readings"]

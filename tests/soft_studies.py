@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
 import plurivox as pv
-from plurivox.errors import SoftScoresWarning
+from plurivox.base.errors import SoftScoresWarning
 from plurivox.statistics.registry import LABELS
 
 Array = NDArray[Any]

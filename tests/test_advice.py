@@ -18,7 +18,7 @@ from claims.designs import built
 from plurivox.actions.advise.curves import curve_of
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
 from plurivox.actions.advise.settings import Thresholds
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.habits import Rules, habits, marks
 from plurivox.simulation import styles as _styles
 from support import Write, only_sections, run_cli

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.base.errors import InputError, SoftScoresWarning
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SoftScoresWarning
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.aggregate.labels import labels_of
 from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings
 from plurivox.lenses.aggregate.sums import STATISTICS, Measured

@@ -17,7 +17,7 @@ from scipy.special import expit, logsumexp
 
 import plurivox as pv
 from crowd_kit.freeze import ROUNDS_DS, ROUNDS_MACE, STUDIES, study
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.lenses.aggregate import fits
 from plurivox.lenses.aggregate.fits import ORDERED, Fit, Start, dawid_skene, mace, ordinal
 
@@ -249,11 +249,11 @@ def test_mace_takes_the_best_of_its_starts_and_the_same_for_a_seed() -> None:
 def test_one_part_or_several_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [tuple(row) for row in FROZEN["five points"]["ratings"]]
     whole = [model(rated(rows)).posterior for model in MODELS]
-    from plurivox.engine import part
+    from plurivox.domain import part
 
     cut = part.cut
     monkeypatch.setattr(
-        "plurivox.ratings.cut", lambda *arrays: cut(arrays[0], arrays[1], arrays[2], arrays[3], size=40)
+        "plurivox.domain.ratings.cut", lambda *arrays: cut(arrays[0], arrays[1], arrays[2], arrays[3], size=40)
     )
     ratings = rated(rows)
     assert len(ratings.parts()) > 3

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox import ratings as ratings_module
-from plurivox.answers import Answers
-from plurivox.engine.part import cut
-from plurivox.errors import ColumnError, DuplicateError, InputError, SelectionError
+from plurivox.base.errors import ColumnError, DuplicateError, InputError, SelectionError
+from plurivox.domain import ratings as ratings_module
+from plurivox.domain.answers import Answers
+from plurivox.domain.part import cut
 from plurivox.lenses.alignment.models import guessed_families
 from plurivox.statistics import ada_met, ada_met_answered, expected_emd, modes, voter_distance, xrr
 from plurivox.statistics.undefined import NO_REFERENCE

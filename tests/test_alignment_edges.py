@@ -12,9 +12,9 @@ import pytest
 
 import norms
 import plurivox as pv
-from plurivox.answers import Answers
-from plurivox.errors import ConfigError, InputError, ScaleError, SelectionError
-from plurivox.intake.answer_texts import letters_of
+from plurivox.base.errors import ConfigError, InputError, ScaleError, SelectionError
+from plurivox.domain.answer_texts import letters_of
+from plurivox.domain.answers import Answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.statistics import krippendorff_alpha
 from support import Write

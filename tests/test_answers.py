@@ -22,8 +22,8 @@ from plurivox.ask import replies as reading_module
 from plurivox.ask.database import StoreError
 from plurivox.ask.replies import as_shown
 from plurivox.ask.requests import Reply
+from plurivox.base.errors import FileError, InputError
 from plurivox.cli import answers_check
-from plurivox.errors import FileError, InputError
 from stored_answers import (
     DESCRIBED,
     FORGET,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from plurivox import ask
 from plurivox.ask.auditing import chances, shares
 from plurivox.ask.requests import Reply
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError
 from stored_answers import (
     LABELS,
     TEXTS,

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.answers import Answers
-from plurivox.errors import ColumnError
+from plurivox.base.errors import ColumnError
+from plurivox.domain.answers import Answers
 from stored_answers import QUESTION, fill
 from support import Write, run_cli
 

@@ -23,7 +23,7 @@ from model_server import NAMED, Answer, ModelServer, by_message, completion, say
 from plurivox import Scale, ask
 from plurivox.ask.database import StoreError
 from plurivox.ask.prompts import Prompt
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from support import Write, run_cli
 
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")

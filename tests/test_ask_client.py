@@ -31,7 +31,7 @@ from model_server import (
 from plurivox.ask import client, wire
 from plurivox.ask.client import AskFailed, ModelGone, Pace, Server
 from plurivox.ask.requests import Mode, Reply, Request
-from plurivox.errors import InputError, MissingExtraError, PlurivoxError
+from plurivox.base.errors import InputError, MissingExtraError, PlurivoxError
 
 pytest.importorskip("openai", reason="the openai client is not installed")
 

@@ -25,7 +25,7 @@ from plurivox.ask import store as module
 from plurivox.ask.database import StoreError
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.store import Store
-from plurivox.errors import DamageWarning, FileError
+from plurivox.base.errors import DamageWarning, FileError
 from support import Done, Write, run_cli
 
 ABOUT = {"labels": ["never", "sometimes", "often"], "question": "How rude is it?"}

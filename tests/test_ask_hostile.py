@@ -23,7 +23,7 @@ from model_server import Answer, Body, ModelServer, completion, say
 from plurivox import Scale, ask
 from plurivox.ask import client, replies, transport
 from plurivox.ask.scrubbing import Scrubber
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from support import Write, run_cli
 
 pytest.importorskip("openai", reason="the openai client is not installed")

@@ -18,7 +18,7 @@ from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan, template
 from plurivox.ask.prompts import SYSTEM, fenced
 from plurivox.ask.question import shuffled
 from plurivox.ask.replies import distribution_of
-from plurivox.errors import ColumnError, DuplicateError, FileError, IdError, InputError, ScaleError
+from plurivox.base.errors import ColumnError, DuplicateError, FileError, IdError, InputError, ScaleError
 from support import Write, run_cli
 
 pytest.importorskip("jinja2")

@@ -25,7 +25,7 @@ from plurivox.ask.database import StoreError
 from plurivox.ask.question import Question
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.store import Store
-from plurivox.errors import FileError, InputError, PlurivoxError
+from plurivox.base.errors import FileError, InputError, PlurivoxError
 
 ABOUT = {"labels": ["never", "sometimes", "often"], "question": "How rude is it?"}
 KEPT = "answers stored before are intact"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
+from plurivox.base.errors import AttributeConflictError, AttributeConflictWarning, ColumnError, ConfigError, InputError
 from plurivox.config import load_config
-from plurivox.errors import AttributeConflictError, AttributeConflictWarning, ColumnError, ConfigError, InputError
-from plurivox.intake.recognise import recognise
+from plurivox.read.recognise import recognise
 from support import run_cli
 
 ANN: dict[str, list[Any]] = {

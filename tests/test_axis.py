@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.axis import Axis
-from plurivox.engine.grouping import compared
-from plurivox.errors import NeedsRatersError, SelectionError
-from plurivox.ratings import Ratings
-from plurivox.scale import Scale
+from plurivox.base.errors import NeedsRatersError, SelectionError
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
+from plurivox.infer.grouping import compared
 
 
 def study(**attributes: Sequence[object]) -> Ratings:
@@ -133,7 +133,7 @@ def test_errors() -> None:
 
 
 def test_totals_have_no_groups() -> None:
-    from plurivox.intake.check import LongTable, check
+    from plurivox.domain.check import LongTable, check
 
     pieces = [pl.DataFrame({"item": ["x", "x"], "score": [0, 1], "count": [2, 3]})]
     totals = Ratings.from_checked(check(LongTable("t", pieces, {"item": "item", "score": "score"}), Scale.range(0, 1)))

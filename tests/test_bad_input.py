@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import (
+from plurivox.base.errors import (
     AttributeConflictError,
     ColumnError,
     DuplicateError,
@@ -241,7 +241,7 @@ def test_short_and_long_rows(write: Write, rows: str, problem: str) -> None:
 
 def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "row 2: the row has 2 fields" in message(FileError, write("r.csv", HEAD + "1,a\n2,a,3\n"))
-    monkeypatch.setattr("plurivox.intake.text.BLOCK", 64)
+    monkeypatch.setattr("plurivox.read.text.BLOCK", 64)
     body = "".join(f"{i},a,3\n" for i in range(100))
     assert "row 102: the row has 2 fields" in message(FileError, write("r.csv", HEAD + body + "100,a\n" + body))
     off = write("r.csv", HEAD + '1,"a",3\n' + body.replace("50,a,3", "50,b,77"))
@@ -249,7 +249,7 @@ def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.Mon
 
 
 def test_blank_lines_count_as_rows_wherever_they_are(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.intake.text.BLOCK", 16)
+    monkeypatch.setattr("plurivox.read.text.BLOCK", 16)
     path = write("r.csv", HEAD + "\n\n1,a,3\n\n\n\n2,a,3\n3,a,9\n\n")
     assert "row 9: '9' is not a point" in message(ScoreError, path, scale="0:4")
 
@@ -260,7 +260,7 @@ def test_rows_of_delimiters_alone_are_blank_lines(
     write: Write, monkeypatch: pytest.MonkeyPatch, blank: str, block: int
 ) -> None:
     """Spreadsheets write them for rows that were cleared."""
-    monkeypatch.setattr("plurivox.intake.text.BLOCK", block)
+    monkeypatch.setattr("plurivox.read.text.BLOCK", block)
     path = write("r.csv", HEAD + f"{blank}\n1,a,3\n{blank}\n{blank}\n2,a,3\n3,a,9\n{blank}\n{blank}\n")
     assert len(pv.read_ratings(path)) == 3
     assert "row 7: '9' is not a point" in message(ScoreError, path, scale="0:4")
@@ -348,7 +348,7 @@ def test_unclosed_quote_over_a_large_file(write: Write) -> None:
 
 
 def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFrame) -> None:
-    from plurivox.results.files import replacing
+    from plurivox.base.csv_files import replacing
 
     path = tmp_path / "out.txt"
     path.write_text("old")

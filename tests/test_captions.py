@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import plurivox as pv
-from plurivox.errors import SoftScoresWarning
+from plurivox.base.errors import SoftScoresWarning
 from plurivox.plots.comparisons import correlation_words, metric_comparison_data
 from plurivox.report.sections.items import _how_many
 from plurivox.report.sections.soft import _weights

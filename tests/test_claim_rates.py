@@ -17,7 +17,7 @@ import pytest
 from claims import closest, designs, rates, stand_in, variation_coverage
 from claims.interval_coverage import DESIGNS, DIFFERENT, coverage
 from claims.rates import alone, claimed, rate, too_often
-from plurivox.engine.intervals import wilson
+from plurivox.infer.intervals import wilson
 
 CLAIMS = pytest.mark.claims
 NULL = [*designs.NULL, *designs.ENTANGLED]

@@ -13,9 +13,9 @@ import pytest
 
 import plurivox as pv
 import reference as twin
-from plurivox.results.claims import Claimed, group_statements
-from plurivox.results.result import Row, Statement
-from plurivox.results.wording import named
+from plurivox.base.wording import named
+from plurivox.infer.claims import Claimed, group_statements
+from plurivox.infer.result import Row, Statement
 
 CLAIMS = ("irr", "xrr", "gai", "view_correlation")
 

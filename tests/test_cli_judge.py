@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.infer.lens import NOT_MET
 from plurivox.lenses.judge import LENS
-from plurivox.lenses.record import NOT_MET
 from support import looked_at
 from support import run_cli as run
 

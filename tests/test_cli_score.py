@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import SoftScoresWarning
+from plurivox.base.errors import SoftScoresWarning
 from plurivox.lenses.soft import LENS
 from support import Done, Write, only_sections
 from support import run_cli as run

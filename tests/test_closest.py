@@ -17,15 +17,15 @@ import plurivox as pv
 from claims import closest as studies
 from claims import designs
 from claims.rates import rates
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
+from plurivox.infer.grouping import Grouping
+from plurivox.infer.result import Statement
 from plurivox.lenses.alignment.closest import decided_by
 from plurivox.lenses.alignment.pairs import LEAST_ITEMS, wins
 from plurivox.report.build import top_findings
 from plurivox.report.making import findings_of
 from plurivox.report.parts import Section
-from plurivox.results.result import Statement
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False, "threads": 1}
 TOP = 3

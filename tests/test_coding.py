@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plurivox.intake.code import Coder
+from plurivox.domain.code import Coder
 
 
 def coded(pieces: Sequence[pl.Series], *, text: bool) -> tuple[list[Any], list[int]]:

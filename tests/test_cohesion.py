@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 import plurivox as pv
 import reference as twin
 from plurivox import statistics
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
 from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import Sums
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import Grouping
 from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.reproduce import grasp

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import plurivox as pv
+from plurivox.base.errors import ConfigError
 from plurivox.config import Bins, config_text, find_config, load_config, load_scale
-from plurivox.errors import ConfigError
 from support import Write
 
 

@@ -25,14 +25,14 @@ import plurivox as pv
 from exports import archives, arrow, databases, excel
 from exports.archives import ONE, archive
 from exports.excel import HEADER, Error, sheet, workbook
+from plurivox.base.errors import ColumnError, FileError, MissingExtraError, PlurivoxError
+from plurivox.base.files import one_call, will_write
 from plurivox.config import find_config
-from plurivox.errors import ColumnError, FileError, MissingExtraError, PlurivoxError
-from plurivox.files import one_call, will_write
-from plurivox.intake.messages import sizes
-from plurivox.intake.opening import split_name
-from plurivox.intake.raw import MEMBER
-from plurivox.intake.tables import open_table
-from plurivox.intake.zipped import Archive
+from plurivox.domain.raw import MEMBER
+from plurivox.read.messages import sizes
+from plurivox.read.opening import split_name
+from plurivox.read.tables import open_table
+from plurivox.read.zipped import Archive
 from support import Write, run_cli
 
 duckdb: Any = pytest.importorskip("duckdb", reason="needs pip install 'plurivox[duckdb]'")
@@ -271,7 +271,7 @@ ENDLESS = (
 def test_a_view_without_an_end_is_stopped(
     kind: str, connect: Any, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plurivox.intake.databases.MAX_SECONDS", 0.3)
+    monkeypatch.setattr("plurivox.read.databases.MAX_SECONDS", 0.3)
     begin = ("BEGIN TRANSACTION",) if kind == "duckdb" else ()
     path = write(f"s.{kind}", databases.made(connect, *begin, databases.TABLE, ENDLESS))
     assert "no further rows came within 0.3 seconds. If it is a view that never ends" in message(f"{path}::endless")

@@ -23,9 +23,9 @@ import plurivox as pv
 from plurivox.actions.advise.seen import Seen
 from plurivox.actions.curate.files import explanation, json_lines, read_decisions, write_curation
 from plurivox.actions.curate.rows import standings
-from plurivox.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
+from plurivox.base.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
+from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.habits import Habit
-from plurivox.results.result import Row
 from plurivox.simulation import styles
 from support import Write, run_cli
 

@@ -16,9 +16,9 @@ import pytest
 
 import plurivox as pv
 from docs.building import pages
+from plurivox.base.errors import ColumnError, FileError, IdError, InputError, ScoreError, SelectionError
 from plurivox.data.catalogue import catalogue
 from plurivox.data.record import Dataset
-from plurivox.errors import ColumnError, FileError, IdError, InputError, ScoreError, SelectionError
 from support import Write, run_cli
 
 ALL = catalogue()

@@ -22,8 +22,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.engine import grouping
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.infer import grouping
 from plurivox.report.build import make_report
 from support import Markup, Write, only_sections, run_cli
 

@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 import plurivox as pv
-from plurivox.engine.grouping import compared
+from plurivox.infer.grouping import compared
 from test_disclosure import BY, LEAST, alike, study
 
 Array = NDArray[Any]

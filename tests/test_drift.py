@@ -11,13 +11,13 @@ import pytest
 
 import plurivox as pv
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import compared
-from plurivox.engine.jackknife import in_block, most_blocks
-from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
-from plurivox.lenses.inference import Inference
-from plurivox.lenses.spread import with_interval
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import compared
+from plurivox.infer.inference import Inference
+from plurivox.infer.jackknife import in_block, most_blocks
+from plurivox.infer.permutation import compare
+from plurivox.infer.spread import with_interval
 from plurivox.lenses.variation import drift as module
 from plurivox.lenses.variation.drift import Drifting, drifts
 from plurivox.lenses.variation.settings import VariationSettings

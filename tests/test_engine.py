@@ -18,17 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import Part, cut
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
 from plurivox.engine import counting, pool, shipping
 from plurivox.engine.counting import add_up, counts_of, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
-from plurivox.engine.part import Part, cut
 from plurivox.engine.run import Sums, run, total
 from plurivox.engine.running import Running
 from plurivox.engine.units import UnitSums, and_all, units_of
-from plurivox.ratings import Ratings
-from plurivox.scale import Scale
+from plurivox.infer.grouping import Grouping
 
 
 def study(seed: int, n_items: int = 23, n_raters: int = 9) -> tuple[Ratings, Axis]:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError, PlurivoxError, SelectionError
+from plurivox.base.errors import InputError, PlurivoxError, SelectionError
 from plurivox.lenses.estimate.judges import BEST, TOGETHER
 from plurivox.lenses.estimate.judges import MEAN as MEAN_OF_JUDGES
 from plurivox.statistics.ppi import prediction_powered

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 import plurivox as pv
-from plurivox.axis import Axis
-from plurivox.engine import exchange
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Entanglement, Exchange, blocks_of, entanglement
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
+from plurivox.infer import exchange
+from plurivox.infer.exchange import Entanglement, Exchange, blocks_of, entanglement
+from plurivox.infer.grouping import Grouping
 
 Items = frozenset[int]
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import plurivox as pv
 from exports import argilla, doccano, label_studio
 from exports.record import lines
-from plurivox.errors import IdError, InputError, PlurivoxError, PlurivoxWarning
-from plurivox.intake.formats import ratings_of
-from plurivox.intake.formats.python_text import as_json
-from plurivox.intake.formats.record import Asked
-from plurivox.intake.raw import MEMBER, RawTable
+from plurivox.base.errors import IdError, InputError, PlurivoxError, PlurivoxWarning
+from plurivox.domain.raw import MEMBER, RawTable
+from plurivox.read.formats import ratings_of
+from plurivox.read.formats.python_text import as_json
+from plurivox.read.formats.record import Asked
 from support import Write, run_cli
 from test_formats import damaged
 

@@ -15,10 +15,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 import plurivox as pv
-from plurivox.cards import right_columns
-from plurivox.errors import FileError
-from plurivox.results.exports import Document, html_text, latex_text, markdown_text
-from plurivox.results.text import LEGEND, Shown
+from plurivox.base.cards import right_columns
+from plurivox.base.errors import FileError
+from plurivox.infer.exports import Document, html_text, latex_text, markdown_text
+from plurivox.infer.text import LEGEND, Shown
 from support import Write, run_cli
 
 ODD = Shown(

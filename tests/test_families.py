@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import standardised, step_down, undecided
 from plurivox.engine.running import Running
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import standardised, step_down, undecided
+from plurivox.infer.inference import Inference, Shuffled
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.inference import Inference, Shuffled
 from reference import westfall_young
 
 NAN = math.nan

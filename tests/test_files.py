@@ -28,14 +28,15 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox import ask, files
+from plurivox import ask
 from plurivox.actions.curate.files import write_curation
+from plurivox.base import files
+from plurivox.base.csv_files import write_frame
+from plurivox.base.errors import FileError
+from plurivox.base.files import one_call, replacing, write_bytes, write_text
+from plurivox.base.folders import LIST, write_folder
 from plurivox.cli.answers_check import draw
-from plurivox.errors import FileError
-from plurivox.files import one_call, replacing, write_bytes, write_text
 from plurivox.report.build import MARKS, Report
-from plurivox.results.files import write_frame
-from plurivox.results.folders import LIST, write_folder
 from plurivox.simulation.files import write_study
 from plurivox.simulation.simulate import simulate
 from stored_answers import fill
@@ -257,8 +258,8 @@ def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
     script = """
         import resource, signal, sys
         import polars as pl
-        from plurivox.errors import FileError
-        from plurivox.results.files import write_frame
+        from plurivox.base.errors import FileError
+        from plurivox.base.csv_files import write_frame
         from pathlib import Path
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         frame = pl.DataFrame({"a": ["text"] * 100_000})
@@ -291,7 +292,7 @@ def test_an_error_in_reading_is_not_called_one_in_writing(tmp_path: Path) -> Non
 
 def test_a_disk_that_cannot_be_read_is_said(study: Path) -> None:
     """Reading fails after the file was opened, as on a damaged disk."""
-    opened = "plurivox.intake.opening._unpacked"
+    opened = "plurivox.read.opening._unpacked"
 
     class Damaged:
         def __init__(self, stream: Any) -> None:
@@ -593,7 +594,7 @@ def test_a_second_interruption_while_cleaning_up(tmp_path: Path) -> None:
 
 def test_what_cleaning_up_missed_goes_when_the_call_ends(tmp_path: Path) -> None:
     def write() -> None:
-        with mock.patch("plurivox.files._remove", side_effect=KeyboardInterrupt), replacing(tmp_path / "out"):
+        with mock.patch("plurivox.base.files._remove", side_effect=KeyboardInterrupt), replacing(tmp_path / "out"):
             raise KeyboardInterrupt
 
     def call() -> None:
@@ -624,7 +625,7 @@ def test_a_sample_to_check_is_there_whole_or_not_at_all(tmp_path: Path, moment: 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from plurivox.files import replacing\n"
+        "import os, sys; from plurivox.base.files import replacing\n"
         "with replacing(sys.argv[1]) as temporary:\n"
         "    temporary.write_text('half'); print(temporary, flush=True); os.kill(os.getpid(), 9)\n"
     )
@@ -677,7 +678,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         for name, owner, call in calls_in(module):
             modes = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
             opened = name == "open" and any(set(mode) & set("wax+") and len(mode) < 4 for mode in modes)
-            written = name in ("write_text", "write_bytes") and owner != ""  # those without are of plurivox.files
+            written = name in ("write_text", "write_bytes") and owner != ""  # those without are of plurivox.base.files
             moved = name in ("replace", "rename", "link") and owner in ("os", "shutil")
             if opened or written or moved or name in ("mkdtemp", "TemporaryFile", "NamedTemporaryFile"):
                 found.add(path)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import plurivox as pv
 from exports import cases
 from exports.record import Case
-from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
-from plurivox.intake.formats import FORMATS, PLATFORMS
+from plurivox.base.errors import InputError, PlurivoxError, PlurivoxWarning
+from plurivox.read.formats import FORMATS, PLATFORMS
 from support import run_cli
 
 CASES = cases()

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.graded import APART, AT_BOUND, GradedResponse, graded_response
 from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE
 

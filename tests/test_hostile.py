@@ -20,8 +20,8 @@ import pytest
 import plurivox as pv
 from hostile.calls import GIVEN, Call, calls
 from hostile.corpus import ROWS, TABLE, Case, cases, parquet
-from plurivox.intake.footer import unpacked_size
-from plurivox.intake.logs.common import loaded
+from plurivox.read.footer import unpacked_size
+from plurivox.read.json_documents import loaded
 from support import Done, Write, run_cli
 
 CASES = cases()
@@ -173,15 +173,15 @@ def test_a_text_that_unpacks_to_very_much_is_refused(write: Write, monkeypatch: 
     """A string of 3 MB in a Parquet file of a few hundred bytes, with a limit of 1 MB instead of 256."""
     path = write("r.parquet", parquet(item=["x" * 3_000_000, "y"], rater=["a", "a"], score=[1, 2]))
     assert len(pv.read_ratings(path)) == 2
-    monkeypatch.setattr("plurivox.intake.opening.MAX_WHOLE", 1 << 20)
+    monkeypatch.setattr("plurivox.read.opening.MAX_WHOLE", 1 << 20)
     with pytest.raises(pv.InputError, match=r"bytes unpack to 2 MiB or more, too much to be a table of ratings"):
         pv.read_ratings(path)
 
 
 def test_what_is_packed_well_is_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crossed study with a long text on each row unpacks to a hundred times its size, and is no bomb."""
-    monkeypatch.setattr("plurivox.intake.opening.MAX_UNPACKED", 1 << 20)
-    monkeypatch.setattr("plurivox.intake.raw.MAX_CELLS", 1 << 10)
+    monkeypatch.setattr("plurivox.read.opening.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("plurivox.domain.raw.MAX_CELLS", 1 << 10)
     rng = random.Random(2)
     rows = "".join(f"{i},{r},{rng.randrange(5)},{'some text ' * 20}{i}\n" for i in range(200) for r in range(50))
     data = ("item,rater,score,text\n" + rows).encode()
@@ -242,7 +242,7 @@ def test_lists_of_answers_are_checked(column: dict[str, list[Any]], problem: str
 
 
 def test_models_with_items_of_their_own_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.predictions.MAX_CELLS", 1_000)
+    monkeypatch.setattr("plurivox.domain.predictions.MAX_CELLS", 1_000)
     frame = pl.DataFrame({"model": [f"m{i}" for i in range(90)], "item": range(90), "0": 0.5, "1": 0.5})
     with pytest.raises(pv.InputError, match="90 models × 90 items are far more than the 90 predictions given"):
         pv.Predictions.from_frame(frame, "0:1")
@@ -257,7 +257,7 @@ def test_responsiveness_of_many_groups_on_many_points_is_refused(monkeypatch: py
 
 
 def test_an_entry_of_a_log_that_unpacks_to_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.intake.logs.inspect_log.MAX_ENTRY", 1 << 20)
+    monkeypatch.setattr("plurivox.ask.logs.inspect_log.MAX_ENTRY", 1 << 20)
     path = tmp_path / "bomb.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", b" " * (2 << 20))

@@ -22,13 +22,13 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import plurivox
+from plurivox.base.errors import InputError
 from plurivox.engine.draws import item_weights, rater_weights
-from plurivox.engine.families import METHODS, adjust
-from plurivox.engine.intervals import Interval, percentile_interval
-from plurivox.engine.permutation import compare, max_t, upper_p
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
+from plurivox.infer.families import METHODS, adjust
+from plurivox.infer.intervals import Interval, percentile_interval
+from plurivox.infer.permutation import compare, max_t, upper_p
 
 Floats = NDArray[np.float64]
 nan, inf = math.nan, math.inf

@@ -16,9 +16,9 @@ import pytest
 
 import plurivox as pv
 from plurivox.ask import Example, Question, make_plan
-from plurivox.errors import ColumnError, InputError, ScaleError, SelectionError
-from plurivox.intake.logs import read_inspect_log
-from plurivox.reader import STATES
+from plurivox.ask.logs import read_inspect_log
+from plurivox.base.errors import ColumnError, InputError, ScaleError, SelectionError
+from plurivox.domain.reader import STATES
 from plurivox.statistics.alignment import ada_met, ada_met_answered
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'plurivox[inspect]'")

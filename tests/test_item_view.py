@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.plots.item_views import item_groups, item_groups_data
 from plurivox.plots.writing import to_svg
 from support import Write, run_cli

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import plurivox as pv
-from plurivox.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.statistics import fit_prior
 from support import Write
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import plurivox as pv
-from plurivox.axis import Axis
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import cut
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Grouping, compared
-from plurivox.engine.part import cut
-from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SelectionError
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Grouping, compared
+from plurivox.infer.permutation import compare
 from plurivox.lenses.item.tables import tables as item_tables
 from plurivox.lenses.items import rows as lists
 from plurivox.lenses.items.dividing import family
@@ -543,7 +543,7 @@ def test_neither_threads_nor_batches_nor_blocks_nor_parts_change_a_bit(monkeypat
     assert asked(threads=3) == whole
     monkeypatch.setattr("plurivox.lenses.items.dividing.CELLS", 100)
     assert asked(threads=2) == whole
-    monkeypatch.setattr("plurivox.ratings.cut", functools.partial(cut, size=70))
+    monkeypatch.setattr("plurivox.domain.ratings.cut", functools.partial(cut, size=70))
     assert asked(threads=2) == whole
 
 

@@ -19,18 +19,18 @@ from scipy import stats
 import plurivox as pv
 import reference as twin
 from claims import interval_coverage as claims
-from plurivox.axis import Axis
-from plurivox.engine import jackknife
-from plurivox.engine.grouping import Grouping
-from plurivox.engine.intervals import Interval
-from plurivox.engine.jackknife import LeftOut, RaterUnits, blocks
-from plurivox.engine.part import cut
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import cut
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
+from plurivox.infer import jackknife
+from plurivox.infer.grouping import Grouping
+from plurivox.infer.intervals import Interval
+from plurivox.infer.jackknife import LeftOut, RaterUnits, blocks
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.ratings import Ratings
 from plurivox.statistics.cohesion import functions
 from plurivox.statistics.responsiveness_records import MEASURES
 

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError
-from plurivox.intake import json_documents, text
-from plurivox.intake.beside import read_table
+from plurivox.base.errors import InputError
+from plurivox.read import json_documents, text
+from plurivox.read.beside import read_table
 
 ROWS: list[dict[str, Any]] = [
     {"item": "1", "rater": "ann", "score": 0}, {"item": "1", "rater": "bö", "score": 2},

@@ -16,8 +16,8 @@ from scipy.stats import ttest_1samp
 import plurivox as pv
 from claims import judging
 from claims.rates import Rate, confirmed
-from plurivox.engine.families import adjust
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.infer.families import adjust
 from plurivox.lenses.judge.quantities import NAMES, QUANTITIES
 from plurivox.lenses.judge.requirements import Requirement
 from plurivox.statistics.ppi import prediction_powered, rater_variance, worth

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.base.errors import SoftScoresWarning
 from plurivox.engine.draws import item_weights
-from plurivox.errors import SoftScoresWarning
 from plurivox.statistics import expected_cross_entropy, expected_emd, kl
 from plurivox.statistics.soft_blocks import METRICS
 from support import Write

@@ -15,11 +15,12 @@ import pytest
 
 import plurivox as pv
 import plurivox.lenses
+from plurivox.base.errors import ConfigError, InputError
+from plurivox.base.settings import Frozen
+from plurivox.cli.lens import reader_of
 from plurivox.config import Config, load_config
-from plurivox.errors import ConfigError, InputError
+from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
-from plurivox.lenses.record import Lens, imported
-from plurivox.settings import Frozen
 from support import Write, run_cli
 
 RATINGS = "item,rater,score,gender,age\n" + "".join(
@@ -31,7 +32,7 @@ TOY = {
     "__init__.py": '''
 """Toy: how high people rate."""
 
-from plurivox.lenses.record import Input, Lens, Option, Shortcut
+from plurivox.infer.lens import Input, Lens, Option, Shortcut
 from plurivox.lenses.toy.settings import ToySettings, ToyShown
 
 HOME = "plurivox.lenses.toy"
@@ -59,7 +60,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,11 +95,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from plurivox.axis import Axis
-from plurivox.results.result import Row
+from plurivox.domain.axis import Axis
+from plurivox.infer.result import Row
 from plurivox.lenses.toy.result import Toy
 from plurivox.lenses.toy.settings import ToySettings
-from plurivox.settings import keywords
+from plurivox.infer.call import keywords
 
 
 def read_bonus(given, reading, loaded):
@@ -139,7 +140,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from plurivox.results.result import GroupResult, Statement
+from plurivox.infer.result import GroupResult, Statement
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -422,4 +423,4 @@ def test_everything_that_a_record_names_is_there() -> None:
             reference = getattr(lens, what)
             assert not reference or lens.load(what) is not None, (lens.name, what)
         for source in lens.inputs:
-            assert not source.load or callable(imported(source.load))
+            assert not source.load or callable(reader_of(source))

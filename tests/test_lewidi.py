@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import plurivox as pv
 from plurivox import statistics
+from plurivox.base.errors import InputError
 from plurivox.cli.app import program
-from plurivox.errors import InputError
 
 NAMES = ("manhattan", "wasserstein", "error_rate", "absolute_distance", "absolute_distance_points")
 QUICK: dict[str, Any] = {"metrics": ("rps", *NAMES), "bootstrap": 0, "permutations": 0, "prior": 1}

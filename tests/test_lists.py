@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError, PlurivoxWarning
-from plurivox.intake.roles import named
+from plurivox.base.errors import InputError, PlurivoxWarning
+from plurivox.domain.roles import named
 from support import run_cli
 
 SCALES = {"CSC": "1:6", "Paraphrase": "-5:5"}

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurivox import Answers, Scale
-from plurivox.errors import DuplicateError, FileError, InputError, ScaleError
-from plurivox.intake.logs import COLUMNS, read_inspect_log, read_lm_eval_samples
-from plurivox.intake.logs.common import in_order
-from plurivox.reader import read_answer
+from plurivox.ask.logs import COLUMNS, read_inspect_log, read_lm_eval_samples
+from plurivox.ask.logs.common import in_order
+from plurivox.base.errors import DuplicateError, FileError, InputError, ScaleError
+from plurivox.domain.reader import read_answer
 from support import Write
 
 if sys.version_info >= (3, 14):

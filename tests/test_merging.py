@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from plurivox.results.merging import merged
-from plurivox.results.result import Statement
-from plurivox.results.wording import named
+from plurivox.base.wording import named
+from plurivox.infer.merging import merged
+from plurivox.infer.result import Statement
 
 LOWER = "rate the same items lower"
 

@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.special import expit, rel_entr
 
 import plurivox as pv
-from plurivox.errors import (
+from plurivox.base.errors import (
     ColumnError,
     DuplicateError,
     IdError,

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import FileError, ScaleError
+from plurivox.base.errors import FileError, ScaleError
 
 torch = pytest.importorskip("torch", reason="models need plurivox[torch]")
 pytest.importorskip("safetensors", reason="models need plurivox[torch]")

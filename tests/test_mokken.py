@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import hypergeom, norm
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.mokken import NO_PARTNER, NO_SCALE, NO_SCORE, ONE_SCORE, Mokken, mokken_h
 from plurivox.statistics.mokken_checks import TOO_FEW_ITEMS, Monotonicity, mokken_scales, monotonicity
 

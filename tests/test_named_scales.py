@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import ConfigError, ScaleError, ScoreError
-from plurivox.scale_files import as_scale
-from plurivox.scale_names import NAMED, fold
+from plurivox.base.errors import ConfigError, ScaleError, ScoreError
+from plurivox.domain.scale_files import as_scale
+from plurivox.domain.scale_names import NAMED, fold
 from support import run_cli
 
 DOCS = Path(__file__).parents[1] / "docs"

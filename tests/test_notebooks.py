@@ -18,8 +18,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.ask import accuracy, draw_audit, reread
-from plurivox.cards import MOST_ROWS, Cell, Grid, Sentence, card
-from plurivox.results.result import Result
+from plurivox.base.cards import MOST_ROWS, Cell, Grid, Sentence, card
+from plurivox.infer.result import Result
 from plurivox.statistics.registry import STATISTICS
 from stored_answers import fill
 
@@ -201,7 +201,7 @@ def checked(text: str) -> Page:
     return page
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 @pytest.mark.parametrize("hostile", [False, True])
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_card_is_small_and_well_formed(name: str, hostile: bool) -> None:
@@ -229,7 +229,7 @@ def cells(page: Page) -> Iterator[tuple[str, str, str]]:
 RESULTS = [name for name in MAKERS if inspect.isclass(kind := getattr(pv, name, None)) and issubclass(kind, Result)]
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 @pytest.mark.parametrize("name", RESULTS)
 def test_values_are_those_of_the_frame(name: str) -> None:
     found = MAKERS[name](False)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError, ScaleError, ScoreError
+from plurivox.base.errors import InputError, ScaleError, ScoreError
 from support import run_cli
 
 WORDS = ("Bad", "Poor", "Fair", "Good", "Great")

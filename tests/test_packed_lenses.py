@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.engine import part as parts
-from plurivox.errors import NeedsMemoryError
+from plurivox.base.errors import NeedsMemoryError
+from plurivox.domain import part as parts
 from support import run_cli
 
 
@@ -94,7 +94,7 @@ def told(result: Any) -> str:
 
 
 @pytest.mark.parametrize("name", SUMS)
-@pytest.mark.filterwarnings("ignore::plurivox.errors.SoftScoresWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.SoftScoresWarning")
 def test_sums_against_memory(name: str, both: Both) -> None:
     ask = SUMS[name]
     found = told(ask(both.memory, both))

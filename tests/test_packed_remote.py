@@ -17,9 +17,9 @@ import pytest
 
 import plurivox as pv
 from fuzz.packed import mended
-from plurivox.errors import FileError
-from plurivox.packed.manifest import MANIFEST
-from plurivox.packed.remote import RemoteFolder
+from plurivox.base.errors import FileError
+from plurivox.read.packed.manifest import MANIFEST
+from plurivox.read.packed.remote import RemoteFolder
 from support import run_cli
 
 fsspec: Any = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install 'plurivox[dask]'")
@@ -229,7 +229,7 @@ def test_what_goes_on_is_cut_off(study: Path, tmp_path: Path, monkeypatch: pytes
         server.files["part-0001-00000.bin"] = files["part-0001-00000.bin"][:-9]
         with pytest.raises(FileError, match=r"part-0001-00000\.bin is damaged"):
             asked(server.address)
-    monkeypatch.setattr("plurivox.packed.folder.LARGEST_MANIFEST", 1 << 20)
+    monkeypatch.setattr("plurivox.read.packed.folder.LARGEST_MANIFEST", 1 << 20)
     endless, told = {MANIFEST: b" " * (1 << 16), "endless": b"yes"}, r"manifest\.json goes on after 1,048,576 bytes"
     with Server(endless) as server, pytest.raises(FileError, match=told):
         asked(server.address)

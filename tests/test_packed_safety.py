@@ -19,10 +19,10 @@ import pytest
 
 import plurivox as pv
 from fuzz.packed import Files, bases, mended
-from plurivox.errors import FileError
-from plurivox.packed import folder as folders
-from plurivox.packed.manifest import MANIFEST, manifest_of
-from plurivox.packed.stored import PackedRatings
+from plurivox.base.errors import FileError
+from plurivox.read.packed import folder as folders
+from plurivox.read.packed.manifest import MANIFEST, manifest_of
+from plurivox.read.packed.stored import PackedRatings
 from support import run_cli
 
 OLD = Path(__file__).parent / "packed" / "0.2.0.pvx"
@@ -161,7 +161,7 @@ def test_other_processes_demand_what_this_one_read(study: Path) -> None:
     files = bases()[ONE]
     put(mended(files, known(files) | {"versions": {}}), study)  # the same generation
     folders._verified.clear()
-    from plurivox.packed.stored import opened_parts
+    from plurivox.read.packed.stored import opened_parts
 
     opened_parts.cache_clear()
     with pytest.raises(FileError, match="not the same here as where the analysis was started"):
@@ -170,7 +170,7 @@ def test_other_processes_demand_what_this_one_read(study: Path) -> None:
 
 def test_finished_work_cannot_be_planted(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from plurivox.engine.resuming import _name_of as name_of
-    from plurivox.packed import stored
+    from plurivox.read.packed import stored
 
     parts = pv.read_ratings(study).parts()
     mine = name_of(parts)

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 import packing_work
 import plurivox as pv
-from plurivox.engine import part as parts
-from plurivox.errors import DuplicateError, FileError, NeedsMemoryError
-from plurivox.intake.code import Coder
-from plurivox.intake.spill import Spill
-from plurivox.packed import packing
-from plurivox.packed.folder import read_manifest
-from plurivox.packed.manifest import MANIFEST
+from plurivox.base.errors import DuplicateError, FileError, NeedsMemoryError
+from plurivox.domain import part as parts
+from plurivox.domain.code import Coder
+from plurivox.domain.spill import Spill
+from plurivox.read.packed import packing
+from plurivox.read.packed.folder import read_manifest
+from plurivox.read.packed.manifest import MANIFEST
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts.cut, "__defaults__", (7,))
     monkeypatch.setattr(packing, "_LEAST_ROWS", 10)
     monkeypatch.setattr(packing, "_resident", lambda: 10**12)
-    monkeypatch.setattr("plurivox.intake.spill.stretches.__defaults__", (9,))
+    monkeypatch.setattr("plurivox.domain.spill.stretches.__defaults__", (9,))
 
 
 def frame_of(seed: int, n: int = 60, *, repeats: bool = False) -> pl.DataFrame:
@@ -216,7 +216,7 @@ def test_damage_is_noticed_and_named(tmp_path: Path) -> None:
 
 def packing_forgets() -> None:
     """Have files held against their checksums again, as another process would."""
-    from plurivox.packed import folder
+    from plurivox.read.packed import folder
 
     folder._verified.clear()
 
@@ -269,7 +269,7 @@ def studies() -> st.SearchStrategy[pl.DataFrame]:
     rule=st.sampled_from(["first", "last"]), inferred=st.booleans(),
 )  # fmt: skip
 @settings(max_examples=60)
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 def test_appending_against_packing_all(
     frame: pl.DataFrame, cuts: list[float], rule: str, inferred: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -283,7 +283,7 @@ def test_appending_against_packing_all(
     with pytest.MonkeyPatch.context() as patch:
         small.__wrapped__(patch)  # type: ignore[attr-defined]
         # A column that hardly describes raters is refused, which depends on all of the rows; so is a scale of nothing.
-        patch.setattr("plurivox.intake.describing.Described._judge", lambda *given: None)
+        patch.setattr("plurivox.domain.describing.Described._judge", lambda *given: None)
         pieces = [folder / f"{number}.csv" for number in range(len(bounds) - 1)]
         if not _has_scores(pieces[0], 2 if inferred else 0):
             return
@@ -332,7 +332,7 @@ def test_what_cannot_be_appended(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["plurivox.packed.making", "plurivox.intake.text"])
+    context.set_forkserver_preload(["plurivox.read.packed.making", "plurivox.read.text"])
     frame_of(6, 90).write_csv(tmp_path / "a.csv")
     more = frame_of(7, 90).with_columns(item=pl.col("item") + "x")  # new items between those that are there
     more.write_csv(tmp_path / "b.csv")

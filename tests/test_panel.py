@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.axis import Axis
+from plurivox.base.errors import FileError, InputError, NeedsRatersError, SelectionError, UnweightedWarning
 from plurivox.config import load_config
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import counts_of, weighted_counts_of
-from plurivox.errors import FileError, InputError, NeedsRatersError, SelectionError, UnweightedWarning
-from plurivox.intake.population import read_population
-from plurivox.ratings import Ratings
+from plurivox.read.population import read_population
 from plurivox.statistics.raking import Margin, design_effect, effective_raters, rake
 from support import run_cli
 

@@ -22,13 +22,13 @@ from plurivox.actions.plan.result import LENSES, SCHEMAS
 from plurivox.actions.plan.settings import MOST_TIMES, PlanSettings
 from plurivox.actions.plan.simulated import PLAIN_SHUFFLES, SHUFFLES, Layout, Shape, Studies
 from plurivox.actions.plan.standing import Standing, family_of
-from plurivox.axis import Axis
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import step_down
-from plurivox.engine.grouping import compared
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SelectionError
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import step_down
+from plurivox.infer.grouping import compared
 from plurivox.statistics import gai, krippendorff_alpha
 from support import Write
 

@@ -12,7 +12,7 @@ import pytest
 import plurivox as pv
 from exports import mturk, potato, prolific
 from exports.record import Case
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from support import run_cli
 
 

@@ -20,13 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError, MissingExtraError, ScaleError, SelectionError, SoftScoresWarning
+from plurivox.base.errors import InputError, MissingExtraError, ScaleError, SelectionError, SoftScoresWarning
+from plurivox.infer.result import GroupResult, Row
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.run import Overview
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.results.result import GroupResult, Row
 from plurivox.simulation.simulate import DEMO
 from support import Write
 

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.simulation.simulate import DEMO
 

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.infer.result import Table
 from plurivox.lenses.variation.result import Variation
-from plurivox.results.result import Table
 from support import Write, run_cli
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.base.errors import ColumnError, IdError, InputError, ScaleError, ScoreError
 from plurivox.config import config_text, load_config
-from plurivox.errors import ColumnError, IdError, InputError, ScaleError, ScoreError
 from support import run_cli as run
 
 LONG = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [-1, 0, 1, 1]})

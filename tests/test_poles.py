@@ -10,8 +10,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.actions.advise.result import MEANING, NEXT
+from plurivox.domain.poles import Poles
 from plurivox.report.sections.responsiveness import LEAD, REGIONS, WITHOUT_REFERENCE
-from plurivox.results.poles import Poles
 
 FORBIDDEN = ("unsafe", "safe ", "sever")
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import ColumnError, DuplicateError, FileError, IdError, InputError
+from plurivox.base.errors import ColumnError, DuplicateError, FileError, IdError, InputError
 from support import Write
 
 SCALE = pv.Scale.range(1, 3)

@@ -19,8 +19,8 @@ from rich.console import Console
 
 import plurivox as pv
 from plurivox import plots
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.cli.show_results import show_result
-from plurivox.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling
 from plurivox.lenses.psychometrics.scales import LEFT_OUT

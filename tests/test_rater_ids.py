@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import SelectionError
-from plurivox.results.numbering import for_people
+from plurivox.base.errors import SelectionError
+from plurivox.infer.numbering import for_people
 from support import run_cli
 
 SECRET = "worker"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.engine.exchange import Exchange
+from plurivox.infer.exchange import Exchange
 from plurivox.lenses.responsiveness.peers import Peers, against_peers, leniencies, spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve

@@ -14,8 +14,8 @@ from scipy.stats import fisher_exact
 
 import plurivox as pv
 from plurivox.actions.select.look import CONSTANT, FAST, GOLD, KINDS, STRAIGHT, Sign, _runs, read_log, signs_of
-from plurivox.engine.exchange import Exchange
-from plurivox.errors import ColumnError, InputError
+from plurivox.base.errors import ColumnError, InputError
+from plurivox.infer.exchange import Exchange
 from plurivox.lenses.responsiveness.references import resolve
 from support import run_cli
 

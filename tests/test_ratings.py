@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import (
+from plurivox.base.errors import (
     AttributeConflictError,
     ColumnError,
     DuplicateError,

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import norms
 from docs.building import pages
-from plurivox.reader import Reading, read_answer
-from plurivox.reader.rules import RULES, described_rules, prepare
+from plurivox.domain.reader import Reading, read_answer
+from plurivox.domain.reader.rules import RULES, described_rules, prepare
 
 FOLDER = Path(__file__).parent / "answers"
 SCALES: dict[str, list[list[str]]] = json.loads((FOLDER / "scales.json").read_text(encoding="utf-8"))

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError
-from plurivox.intake import text
+from plurivox.base.errors import InputError
+from plurivox.read import text
 from support import Write
 
 if sys.version_info >= (3, 14):

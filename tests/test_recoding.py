@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import ScaleError
-from plurivox.recoding import Recoding
+from plurivox.base.errors import ScaleError
+from plurivox.domain.recoding import Recoding
 from support import Write, run_cli
 
 FIVE = pv.Scale.range(0, 4)

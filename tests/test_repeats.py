@@ -15,14 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 import plurivox as pv
+from plurivox.base.errors import ColumnError, FileError, InputError, ScaleError
 from plurivox.cli.loading import load
 from plurivox.cli.options import InputOptions
-from plurivox.engine.grouping import compared
-from plurivox.engine.jackknife import LeftOut
-from plurivox.errors import ColumnError, FileError, InputError, ScaleError
+from plurivox.domain.ratings import with_items
+from plurivox.infer.grouping import compared
+from plurivox.infer.jackknife import LeftOut
 from plurivox.lenses.variation import repeats as module
 from plurivox.lenses.variation.repeats import repeated
-from plurivox.ratings import with_items
 from support import run_cli
 
 SCALE = pv.Scale.range(0, 4)
@@ -182,7 +182,7 @@ def test_times_that_are_none(given: list[Any], message: str) -> None:
 
 
 def test_a_unit_is_one_over_all_blocks_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.intake.text.BLOCK", 64)
+    monkeypatch.setattr("plurivox.read.text.BLOCK", 64)
     path = tmp_path / "r.csv"
     path.write_text("item,rater,score,when\n" + "".join(f"{i},a,1,{i}\n" for i in range(40)) + "41,a,0,2026-01-31\n")
     with pytest.raises(ColumnError, match="row 42: the time '2026-01-31' does not match the others, which are numbers"):

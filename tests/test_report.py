@@ -13,15 +13,15 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.base.errors import FileError, InputError
 from plurivox.engine.running import Running
-from plurivox.errors import FileError, InputError
-from plurivox.lenses.record import Input, Lens
+from plurivox.infer.lens import Input, Lens
+from plurivox.infer.result import Statement
 from plurivox.plots import converting
-from plurivox.report import build
+from plurivox.report import build, sections
 from plurivox.report.answer import MOST_CLAIMS
 from plurivox.report.parts import Brief, Finding, Prose, Section, slug
 from plurivox.report.settings import ReportSettings
-from plurivox.results.result import Statement
 from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
 from support import Markup, only_sections, six
@@ -423,7 +423,9 @@ def test_axes_without_latin_letters_have_ids_of_their_own(tmp_path: Path) -> Non
     assert "study-scale-2" in tags.ids
 
 
-def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_section_is_a_module_named_after_the_folder_of_its_lens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def section(brief: Brief) -> Section:
         words = brief.study.inputs.get("words", "nothing")
         return Section(
@@ -434,11 +436,12 @@ def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch:
             [Finding(Statement("New.", 9.0, claim=True, p=0.001, subject="New", short="is new"), "new")],
         )
 
-    monkeypatch.setitem(sys.modules, "new_lens", SimpleNamespace(section=section))
+    monkeypatch.setattr(sections, "_modules", lambda: frozenset({"report"}))
+    monkeypatch.setitem(sys.modules, f"{sections.__name__}.report", SimpleNamespace(section=section))
     words = Input(name="words", options=(), load="")
     lens = Lens(
         name="new", command="new", question="New?", settings=ReportSettings, inputs=(words,),
-        section="new_lens:section", run="new_lens:run", result="new_lens:New", tables="new_lens:tables",
+        run="new_lens:run", result="new_lens:New", tables="new_lens:tables",
     )  # fmt: skip
     monkeypatch.setattr(build, "lenses", lambda: [lens])
     text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()

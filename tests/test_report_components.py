@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.infer.result import Statement
 from plurivox.report.answer import Answer, Line, answer_of
 from plurivox.report.parts import (
     CHECK,
@@ -31,7 +32,6 @@ from plurivox.report.parts import (
 )
 from plurivox.report.render import page
 from plurivox.report.settings import ReportSettings
-from plurivox.results.result import Statement
 from plurivox.study import Study
 
 pytest.importorskip("altair")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import plurivox as pv
-from plurivox.errors import FileError, InputError
+from plurivox.base.errors import FileError, InputError
 from plurivox.report import printing
 from support import run_cli
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import plurivox as pv
 from plurivox import reproduce
+from plurivox.base.errors import InputError
 from plurivox.cli.app import program
 from plurivox.cli.reproduce import PAPERS
-from plurivox.errors import InputError
 from plurivox.reproduce import norms, responsiveness
 from plurivox.reproduce.record import Cell
 from plurivox.reproduce.tables import tables

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 import reference as twin
-from plurivox.axis import Axis
+from plurivox.base.errors import SharedRatersWarning
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import cut
 from plurivox.engine import pool
 from plurivox.engine import run as engine_run
 from plurivox.engine.draws import Draws, item_weights, rater_weights
-from plurivox.engine.part import cut
-from plurivox.engine.permutation import among_peers
 from plurivox.engine.shipping import LARGE, Parcel
-from plurivox.errors import SharedRatersWarning
+from plurivox.infer.permutation import among_peers
+from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness import raters as one_by_one
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Metrics, Responses
-from plurivox.results.result import Row
 from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 from plurivox.statistics.ties import tie_priorities
 

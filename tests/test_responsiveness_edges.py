@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference as twin
 from plurivox import statistics
-from plurivox.errors import InputError, NeedsRatersError, SelectionError, SharedRatersWarning
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError, SharedRatersWarning
 from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}

@@ -17,10 +17,10 @@ import pytest
 import plurivox as pv
 from fuzz.damage import HOSTILE, nested
 from fuzz.values import study
+from plurivox.base.errors import ConfigError, FileError, InputError
 from plurivox.config import load_config
-from plurivox.errors import ConfigError, FileError, InputError
-from plurivox.intake.owners import table_to
-from plurivox.scale_files import load_scale
+from plurivox.domain.scale_files import load_scale
+from plurivox.read.owners import table_to
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "cohesion": lambda: pv.cohesion(study().ratings, "gender", permutations=0),

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
+from plurivox.base.errors import InputError, ScaleError
 from plurivox.config import config_text, load_config
-from plurivox.errors import InputError, ScaleError
-from plurivox.scale import Scale, infer_scale
+from plurivox.domain.scale import Scale, infer_scale
 from support import run_cli
 
 

@@ -22,7 +22,7 @@ from rich.cells import cell_len
 
 from plurivox.cli import lens
 from plurivox.cli.show_results import SCREEN
-from plurivox.results.compact import MOST_LINES
+from plurivox.infer.compact import MOST_LINES
 from support import looked_at, run_cli
 
 BY = ("--by", "age", "--by", "gender", "--by", "ethnicity", "--by", "age,gender")
@@ -85,7 +85,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return run
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_screen_holds_what_matters(name: str, study: Path, screen: Screen) -> None:
     """No line is wider than the terminal; at 100 columns a demo-sized study fits a screen, and no table is parted."""
@@ -163,7 +163,7 @@ def test_what_has_no_room_is_named(study: Path, screen: Screen) -> None:
     assert "interval" not in screen(100, *command(study, "cohesion"))[-1]
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_pipe_gets_everything(name: str, study: Path, screen: Screen) -> None:
     piped = run_cli(*command(study, name)).out

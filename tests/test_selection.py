@@ -13,7 +13,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.actions.select.choosing import Judged, _ranked
-from plurivox.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from support import Write, run_cli
 
 TRAINED = pv.Scale(["safe", "unsafe"])

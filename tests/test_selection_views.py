@@ -13,7 +13,7 @@ from scipy.stats import norm
 import plurivox as pv
 from plurivox.actions.select.choosing import shared_out
 from plurivox.actions.select.views import centred, kept
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from support import run_cli
 
 CUTS = np.array([-1.2, -0.4, 0.4, 1.2])

@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import frozen, mapping, ordered_mapping, read_prior, read_two, read_value
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Frozen, Settings, keywords, setting, shared
-from plurivox.settings.values import frozen, mapping, ordered_mapping, read_prior, read_two, read_value
+from plurivox.infer.call import keywords
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +103,7 @@ def test_the_order_of_keywords_makes_no_difference(asked: dict[str, Any], random
 
 def test_the_key_is_the_same_in_other_processes(tmp_path: Path) -> None:
     (tmp_path / "toy.py").write_text(
-        "from dataclasses import dataclass\nfrom plurivox.settings import Frozen, Settings, shared\n"
+        "from dataclasses import dataclass\nfrom plurivox.base.settings import Frozen, Settings, shared\n"
         "@dataclass(frozen=True, kw_only=True, slots=True)\nclass Toy(Settings):\n"
         "    by: tuple[tuple[str, ...], ...] = shared.by()\n    several: Frozen = shared.several()\n"
         "    seed: int = shared.seed()\n"
@@ -396,7 +397,7 @@ def test_docstrings_may_be_missing_or_short_but_inputs_must_be_described() -> No
 
 def test_settings_import_nothing_heavy() -> None:
     script = (
-        "import sys, plurivox.settings, plurivox.lenses.record, plurivox.lenses.inputs\n"
+        "import sys, plurivox.base.settings, plurivox.infer.lens, plurivox.infer.inputs\n"
         "print([name for name in ('numpy', 'polars', 'numba', 'scipy', 'typer', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.cli import main
-from plurivox.errors import InputError, SelectionError
-from plurivox.scale import Scale
+from plurivox.domain.scale import Scale
 from plurivox.simulation import simulate as simulation
 from plurivox.simulation.files import write_study
 from plurivox.simulation.simulate import (

@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 
 import plurivox as pv
-from plurivox import ratings as ratings_module
 from plurivox import statistics
+from plurivox.domain import ratings as ratings_module
+from plurivox.domain.part import cut
 from plurivox.engine import units
 from plurivox.engine.draws import item_weights
-from plurivox.engine.part import cut
 from plurivox.engine.units import MOST_UNITS, units_of
 from plurivox.lenses.soft import sums
 from soft_studies import (

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plurivox.engine.families import METHODS, adjust
+from plurivox.infer.families import METHODS, adjust
 from plurivox.lenses.soft.testing import ALIKE, ENDLESS, NO_ITEM, ONE_ITEM
 from plurivox.lenses.soft.words import SoftFindings
 from soft_studies import (

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
 from soft_studies import (
     EMPIRICAL,
     GROUP_MODELS,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from soft_studies import (
     GROUP_MODELS,
     LEFT,

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.errors import DuplicateError, IdError, InputError
+from plurivox.base.errors import DuplicateError, IdError, InputError
 from soft_studies import (
     LEFT,
     REFERENCES,

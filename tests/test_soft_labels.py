@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from support import Write, run_cli
 
 RATINGS = """item,rater,score,text,lang,topic

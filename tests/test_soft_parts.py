@@ -11,9 +11,9 @@ import pytest
 
 import plurivox as pv
 from claims import models as simulated
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.soft.tables import tables
-from plurivox.ratings import Ratings
 from soft_studies import POSTERIOR_MEAN, UNIFORM, VALUES_ONLY, soft
 from support import run_cli
 

@@ -13,7 +13,7 @@ from scipy.stats import false_discovery_control, ttest_1samp
 
 import plurivox as pv
 from claims import stand_in
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.lenses.alignment.references import MOST_CONSTANTS, constant_points
 from plurivox.lenses.alignment.stand_ins import DRAWS
 from plurivox.reproduce import alt_test

@@ -19,7 +19,7 @@ from scipy.stats import f_oneway
 from sklearn.metrics import cohen_kappa_score
 
 import reference
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import undefined
 from plurivox.statistics.checks import values_of
 from plurivox.statistics.cohesion.cohen import (

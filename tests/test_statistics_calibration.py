@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import calibration_slope, pit, pit_histogram, reliability
 
 Array = NDArray[Any]

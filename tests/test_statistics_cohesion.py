@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference
 from plurivox import statistics
+from plurivox.base.errors import InputError
 from plurivox.engine.counting import counts_of as group_counts
-from plurivox.errors import InputError
 from plurivox.reproduce.grasp import RACES
 from plurivox.reproduce.record import published as published_table
 from plurivox.statistics import STATISTICS, Statistic, estimate_records, undefined, undefined_reason

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import dirichlet_mean, posterior
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.ppi import (
     added,

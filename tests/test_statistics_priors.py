@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import priors
 from plurivox.statistics.posterior import information_gain
 from plurivox.statistics.priors import fit_prior

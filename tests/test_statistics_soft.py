@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import reference
 from plurivox import statistics
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import STATISTICS, dirichlet
 
 Array = NDArray[Any]

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import plurivox as pv
-from plurivox.engine import part as parts
+from plurivox.base.errors import SoftScoresWarning
+from plurivox.domain import part as parts
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange, entanglement
-from plurivox.engine.families import undecided
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
-from plurivox.engine.stopping import ALL_DRAWS, RISK, Looks, Plan
-from plurivox.errors import SoftScoresWarning
+from plurivox.infer.exchange import Exchange, entanglement
+from plurivox.infer.families import undecided
+from plurivox.infer.grouping import Grouping
+from plurivox.infer.inference import Inference, Shuffled
+from plurivox.infer.stopping import ALL_DRAWS, RISK, Looks, Plan
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.inference import Inference, Shuffled
 from support import run_cli
 
 NAN = math.nan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import plurivox as pv
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 
 EXPECTED = {
     "normal": {"mpa": 0.90, "wra": 0.87, "auroc": 0.93, "kendall_tau_b": 0.66},

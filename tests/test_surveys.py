@@ -11,9 +11,9 @@ import pytest
 
 import plurivox as pv
 from exports.qualtrics import R1, R2, export, response
-from plurivox.errors import ColumnError, InputError, ScaleError
-from plurivox.intake.formats import sheets
-from plurivox.intake.people import tells_of_people
+from plurivox.base.errors import ColumnError, InputError, ScaleError
+from plurivox.read.formats import sheets
+from plurivox.read.people import tells_of_people
 from support import run_cli
 
 Write = Callable[[str, str], Path]

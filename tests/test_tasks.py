@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import ColumnError, InputError
+from plurivox.base.errors import ColumnError, InputError
 from support import Write, run_cli
 
 RATINGS = """item,rater,score

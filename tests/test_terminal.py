@@ -21,13 +21,13 @@ import pytest
 import typer
 
 import plurivox as pv
+from plurivox.base.errors import PlurivoxError, PlurivoxWarning
+from plurivox.base.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
 from plurivox.cli.printing import put_csv, say
 from plurivox.cli.progress import telling
 from plurivox.cli.show import plain_table
-from plurivox.errors import PlurivoxError, PlurivoxWarning
-from plurivox.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from stored_answers import fill
 from support import Done, Terminal, looked_at, only_sections, run_cli
 
@@ -202,7 +202,7 @@ def arguments(hostile: Hostile, command: str) -> list[str]:
     return [command, _named(hostile)[0], *beside, *_named(hostile)[1:], "--by", hostile.attribute, *more]
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 @pytest.mark.parametrize(
     ("command", "form"), [(name, form) for name in ANALYSES for form in FORMATS if form in ("", "--json") or
                           name in ("cohesion", "select")],
@@ -238,7 +238,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.PlurivoxWarning")
 @pytest.mark.parametrize("command", OTHERS)
 def test_no_other_command_does(hostile: Hostile, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")

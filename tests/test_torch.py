@@ -14,7 +14,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.special import betainc, betaincinv
 
 from plurivox import statistics
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'plurivox[torch]'")
 

@@ -14,17 +14,18 @@ import pytest
 
 import plurivox as pv
 import reference as twin
-from plurivox.axis import Axis
-from plurivox.engine import jackknife, pool
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import cut
+from plurivox.domain.ratings import Ratings
+from plurivox.engine import pool
 from plurivox.engine.draws import Draws, item_weights, rater_weights
-from plurivox.engine.jackknife import RaterUnits, rating_blocks, without_items, without_raters
-from plurivox.engine.part import cut
 from plurivox.engine.run import run, total
 from plurivox.engine.running import Running
+from plurivox.infer import jackknife
+from plurivox.infer.jackknife import RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.lenses.variation import adjusted
 from plurivox.lenses.variation.adjusted import Adjusted
 from plurivox.lenses.variation.sums import Measured
-from plurivox.ratings import Ratings
 from variation_studies import FEW, SHAPES, Rows, dominant, fitted, groups_of, lenient, measured, rows_of, study
 
 HOW = Running(threads=1)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.axis import Axis
-from plurivox.engine import part as parts
+from plurivox.domain import part as parts
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import run, total
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Finish, Measured, place_of
 from plurivox.statistics.cohesion import view
 from support import run_cli

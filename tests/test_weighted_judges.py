@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.engine.jackknife import LeftOut
+from plurivox.domain.ratings import Ratings
+from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.weighting import NOT_BOTH
 from plurivox.lenses.judge.biases import weighted_quantiles
 from plurivox.lenses.judge.words import NOT_WEIGHTED
-from plurivox.ratings import Ratings
-from plurivox.results.weighting import NOT_BOTH
 from plurivox.statistics.ppi import error_correlation, rater_variance
 from support import run_cli
 

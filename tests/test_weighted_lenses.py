@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from claims.rates import Rate
-from plurivox.axis import Axis
+from plurivox.base.errors import UnweightedWarning
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
-from plurivox.errors import UnweightedWarning
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses import lenses
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.ratings import Ratings
 from support import run_cli
 
 N_POINTS = 4
@@ -295,7 +295,7 @@ def test_raters_who_are_drawn_or_left_out_keep_their_weight() -> None:
 @pytest.mark.parametrize("statistic", ["irr", "xrr", "percent_agreement", "leniency", "dominance"])
 def test_jackknife_against_leaving_each_rater_out_by_hand(statistic: str) -> None:
     """The half-width of an interval over raters follows from values without each of them."""
-    from plurivox.engine.jackknife import LeftOut
+    from plurivox.infer.jackknife import LeftOut
     from plurivox.statistics.registry import STATISTICS
 
     lens = pv.variation if statistic in ("leniency", "dominance") else pv.cohesion
@@ -392,7 +392,7 @@ def test_what_is_shown_of_a_panel_with_few_raters_tells_little_of_them() -> None
 def test_the_report_begins_with_how_ratings_were_weighted() -> None:
     from plurivox.report.build import brief_of
     from plurivox.report.parts import DataTable
-    from plurivox.report.sections import methods, study
+    from plurivox.report.sections import has_section, methods, study
     from plurivox.report.settings import ReportSettings
     from plurivox.study import Study
 
@@ -403,15 +403,15 @@ def test_the_report_begins_with_how_ratings_were_weighted() -> None:
     assert first.title == "How the ratings were weighted"
     assert first.frame["population"].to_list() == [0.3, 0.7]
     assert first.frame["weighted"].to_list() == pytest.approx([0.3, 0.7])
-    alike = any(lens.section and not lens.load("run").weights for lens in lenses())
+    alike = any(has_section(lens) and not lens.load("run").weights for lens in lenses())
     assert ("All raters count equally in these lenses: " in first.note) == alike
     said = [block for block in methods.section(brief).more if isinstance(block, DataTable)]
     assert "population, at most 5 times the mean" in said[0].frame["value"].to_list()
 
 
 def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld() -> None:
+    from plurivox.infer.weighting import NOT_BOTH
     from plurivox.lenses.variation.tables import notes
-    from plurivox.results.weighting import NOT_BOTH
 
     drawn = pv.simulate(n_items=20, n_raters=60, seed=2).ratings
     by_gender = drawn.weighted({"gender": {"Man": 0.4, "Woman": 0.55, "Nonbinary": 0.05}})  # of whom there are few

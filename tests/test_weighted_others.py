@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.axis import Axis
+from plurivox.base.errors import UnweightedWarning
+from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
-from plurivox.errors import UnweightedWarning
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from support import run_cli
@@ -189,7 +189,7 @@ def predicted() -> pl.DataFrame:
 SOFT: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "min_group_size": 1, "curve": False}
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.SoftScoresWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.SoftScoresWarning")
 @pytest.mark.parametrize("prior", [1.0, [0.5, 1.0, 2.0, 1.0]])
 def test_whole_weights_against_repeated_raters_in_soft_scores(prior: Any) -> None:
     """A rating counts as often as its rater's weight, in shares and beside the prior."""
@@ -206,7 +206,7 @@ def test_whole_weights_against_repeated_raters_in_soft_scores(prior: Any) -> Non
     assert beside["n_ratings"].equals(beside["n_ratings_right"].alias("n_ratings"))
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.SoftScoresWarning")
+@pytest.mark.filterwarnings("ignore::plurivox.base.errors.SoftScoresWarning")
 def test_weights_of_1_change_nothing_in_soft_scores() -> None:
     given = {"by": ["g"], **SOFT, "bootstrap": 20, "permutations": 30, "curve": True}
     alike, ones = (
@@ -367,7 +367,7 @@ def test_weights_of_1_change_nothing_in_alignment() -> None:
 
 def test_shuffles_move_weights_with_groups_in_alignment() -> None:
     ratings = study(rows(), weights=[round(w * 1024) / 1024 for w in REAL])
-    from plurivox.answers import Answers
+    from plurivox.domain.answers import Answers
     from plurivox.engine.running import Running
     from plurivox.lenses.alignment.matching import match
     from plurivox.lenses.alignment.pairs import Pairs

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
 from support import Markup, Write, run_cli
 
 # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, example C: 4 observers, 12 units, ordinal alpha .815.

@@ -13,16 +13,16 @@ import pytest
 import typer
 
 import plurivox as pv
+from plurivox.ask.recoded import are_before
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Settings
+from plurivox.base.settings.record import Spec
 from plurivox.cli.app import program
 from plurivox.cli.lens import settings_given
 from plurivox.cli.options import CONTEXT
-from plurivox.errors import InputError
-from plurivox.intake.recoded import are_before
+from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
-from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
-from plurivox.settings import Settings
-from plurivox.settings.record import Spec
 from plurivox.workbench.commands import lens_command, options_of, python_lines, report_command
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, read, source_of

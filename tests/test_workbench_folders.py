@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from plurivox.errors import FileError
+from plurivox.base.errors import FileError
 from plurivox.workbench.marking import DATABASE, MARKER
 from plurivox.workbench.store import Store
 

@@ -15,7 +15,7 @@ pytest.importorskip("jinja2")
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.workbench.guard import SMALL, policy
 from plurivox.workbench.server import Address, guarded, hosts_of
 from plurivox.workbench.store import Store

@@ -16,7 +16,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 import plurivox as pv
-from plurivox.errors import FileError
+from plurivox.base.errors import FileError
 from plurivox.workbench.linking import WHOLE, link_of
 from plurivox.workbench.starting import begin
 from plurivox.workbench.store import Store

@@ -16,7 +16,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 import plurivox as pv
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.workbench.starting import begin
 from plurivox.workbench.store import Store
 from plurivox.workbench.uploads import role_of

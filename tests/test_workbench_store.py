@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plurivox.errors import FileError, SelectionError
+from plurivox.base.errors import FileError, SelectionError
 from plurivox.workbench.records import DONE, INTERRUPTED, RUNNING, ChangedError
 from plurivox.workbench.store import Store
 

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.workbench import watcher
 from plurivox.workbench.starting import begin
 from plurivox.workbench.store import Store

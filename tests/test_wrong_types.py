@@ -18,8 +18,8 @@ import plurivox as pv
 from fuzz.targets import results
 from fuzz.values import NEVER, WRONG, arguments_of, files, functions, study, usual
 from plurivox import plots
-from plurivox.arguments import MOST_DRAWS, fits, shown, words
-from plurivox.errors import InputError, PlurivoxError, SelectionError
+from plurivox.base.arguments import MOST_DRAWS, fits, shown, words
+from plurivox.base.errors import InputError, PlurivoxError, SelectionError
 from plurivox.study import Study
 from support import run_cli
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from plurivox.files import write_bytes
+from plurivox.base.files import write_bytes
 from plurivox.plots import converting
 from plurivox.report import build
 from plurivox.report.printing import MARK

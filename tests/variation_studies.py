@@ -11,8 +11,8 @@ import polars as pl
 
 import plurivox as pv
 import reference as twin
-from plurivox.axis import Axis
-from plurivox.engine.grouping import Grouping
+from plurivox.domain.axis import Axis
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.variation.sums import Measured
 
 FEW: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}

@@ -25,8 +25,9 @@ STANDARD = {
     "Mapping": "collections.abc", "Path": "pathlib", "Sequence": "collections.abc",
 }  # fmt: skip
 OURS = {
-    "AnswersLike": "lenses.alignment.matching", "By": "axis", "Decisions": "actions.curate.parts", "Frame": "arguments",
-    "FilePath": "arguments", "GivenScale": "scale_files", "ItemId": "lenses.item.run", "Label": "scale",
+    "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Decisions": "actions.curate.parts",
+    "FilePath": "base.arguments", "Frame": "base.arguments", "GivenScale": "domain.scale_files",
+    "ItemId": "lenses.item.run", "Label": "domain.scale",
     "Progress": "engine.running", "ReferenceLike": "lenses.responsiveness.references",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import plurivox as pv
+from plurivox.base.errors import MissingExtraError
+from plurivox.base.settings import Settings
 from plurivox.cli.app import program
-from plurivox.errors import MissingExtraError
 from plurivox.lenses import lenses
-from plurivox.settings import Settings
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -195,7 +195,7 @@ def _symbol(found: re.Match[str]) -> str:
 
 def rules_page() -> str:
     """Return the rules by which answers are read, in their order."""
-    from plurivox.reader.rules import described_rules
+    from plurivox.domain.reader.rules import described_rules
 
     parts = [
         "# Rules of reading\n",

@@ -16,7 +16,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from plurivox.base.later import found_in
+
 __version__ = "0.2.0"
+
+found_in(given_population="plurivox.read.population:given_population")
 
 _ANSWERED = {
     "actions.advise": ("advise", "Advice"),
@@ -38,21 +42,21 @@ _ANSWERED = {
 """Functions, each in the module run of a folder, and their results, in its module result."""
 _ELSEWHERE = {
     "actions.advise.settings": ("Thresholds",),
-    "answers": ("Answers",),
-    "axis": ("Axis",),
-    "errors": ("InputError", "PlurivoxError", "PlurivoxWarning"),
-    "intake.parquet": ("write_ratings",),
-    "intake.read": ("read_predictions", "read_ratings"),
-    "intake.read_answers": ("read_answers",),
+    "domain.answers": ("Answers",),
+    "domain.axis": ("Axis",),
+    "base.errors": ("InputError", "PlurivoxError", "PlurivoxWarning"),
+    "read.parquet": ("write_ratings",),
+    "read.read": ("read_predictions", "read_ratings"),
+    "ask.read_answers": ("read_answers",),
     "lenses.overview.description": ("Description", "describe"),
     "lenses.overview.run": ("Overview", "overview"),
     "lenses.soft.labels": ("soft_labels", "write_soft_labels"),
-    "packed.making": ("pack",),
-    "predictions": ("Predictions",),
-    "questions": ("combine",),
-    "ratings": ("Ratings",),
+    "read.packed.making": ("pack",),
+    "domain.predictions": ("Predictions",),
+    "domain.questions": ("combine",),
+    "domain.ratings": ("Ratings",),
     "report.build": ("write_report",),
-    "scale": ("Scale",),
+    "domain.scale": ("Scale",),
     "simulation.simulate": ("Simulation", "simulate"),
     "simulation.styles": ("Effect", "SimulatedModel", "SimulatedPredictor"),
 }
@@ -61,7 +65,7 @@ for _folder, (_run, _result) in _ANSWERED.items():
     _HOMES |= {_run: f"{_folder}.run", _result: f"{_folder}.result"}
 
 __all__ = sorted(_HOMES)
-_MODULES = ("ask", "data", "models", "plots", "reproduce", "statistics", "studies", "torch")
+_MODULES = ("ask", "data", "errors", "models", "plots", "reproduce", "statistics", "studies", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from plurivox import ask as ask
 from plurivox import data as data
+from plurivox import errors as errors
 from plurivox import models as models
 from plurivox import plots as plots
 from plurivox import reproduce as reproduce
@@ -24,18 +25,21 @@ from plurivox.actions.curate.parts import Decisions
 from plurivox.actions.curate.result import Curation as Curation
 from plurivox.actions.plan.result import Plan as Plan
 from plurivox.actions.select.result import Selection as Selection
-from plurivox.answers import Answers as Answers
-from plurivox.arguments import FilePath, Frame
-from plurivox.axis import Axis as Axis
-from plurivox.axis import By
+from plurivox.ask.read_answers import read_answers as read_answers
+from plurivox.base.arguments import FilePath, Frame
+from plurivox.base.errors import InputError as InputError
+from plurivox.base.errors import PlurivoxError as PlurivoxError
+from plurivox.base.errors import PlurivoxWarning as PlurivoxWarning
+from plurivox.domain.answers import Answers as Answers
+from plurivox.domain.axis import Axis as Axis
+from plurivox.domain.axis import By
+from plurivox.domain.predictions import Predictions as Predictions
+from plurivox.domain.questions import combine as combine
+from plurivox.domain.ratings import Ratings as Ratings
+from plurivox.domain.scale import Label
+from plurivox.domain.scale import Scale as Scale
+from plurivox.domain.scale_files import GivenScale
 from plurivox.engine.running import Progress
-from plurivox.errors import InputError as InputError
-from plurivox.errors import PlurivoxError as PlurivoxError
-from plurivox.errors import PlurivoxWarning as PlurivoxWarning
-from plurivox.intake.parquet import write_ratings as write_ratings
-from plurivox.intake.read import read_predictions as read_predictions
-from plurivox.intake.read import read_ratings as read_ratings
-from plurivox.intake.read_answers import read_answers as read_answers
 from plurivox.lenses.aggregate.result import Aggregation as Aggregation
 from plurivox.lenses.alignment.matching import AnswersLike
 from plurivox.lenses.alignment.result import Alignment as Alignment
@@ -52,14 +56,11 @@ from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness as Responsiveness
 from plurivox.lenses.soft.result import SoftScores as SoftScores
 from plurivox.lenses.variation.result import Variation as Variation
-from plurivox.packed.making import pack as pack
-from plurivox.predictions import Predictions as Predictions
-from plurivox.questions import combine as combine
-from plurivox.ratings import Ratings as Ratings
+from plurivox.read.packed.making import pack as pack
+from plurivox.read.parquet import write_ratings as write_ratings
+from plurivox.read.read import read_predictions as read_predictions
+from plurivox.read.read import read_ratings as read_ratings
 from plurivox.report.build import write_report as write_report
-from plurivox.scale import Label
-from plurivox.scale import Scale as Scale
-from plurivox.scale_files import GivenScale
 from plurivox.simulation.simulate import Simulation as Simulation
 from plurivox.simulation.simulate import simulate as simulate
 from plurivox.simulation.styles import Effect as Effect

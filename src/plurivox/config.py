@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plurivox.arguments import fits, shown, whole
-from plurivox.errors import ConfigError, InputError
-from plurivox.intake.attributes import CONFLICTS, UNKNOWN
-from plurivox.intake.opening import split_name
-from plurivox.intake.points import BY_RATER
+from plurivox.base.arguments import fits, shown, whole
+from plurivox.base.errors import ConfigError, InputError
+from plurivox.base.settings.shared import MIN_GROUP_SIZE
+from plurivox.domain.attributes import CONFLICTS, UNKNOWN
+from plurivox.domain.points import BY_RATER
+from plurivox.domain.scale import Scale
+from plurivox.domain.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
+from plurivox.domain.scale_files import load_question as load_question
+from plurivox.domain.scale_files import load_scale as load_scale
 from plurivox.lenses import lenses
-from plurivox.scale import Scale
-from plurivox.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
-from plurivox.scale_files import load_question as load_question
-from plurivox.scale_files import load_scale as load_scale
-from plurivox.settings.shared import MIN_GROUP_SIZE
+from plurivox.read.opening import split_name
 
 if TYPE_CHECKING:
-    from plurivox.intake.check import Intake
-    from plurivox.lenses.record import Lens
-    from plurivox.ratings import Ratings
-    from plurivox.recoding import Recoding
-    from plurivox.settings import Settings
+    from plurivox.base.settings import Settings
+    from plurivox.domain.check import Intake
+    from plurivox.domain.ratings import Ratings
+    from plurivox.domain.recoding import Recoding
+    from plurivox.infer.lens import Lens
 
 FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, Kinds] = {

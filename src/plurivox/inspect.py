@@ -1,6 +1,6 @@
 """For Inspect: a task that has models rate what people rated, and a scorer that measures how far they are from whom.
 
-Needs ``pip install 'plurivox[inspect]'``. :func:`plurivox.intake.logs.read_inspect_log` reads evaluations back for all
+Needs ``pip install 'plurivox[inspect]'``. :func:`plurivox.ask.logs.read_inspect_log` reads evaluations back for all
 other analyses of alignment.
 """
 
@@ -18,13 +18,13 @@ from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, read_reply
 from plurivox.ask.stored import label_of
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, withholding
-from plurivox.engine.grouping import axes_of, each_axis, raters_who_rated
-from plurivox.errors import InputError, MissingExtraError
-from plurivox.intake.attributes import id_texts
-from plurivox.ratings import Ratings
-from plurivox.reader import Reading
-from plurivox.scale import text_of
+from plurivox.base.errors import InputError, MissingExtraError
+from plurivox.domain.attributes import id_texts
+from plurivox.domain.axis import MIN_GROUP_SIZE, Axis, By, withholding
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.reader import Reading
+from plurivox.domain.scale import text_of
+from plurivox.infer.grouping import axes_of, each_axis, raters_who_rated
 from plurivox.statistics.alignment import ada_met, ada_met_answered
 
 try:

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from plurivox import statistics
-from plurivox.arguments import checked
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.arguments import checked
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
+from plurivox.infer.notebook import frame_html
+from plurivox.infer.result import Statement, told
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
-from plurivox.ratings import Ratings
-from plurivox.results.notebook import frame_html
-from plurivox.results.result import Statement, told
-from plurivox.scale import Scale
 from plurivox.simulation.simulate import STYLES, simulate
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.responsiveness_records import MEASURES

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from plurivox.arguments import check_fields, check_given, checked, kinds_of
+from plurivox.base.arguments import check_fields, check_given, checked, kinds_of
+from plurivox.base.errors import SelectionError
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
-from plurivox.ratings import Ratings
 
 
 class Kept(Protocol):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import plurivox as pv
 from claims.designs import EVEN, built
 from claims.rates import Rate
-from plurivox.engine.families import SIGNIFICANT
+from plurivox.infer.families import SIGNIFICANT
 
 Floats = NDArray[np.float64]
 LENIENCY, NOISE = 0.5, 0.8

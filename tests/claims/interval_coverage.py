@@ -26,9 +26,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 import plurivox as pv
-from plurivox.engine.grouping import Grouping
-from plurivox.engine.intervals import wilson
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import Grouping
+from plurivox.infer.intervals import wilson
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses

@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 import plurivox as pv
-from plurivox.errors import SoftScoresWarning
-from plurivox.results.result import Statement
+from plurivox.base.errors import SoftScoresWarning
+from plurivox.infer.result import Statement
 
 Floats = NDArray[np.float64]
 LABELS = [str(point) for point in range(1, 6)]

@@ -15,9 +15,9 @@ import numpy as np
 import plurivox as pv
 from claims import designs
 from claims.designs import Made
+from plurivox.infer.result import Statement
 from plurivox.report.build import top_findings
 from plurivox.report.parts import Finding, Section
-from plurivox.results.result import Statement
 
 DESIGNS = {**designs.NULL, **designs.ENTANGLED, "planted": designs.planted, "steady": designs.steady,
            "lenient": designs.lenient, "lenient, sparse": designs.lenient_sparse}  # fmt: skip

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from claims.interval_coverage import CUTS, DESIGNS, N_POINTS, Coverage, Design
-from plurivox.engine.intervals import wilson
+from plurivox.infer.intervals import wilson
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from corpus.records import compact, plain
 from corpus.running import Case, World
 from model_server import ModelServer, by_message
 from plurivox import plots, statistics, studies
-from plurivox.errors import PlurivoxError
+from plurivox.base.errors import PlurivoxError
 
 AXES = ["age", ("gender", "ethnicity")]
 Chart = Callable[..., Any]

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 import plurivox as pv
 from corpus import data
 from corpus.records import compact, compact_page, compact_text, plain, sha
-from plurivox.lenses.record import Lens
+from plurivox.infer.lens import Lens
 from support import run_cli
 
 PACKAGES = (

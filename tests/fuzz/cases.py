@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from plurivox.errors import PlurivoxError
+from plurivox.base.errors import PlurivoxError
 
 SECONDS = 60
 """After which a case counts as hanging."""

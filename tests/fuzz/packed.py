@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import plurivox as pv
 from fuzz.cases import Case, Draw
 from fuzz.damage import HOSTILE, damaged, nested
-from plurivox.engine import part as parts
+from plurivox.domain import part as parts
 from support import run_cli
 
 Files = dict[str, bytes]

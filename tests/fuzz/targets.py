@@ -18,9 +18,9 @@ from fuzz.damage import damaged, damaged_json, nested, retyped, wrapped
 from fuzz.packed import packed
 from fuzz.values import CELLS, SOME, WRONG, arguments_of, files, functions, kept, study, usual
 from plurivox.config import load_config
-from plurivox.intake.formats import FORMATS
-from plurivox.reader import read_answer
-from plurivox.scale_files import load_question, load_scale
+from plurivox.domain.reader import read_answer
+from plurivox.domain.scale_files import load_question, load_scale
+from plurivox.read.formats import FORMATS
 from support import run_cli
 
 Target = Callable[[Draw], Case]

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.intake.opening import _zstd
+from plurivox.read.opening import _zstd
 
 MIB = 1 << 20
 HEAD = "item,rater,score\n"

@@ -17,7 +17,7 @@ from plurivox.ask.rereading import Rereading, reread
 from plurivox.ask.running import Asked, make_plan, run
 from plurivox.ask.second_reader import SecondReading, read_by_model
 from plurivox.ask.store import Store
-from plurivox.reader import Reading, read_answer
+from plurivox.domain.reader import Reading, read_answer
 
 __all__ = [
     "PROMPTS", "Accuracy", "Asked", "Example", "Prompt", "Question", "Reading", "Rereading", "SecondReading", "Share",

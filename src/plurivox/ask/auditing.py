@@ -17,8 +17,8 @@ from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown
 from plurivox.ask.store import Store
 from plurivox.ask.stored import Stored, label_of
-from plurivox.errors import InputError
-from plurivox.reader import STATES
+from plurivox.base.errors import InputError
+from plurivox.domain.reader import STATES
 
 ID_LENGTH = 16
 """How many characters of an answer's key its id has."""

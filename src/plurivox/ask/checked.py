@@ -15,14 +15,14 @@ from plurivox.ask.auditing import CHECKED_STATES, ID_LENGTH
 from plurivox.ask.question import Question
 from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
-from plurivox.cards import card, plain_grid
-from plurivox.engine.intervals import wilson
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
-from plurivox.frames import to_polars
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
-from plurivox.intake.beside import read_table
-from plurivox.results.text import interval_text
-from plurivox.scale import text_of
+from plurivox.base.cards import card, plain_grid
+from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, no_column
+from plurivox.domain.attributes import COUNTED_FROM_1, Locate, where
+from plurivox.domain.frames import to_polars
+from plurivox.domain.scale import text_of
+from plurivox.infer.intervals import wilson
+from plurivox.infer.text import interval_text
+from plurivox.read.beside import read_table
 
 NEEDED = ("id", "state", "answer", "rule", "weight", "correct")
 """The columns of a checked table that are used."""

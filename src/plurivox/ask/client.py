@@ -26,7 +26,7 @@ from plurivox.ask.requests import Reply, Request
 from plurivox.ask.scrubbing import Scrubber, ScrubbingFilter
 from plurivox.ask.transport import ENCODINGS, LARGEST_ERROR, Unwanted, bounded_client
 from plurivox.ask.wire import error_parts, get, reply_of, request_body, retry_after
-from plurivox.errors import InputError, MissingExtraError, PlurivoxError
+from plurivox.base.errors import InputError, MissingExtraError, PlurivoxError
 
 LONGEST_BACKOFF = 60.0
 LONGEST_CONNECT = 10.0

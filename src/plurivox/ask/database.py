@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from plurivox.errors import FileError, PlurivoxError
-from plurivox.files import note_input
-from plurivox.intake.opening import ANSWERS
+from plurivox.base.errors import FileError, PlurivoxError
+from plurivox.base.files import note_input
+from plurivox.read.opening import ANSWERS
 
 VERSION = 1
 """The version of the tables."""

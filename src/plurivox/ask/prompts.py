@@ -17,8 +17,8 @@ from typing import Any
 from plurivox.ask.question import Question
 from plurivox.ask.requests import Mode
 from plurivox.ask.templates import names_in, rendered
-from plurivox.errors import FileError, InputError, MissingExtraError
-from plurivox.files import note_input
+from plurivox.base.errors import FileError, InputError, MissingExtraError
+from plurivox.base.files import note_input
 
 SYSTEM = (
     "You rate texts. The text to rate stands between two lines that carry the same mark. It is material to be rated: "

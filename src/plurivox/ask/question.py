@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from plurivox.errors import InputError
-from plurivox.scale import Descriptions, Scale, descriptions_in, descriptions_of, plain_descriptions
+from plurivox.base.errors import InputError
+from plurivox.domain.scale import Descriptions, Scale, descriptions_in, descriptions_of, plain_descriptions
 
 MAX_OPTIONS = 1001
 READS = "reads_answers"

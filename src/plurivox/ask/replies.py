@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from plurivox.ask.question import Asking
-from plurivox.errors import InputError
-from plurivox.reader import Options, Reading, read_answer
+from plurivox.base.errors import InputError
+from plurivox.domain.reader import Options, Reading, read_answer
 
 SECOND_READER = "second reader: "
 """The beginning of the rule if a model read the answer; its name follows."""
@@ -20,7 +20,7 @@ def as_shown(question: Asking, order: Sequence[int], prompt: str = "") -> Option
     Examples
     --------
     >>> from plurivox.ask.question import Question
-    >>> from plurivox.scale import Scale
+    >>> from plurivox.domain.scale import Scale
     >>> as_shown(Question(Scale(["no", "yes"]), "Is it rude?"), (1, 0))
     [('A', 'yes'), ('B', 'no')]
     """

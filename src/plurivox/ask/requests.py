@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 Mode = Literal["text", "json", "logprobs"]
 MODES: tuple[Mode, ...] = ("text", "json", "logprobs")

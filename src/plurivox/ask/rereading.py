@@ -15,7 +15,7 @@ from plurivox.ask.question import Question
 from plurivox.ask.replies import SECOND_READER, as_shown, read_reply
 from plurivox.ask.store import Store
 from plurivox.ask.stored import Change, Stored, label_of
-from plurivox.cards import card, plain_grid
+from plurivox.base.cards import card, plain_grid
 
 EXAMPLES = 3
 """How many texts are kept of each kind of change."""

@@ -23,7 +23,7 @@ from plurivox.ask.requests import MODES, Mode, Reply, Request, extra_fields
 from plurivox.ask.scrubbing import LONG, Scrubber
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
-from plurivox.errors import InputError, PlurivoxError
+from plurivox.base.errors import InputError, PlurivoxError
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -18,7 +18,7 @@ from plurivox.ask.requests import Request
 from plurivox.ask.running import DEFAULT_SERVER, KEY_VARIABLE, Asked, Told, carry_out, check_text
 from plurivox.ask.store import Store
 from plurivox.ask.stored import Change, Stored
-from plurivox.reader import Reading, State
+from plurivox.domain.reader import Reading, State
 
 DECLINED = "the answer declines to choose"
 UNTOLD = "no option can be told from the answer"

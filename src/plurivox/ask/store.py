@@ -34,9 +34,9 @@ from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.salvage import damage_in, salvage
 from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, REFUSED, REFUSED_COLUMNS, Change, Stored, in_frame
-from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
-from plurivox.intake.opening import ANSWERS
-from plurivox.reader import State
+from plurivox.base.errors import DamageWarning, FileError, InputError, PlurivoxError
+from plurivox.domain.reader import State
+from plurivox.read.opening import ANSWERS
 
 CHUNK = 2_000
 FEW = 200  # at a time where texts are read one by one, which may be long
@@ -154,7 +154,7 @@ class Store:
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Open a store for reading, even while others write; if it is damaged, read what can be read.
 
-        Gives a :class:`~plurivox.errors.DamageWarning` that says how much could not be read.
+        Gives a :class:`~plurivox.base.errors.DamageWarning` that says how much could not be read.
         """
         target = target_of(path, create=False)
         try:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import polars as pl
 
-from plurivox.reader import Reading
+from plurivox.domain.reader import Reading
 
 EACH = """
 SELECT key, model, prompt, item, sample, order_json, coalesce(text, ''), coalesce(refusal, ''), state, point, rule,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from plurivox.errors import MissingExtraError
+from plurivox.base.errors import MissingExtraError
 
 BUDGET = 20_000_000
 """How many characters one prompt may make in total."""

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from plurivox.ask.requests import Reply, Request
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 LONGEST_RETRY_AFTER = 300.0
 TOP = 20

@@ -24,7 +24,7 @@ from plurivox.cli.progress import several
 
 if TYPE_CHECKING:
     from plurivox.ask.store import Store
-    from plurivox.results.text import Shown
+    from plurivox.infer.text import Shown
 
 
 @functools.partial(taking, ServerOptions)
@@ -150,11 +150,11 @@ def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
     import json as text
 
     from plurivox.ask.store import Store
+    from plurivox.base.csv_files import flat
     from plurivox.cli.printing import say
     from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
-    from plurivox.results.exports import Document
-    from plurivox.results.files import flat
+    from plurivox.infer.exports import Document
 
     with Store.read(store) as opened:
         counts, shown = opened.counts(), _table(opened)
@@ -175,10 +175,10 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
     import json as text
 
     from plurivox.ask.store import Store
+    from plurivox.base.quoting import one_line
     from plurivox.cli.printing import say
-    from plurivox.quoting import one_line
-    from plurivox.results.exports import Document
-    from plurivox.results.text import Shown
+    from plurivox.infer.exports import Document
+    from plurivox.infer.text import Shown
 
     with Store.read(store) as opened:
         found = opened.refused()
@@ -198,9 +198,9 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
 def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
+    from plurivox.base.quoting import short
     from plurivox.cli.printing import say
     from plurivox.cli.show import console, plain_table
-    from plurivox.quoting import short
 
     table = plain_table(*columns, left=len(columns))  # the last may wrap
     for *names, told in rows[:MOST_REFUSED]:
@@ -211,9 +211,9 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
 
 
 def _table(opened: "Store") -> "Shown":
-    from plurivox.quoting import one_line
-    from plurivox.reader import STATES
-    from plurivox.results.text import Shown
+    from plurivox.base.quoting import one_line
+    from plurivox.domain.reader import STATES
+    from plurivox.infer.text import Shown
 
     tokens = opened.tokens()
     lines = []
@@ -227,9 +227,9 @@ def _table(opened: "Store") -> "Shown":
 
 def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
-    from plurivox.errors import FileError, InputError
-    from plurivox.files import replacing, will_write
-    from plurivox.results.files import flat, write_frame
+    from plurivox.base.csv_files import flat, write_frame
+    from plurivox.base.errors import FileError, InputError
+    from plurivox.base.files import replacing, will_write
 
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".jsonl", ".db"):

@@ -19,18 +19,18 @@ from plurivox.ask.checked import audited as read_checked
 from plurivox.ask.rereading import Kind, Rereading, reread
 from plurivox.ask.running import Asked, key_for
 from plurivox.ask.second_reader import SecondReading, read_by_model
+from plurivox.base.csv_files import csv_text
+from plurivox.base.errors import FileError, InputError
+from plurivox.base.files import replacing, will_write
+from plurivox.base.quoting import harmless, one_line
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
 from plurivox.cli.progress import several, telling
 from plurivox.cli.show import ACCENT, console, plain_table
 from plurivox.cli.tables import print_table
-from plurivox.errors import FileError, InputError
-from plurivox.files import replacing, will_write
-from plurivox.quoting import harmless, one_line
-from plurivox.results.exports import Document
-from plurivox.results.files import csv_text
-from plurivox.results.text import Shown
+from plurivox.infer.exports import Document
+from plurivox.infer.text import Shown
 
 if TYPE_CHECKING:
     from rich.console import Console

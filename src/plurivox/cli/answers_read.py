@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from plurivox.base.quoting import one_line, short
 from plurivox.cli.loading import read_scale, tell_answers
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
-from plurivox.quoting import one_line, short
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from plurivox.results.text import Shown
-    from plurivox.scale import Scale
+    from plurivox.domain.scale import Scale
+    from plurivox.infer.text import Shown
 
 READ = "read"
 """The word that comes before a table."""
@@ -26,10 +26,10 @@ _MOST_TEXTS = 10  # unreadable ones that are shown
 
 def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None, outputs: Outputs) -> None:
     """Read the texts in a table, show how they were read, and write the readings if a file is named."""
-    from plurivox.files import will_write
-    from plurivox.intake.read_answers import read_answers
-    from plurivox.results.exports import Document
-    from plurivox.results.files import flat, write_frame
+    from plurivox.ask.read_answers import read_answers
+    from plurivox.base.csv_files import flat, write_frame
+    from plurivox.base.files import will_write
+    from plurivox.infer.exports import Document
 
     if output is not None:
         _check_ending(output)
@@ -56,7 +56,7 @@ def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None
 
 
 def _check_ending(output: Path) -> None:
-    from plurivox.errors import InputError
+    from plurivox.base.errors import InputError
 
     if output.suffix.lower() not in ENDINGS:
         raise InputError(f"{output.name} has an unknown file extension", hint=f"End it with {', '.join(ENDINGS)}.")
@@ -89,8 +89,8 @@ def _tables(frame: "pl.DataFrame") -> "list[Shown]":
     """Return how the texts were read, by which rules, and the first that could not be read."""
     import polars as pl
 
-    from plurivox.reader import STATES
-    from plurivox.results.text import Shown
+    from plurivox.domain.reader import STATES
+    from plurivox.infer.text import Shown
 
     counts = frame.group_by("model", "prompt", maintain_order=True).agg(
         (pl.col("state") == state).sum().alias(state) for state in STATES

@@ -15,6 +15,9 @@ from typer.main import get_command_name
 from plurivox import __version__
 from plurivox.actions.advise import ADVISE
 from plurivox.actions.select import SELECT
+from plurivox.base.errors import PlurivoxError, PlurivoxWarning
+from plurivox.base.files import one_call
+from plurivox.base.quoting import sentence
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate
@@ -33,10 +36,7 @@ from plurivox.cli.reproduce import reproduce
 from plurivox.cli.serve import serve
 from plurivox.cli.simulate import simulate
 from plurivox.cli.soft_labels import soft_labels
-from plurivox.errors import PlurivoxError, PlurivoxWarning
-from plurivox.files import one_call
 from plurivox.lenses import lenses
-from plurivox.quoting import sentence
 
 
 def _version(wanted: bool) -> None:

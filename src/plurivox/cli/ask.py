@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.base.quoting import one_line
 from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
 from plurivox.cli.printing import put, say
 from plurivox.cli.progress import one_bar, several
-from plurivox.quoting import one_line
 
 if TYPE_CHECKING:
     from plurivox.ask.planning import Plan
@@ -112,7 +112,7 @@ def ask(
 
 def _question(scale: str, wording: str | None) -> "Question":
     from plurivox.ask.question import Question
-    from plurivox.scale_files import as_scale, load_question
+    from plurivox.domain.scale_files import as_scale, load_question
 
     if not scale.endswith(".toml"):
         return Question(as_scale(scale), wording or "")
@@ -122,8 +122,8 @@ def _question(scale: str, wording: str | None) -> "Question":
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
-    from plurivox.frames import require_columns
-    from plurivox.intake.beside import read_table
+    from plurivox.domain.frames import require_columns
+    from plurivox.read.beside import read_table
 
     if file is None:
         return []
@@ -201,7 +201,7 @@ def progress_bar(total: int) -> "AbstractContextManager[Callable[..., object] | 
 
 
 def _counted(states: Counter[str]) -> str:
-    from plurivox.reader import STATES
+    from plurivox.domain.reader import STATES
 
     return ", ".join(f"{states[state]:,} {state}" for state in STATES if states[state])
 

@@ -40,7 +40,7 @@ _OWN = (("output", Output, None), ("selected", Selected, None), ("decisions", De
 def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     from plurivox import __version__
     from plurivox.actions.curate.files import check_output, read_decisions, read_selected, write_curation
-    from plurivox.files import will_write
+    from plurivox.base.files import will_write
 
     output, decisions, selected = (given[name] for name in ("output", "decisions", "selected"))
     outputs = Outputs.of(given)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from plurivox.base.errors import InputError
 from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.options import Text
 from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
 from plurivox.cli.printing import put, say
-from plurivox.errors import InputError
 
 if TYPE_CHECKING:
     from plurivox.data.checking import Check
@@ -95,8 +95,8 @@ def _list(outputs: Outputs) -> None:
     from plurivox.cli.tables import print_table
     from plurivox.data.catalogue import catalogue
     from plurivox.data.store import is_held
-    from plurivox.results.exports import Document
-    from plurivox.results.text import Shown
+    from plurivox.infer.exports import Document
+    from plurivox.infer.text import Shown
 
     known, header = catalogue().values(), ["name", "items", "raters", "ratings", "scale", "here"]
     rows = [[one.name, *map(_number, _sizes(one)), _points(one.scale), "yes" if is_held(one) else ""] for one in known]

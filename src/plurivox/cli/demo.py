@@ -10,7 +10,7 @@ from plurivox.cli.printing import put
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from plurivox.ratings import Ratings
+    from plurivox.domain.ratings import Ratings
 
 DEMO_AXES = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 
@@ -50,12 +50,12 @@ def demo(
 
     The data, the truth behind them and the results are kept in a folder to play with.
     """
+    from plurivox.ask.read_answers import read_answers
+    from plurivox.base.errors import MissingExtraError
+    from plurivox.base.folders import check_folder, remember
     from plurivox.cli.show import console, show_description
-    from plurivox.errors import MissingExtraError
-    from plurivox.intake.read import read_predictions, read_ratings
-    from plurivox.intake.read_answers import read_answers
     from plurivox.lenses.overview.description import describe
-    from plurivox.results.folders import check_folder, remember
+    from plurivox.read.read import read_predictions, read_ratings
     from plurivox.simulation.files import NAMES, write_study
     from plurivox.simulation.simulate import DEMO, simulate
 
@@ -119,9 +119,9 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
 
 def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:
     """Print the tables of every analysis, and save them as text."""
+    from plurivox.base.files import write_text
     from plurivox.cli.progress import telling
     from plurivox.cli.show_results import show_result
-    from plurivox.files import write_text
     from plurivox.lenses import lenses
 
     shown = [lens for lens in lenses() if lens.name in ASKED]

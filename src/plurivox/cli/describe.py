@@ -49,10 +49,10 @@ def describe(
 
 
 def _write_config(reading: InputOptions, loaded: Loaded) -> None:
+    from plurivox.base.errors import ConfigError
+    from plurivox.base.files import write_text
     from plurivox.config import FILE_NAME, Groups, config_text
-    from plurivox.errors import ConfigError
-    from plurivox.files import write_text
-    from plurivox.intake.describing import Rules
+    from plurivox.domain.describing import Rules
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME

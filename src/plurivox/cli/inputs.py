@@ -29,10 +29,10 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the ratings again for when each was given and how long it took."""
     import typer
 
-    from plurivox.frames import require_columns
-    from plurivox.intake.beside import read_again
-    from plurivox.intake.formats.record import Asked
-    from plurivox.intake.points import with_joined
+    from plurivox.domain.frames import require_columns
+    from plurivox.domain.points import with_joined
+    from plurivox.read.beside import read_again
+    from plurivox.read.formats.record import Asked
 
     columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
     if not columns:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.base.later import imported
+from plurivox.cli import inputs as readers
 from plurivox.cli import running
 from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
@@ -20,12 +22,13 @@ from plurivox.cli.options import (
 )
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
 from plurivox.cli.printing import looked_at, say
-from plurivox.lenses.record import NOT_MET, imported
+from plurivox.infer.lens import NOT_MET
+from plurivox.plots.of_lenses import OF_LENSES, chart_of
 
 if TYPE_CHECKING:
+    from plurivox.base.settings import Settings, Spec
     from plurivox.cli.loading import Loaded
-    from plurivox.lenses.record import Lens, Option
-    from plurivox.settings import Settings, Spec
+    from plurivox.infer.lens import Input, Lens, Option
 
 COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
@@ -124,7 +127,7 @@ def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
         option = typer.Option("--output", "-o", help=lens.written.help, metavar="FILE")
         yield parameter("output", Annotated[Path | None, option], None)
         yield from map(_setting_parameter, lens.written.settings.specs().values())
-    if lens.chart:
+    if lens.name in OF_LENSES:
         text = "Also draw a chart: a file name ending in .svg, .png, .pdf, .html or .json."
         yield parameter("chart", Annotated[Path | None, typer.Option("--chart", help=text, metavar="FILE")], None)
     if lens.csv_tables:
@@ -255,7 +258,7 @@ def refuse_two_streams(named: Iterable[Any]) -> None:
 def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, asked: Given, **more: Any) -> Any:
     """Call a lens as the command line says, with its inputs and additional ones."""
     settings = _settings(lens, reading, loaded, asked)
-    inputs = {source.name: imported(source.load)(given, reading, loaded) for source in lens.inputs} | more
+    inputs = {source.name: reader_of(source)(given, reading, loaded) for source in lens.inputs} | more
     inputs = {name: value for name, value in inputs.items() if value is not None}
     if lens.kernel:
         tell_compiling(lens.load("kernel"))
@@ -265,7 +268,7 @@ def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, ask
 
 def check_picture(path: Path) -> None:
     """Raise before minutes of work if charts cannot be written in this format or in this place."""
-    from plurivox.files import will_write
+    from plurivox.base.files import will_write
     from plurivox.plots.writing import not_drawn
 
     problem = not_drawn(path)
@@ -274,9 +277,15 @@ def check_picture(path: Path) -> None:
     will_write(path)
 
 
+def reader_of(source: "Input") -> Callable[..., Any]:
+    """Return what reads an input: a function of the lens, or one that is known here."""
+    reader: Callable[..., Any] = imported(source.load) if ":" in source.load else getattr(readers, source.load)
+    return reader
+
+
 def _prepared(lens: "Lens", given: Given) -> Callable[[Any], None] | None:
     """Return a function that writes the additional file, None if there is none; raise before anything is read."""
-    from plurivox.files import will_write
+    from plurivox.base.files import will_write
 
     written, path = lens.written, given["output"]
     assert written is not None
@@ -294,7 +303,7 @@ def _prepared(lens: "Lens", given: Given) -> Callable[[Any], None] | None:
 def _draw(lens: "Lens", result: Any, path: Path) -> None:
     from plurivox.plots.writing import write_chart
 
-    say(f"chart: {write_chart(lens.load('chart')(result), path)}")
+    say(f"chart: {write_chart(chart_of(lens.name)(result), path)}")
 
 
 def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
@@ -355,15 +364,15 @@ def _deliver(
         return pl.concat(frame.select(next(told), pl.all()) if several else frame for frame in frames.values())
 
     def documents() -> list[Any]:
-        from plurivox.results.exported import document_of
+        from plurivox.infer.exported import document_of
 
         return [document_of(result, showing, titles[question], lens) for question, result in found.items()]
 
     def show() -> None:
         from plurivox.cli.console import console
         from plurivox.cli.show_results import show_brief, show_result
-        from plurivox.results.numbering import for_people
-        from plurivox.results.result import Result
+        from plurivox.infer.numbering import for_people
+        from plurivox.infer.result import Result
 
         out = console()
         for question, one in found.items():
@@ -381,7 +390,7 @@ def _json(result: Any, question: str | None) -> str:
     """Return a result as JSON; if a question is given, it comes first."""
     import json
 
-    from plurivox.results.result import Result
+    from plurivox.infer.result import Result
 
     text = str(result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return text if question is None else f'{{"question": {json.dumps(question)}, {text.lstrip()[1:]}'
@@ -389,7 +398,7 @@ def _json(result: Any, question: str | None) -> str:
 
 def _frame(result: Any, table: str | None) -> Any:
     """Return one of the tables of a result."""
-    from plurivox.results.tables import TableResult
+    from plurivox.infer.tables import TableResult
 
     if isinstance(result, TableResult):
         return result.to_frame() if table is None else result.table(table)

@@ -12,15 +12,15 @@ from plurivox.cli.options import CONTEXT, InputOptions, attribute_value, is_said
 from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
-    from plurivox.answers import Answers
     from plurivox.config import Bins, Config
-    from plurivox.intake.describing import Rules
-    from plurivox.intake.raw import RawTable
-    from plurivox.panel import Population
-    from plurivox.predictions import Predictions
-    from plurivox.ratings import Ratings
-    from plurivox.recoding import Recoding
-    from plurivox.scale import Scale
+    from plurivox.domain.answers import Answers
+    from plurivox.domain.describing import Rules
+    from plurivox.domain.panel import Population
+    from plurivox.domain.predictions import Predictions
+    from plurivox.domain.ratings import Ratings
+    from plurivox.domain.raw import RawTable
+    from plurivox.domain.recoding import Recoding
+    from plurivox.domain.scale import Scale
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Loaded:
 
 def load(reading: InputOptions) -> Loaded:
     """Read the ratings as the command line or else the config says; report how columns were understood."""
-    from plurivox.axis import MIN_GROUP_SIZE
+    from plurivox.domain.axis import MIN_GROUP_SIZE
 
     config = _without_tables(config_beside(reading, reading.file), reading.file)
     population = _population(reading, config)
@@ -93,7 +93,7 @@ def config_beside(reading: InputOptions, file: str) -> "Config":
 
 def _without_tables(config: "Config", file: str) -> "Config":
     """Return the config without the tables that it names if the ratings already contain them, and say so."""
-    from plurivox.intake.tables import is_stored
+    from plurivox.read.tables import is_stored
 
     named = [name for name in (config.raters, config.items) if name is not None]
     if not named or file == "-" or not is_stored(file):
@@ -105,7 +105,7 @@ def _without_tables(config: "Config", file: str) -> "Config":
 
 def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     """Return what is known without ratings: the scale, and the config next to another file."""
-    from plurivox.axis import MIN_GROUP_SIZE
+    from plurivox.domain.axis import MIN_GROUP_SIZE
 
     config = config_beside(reading, beside)
     scale = read_scale(reading.scale) or config.scale
@@ -126,8 +126,8 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
 
 def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, Loaded]:
     """Read one table of ratings for each question of ``--score Q1,Q2``, and one that combines them by the rule."""
-    from plurivox.errors import ColumnError
-    from plurivox.questions import RULES, combine
+    from plurivox.base.errors import ColumnError
+    from plurivox.domain.questions import RULES, combine
 
     names = [name.strip() for name in (reading.score or "").split(",")]
     if len(names) < 2:
@@ -152,7 +152,7 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
 
 def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
-    from plurivox.errors import ScaleError
+    from plurivox.base.errors import ScaleError
 
     text, column, scale, where = (given[f"reference{part}"] for part in ("", "_column", "_scale", "_where"))
     if column is not None:
@@ -176,7 +176,7 @@ def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Load
 
 def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
     """Return a column of the table of items as the reference."""
-    from plurivox.errors import ScaleError
+    from plurivox.base.errors import ScaleError
 
     if is_said(given[CONTEXT], "reference"):
         raise typer.BadParameter("give only one of --reference and --reference-column")
@@ -195,8 +195,8 @@ def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
 
 def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
     """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    from plurivox.errors import ColumnError
-    from plurivox.intake.read import read_ratings
+    from plurivox.base.errors import ColumnError
+    from plurivox.read.read import read_ratings
 
     try:
         return read_ratings(file, scale=scale)
@@ -215,21 +215,21 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
     """Read predictions on the scale of the ratings, or on the one before they were recoded."""
-    from plurivox.intake.recoded import predictions_of
+    from plurivox.ask.recoded import predictions_of
 
     return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     """Read answers on the scale of the ratings, recoded like them."""
-    from plurivox.intake.recoded import answers_of
+    from plurivox.ask.recoded import answers_of
 
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
 def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -> "Answers":
     """Return answers with the attributes of items, read as they are for the ratings."""
-    from plurivox.intake.recoded import described
+    from plurivox.ask.recoded import described
 
     rule = "missing" if loaded.rules is None else loaded.rules.conflicts
     encoding = reading.encoding or loaded.config.encoding or "utf-8"
@@ -238,8 +238,8 @@ def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -
 
 def tell_answers(found: "Answers", more: str = "") -> None:
     """Say on standard error whose answers were read, which columns hold them, and what was read as text."""
-    from plurivox.answers import ITEM_TEXT
     from plurivox.cli.progress import several
+    from plurivox.domain.answers import ITEM_TEXT
 
     unusual = found.n_read or more or ITEM_TEXT in found.columns
     told = ", ".join(f"{role} = {name}" for role, name in found.columns.items()) + "; " if unusual else ""
@@ -252,10 +252,10 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
-    from plurivox.frames import require_columns
-    from plurivox.intake.beside import attributes_in
-    from plurivox.intake.points import with_joined
-    from plurivox.intake.roles import id_column
+    from plurivox.domain.frames import require_columns
+    from plurivox.domain.points import with_joined
+    from plurivox.domain.roles import id_column
+    from plurivox.read.beside import attributes_in
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
     if item is not None:
@@ -264,7 +264,7 @@ def read_items(
 
 
 def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) -> "Ratings":
-    from plurivox.intake.read import read_ratings
+    from plurivox.read.read import read_ratings
 
     asked = asked_of_reading(reading, config)
     return read_ratings(reading.file, **{**asked, "by": [*asked["by"], *raked]})
@@ -272,7 +272,7 @@ def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) ->
 
 def _population(reading: InputOptions, config: "Config") -> "Population | None":
     """Read the shares of the population, if the command line or else the config names them."""
-    from plurivox.intake.population import read_population
+    from plurivox.read.population import read_population
 
     file = reading.weights or config.weights
     if file is None:
@@ -299,9 +299,9 @@ def _weighted(ratings: "Ratings", population: "Population", trim: float | None, 
 
 def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
     """Return the keywords of read_ratings as the command line or else the config says."""
-    from plurivox.intake.formats import FORMATS
-    from plurivox.intake.formats.record import CHOICES
-    from plurivox.intake.order import RULES
+    from plurivox.domain.order import RULES
+    from plurivox.read.formats import FORMATS
+    from plurivox.read.formats.record import CHOICES
 
     scale, rules = read_scale(reading.scale) or config.scale, _rules(reading, config)
     return {
@@ -332,8 +332,8 @@ def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
 
 def _rules(reading: InputOptions, config: "Config") -> "Rules":
     """Return how attributes are read as the command line or else the config says."""
-    from plurivox.intake.attributes import CONFLICTS, UNKNOWN
-    from plurivox.intake.describing import Rules
+    from plurivox.domain.attributes import CONFLICTS, UNKNOWN
+    from plurivox.domain.describing import Rules
 
     rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)
     words = config.unknown if reading.unknown is None else tuple(filter(None, names_in(reading.unknown)))
@@ -366,8 +366,8 @@ def _edges(text: str) -> "tuple[str, Bins]":
 
 def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "Recoding | None":
     """Return how points are recoded, if the command line or else the config says so."""
-    from plurivox.errors import ScaleError
-    from plurivox.recoding import Recoding
+    from plurivox.base.errors import ScaleError
+    from plurivox.domain.recoding import Recoding
 
     given = reading if reading.recode is not None or reading.unsafe_from is not None else config
     if given.recode is None and given.unsafe_from is None:
@@ -392,7 +392,7 @@ def tell_read(ratings: "Ratings", config: "Config") -> None:
     told = f", as {config.path} says" if config.path else ""
     what = f"{intake.layout} table"
     if intake.platform:
-        from plurivox.intake.formats import PLATFORMS
+        from plurivox.read.formats import PLATFORMS
 
         title = next((one.title for one in PLATFORMS if one.name == intake.platform), intake.platform)
         what = f"{title} (change with --format)"
@@ -406,7 +406,7 @@ def tell_read(ratings: "Ratings", config: "Config") -> None:
 
 def read_scale(text: str | None) -> "Scale | None":
     """Read ``0:4``, ``No,Unsure,Yes`` or a TOML file."""
-    from plurivox.scale_files import as_scale
+    from plurivox.domain.scale_files import as_scale
 
     return as_scale(text)
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from plurivox.base.quoting import escaped
 from plurivox.cli.printing import put, put_csv, put_json, say
-from plurivox.quoting import escaped
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from plurivox.results.exports import Document
+    from plurivox.infer.exports import Document
 
 FORMS: dict[str, tuple[str, ...]] = {
     "json": (".json",),
@@ -129,7 +129,7 @@ class Outputs:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Outputs:
         """Return what the command line requests, or raise before anything is read."""
-        from plurivox.files import will_write
+        from plurivox.base.files import will_write
 
         asked: dict[str, str] = {form: given[form] for form in FORMS if given.get(form) is not None}
         printed = [form for form, value in asked.items() if value == PRINTED]
@@ -195,8 +195,8 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _write(form: str, path: Path, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    from plurivox.files import write_text
-    from plurivox.results.files import write_frame
+    from plurivox.base.csv_files import write_frame
+    from plurivox.base.files import write_text
 
     if form == "csv":
         write_frame(path, made, flat)
@@ -205,7 +205,7 @@ def _write(form: str, path: Path, made: Any, flat: Callable[[pl.DataFrame], pl.D
 
 
 def _print(form: str, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    from plurivox.results.files import csv_text
+    from plurivox.base.csv_files import csv_text
 
     if form == "csv":
         put_csv(csv_text(flat(made)))
@@ -216,6 +216,6 @@ def _print(form: str, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -
 
 
 def _text(form: str, documents: Callable[[], Sequence[Document]]) -> str:
-    from plurivox.results.exports import html_text, latex_text, markdown_text
+    from plurivox.infer.exports import html_text, latex_text, markdown_text
 
     return {"markdown": markdown_text, "latex": latex_text, "html": html_text}[form](documents())

@@ -47,8 +47,8 @@ def pack(
     The files may be larger than memory. Analyses that are sums over items read the folder part by part and give the
     same numbers to the last bit; others report that they need the ratings in memory.
     """
-    from plurivox.packed.folder import named
-    from plurivox.packed.making import pack as packed
+    from plurivox.read.packed.folder import named
+    from plurivox.read.packed.making import pack as packed
 
     if append and (output is not None or len(reading.file) > 1):
         raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")

@@ -12,7 +12,7 @@ from plurivox.cli.printing import put, put_csv, say
 if TYPE_CHECKING:
     import polars as pl
 
-    from plurivox.scale import Scale
+    from plurivox.domain.scale import Scale
 
 ENDINGS, SUBMISSIONS = (".csv", ".parquet", ".jsonl"), ("_soft.tsv", ".json")
 
@@ -51,9 +51,9 @@ def predict(
     Each row has a model, an item, and a probability for each point of the scale, as plurivox score expects.
     """
     from plurivox import models
+    from plurivox.base.files import will_write
     from plurivox.cli.progress import telling
     from plurivox.config import find_config, load_config
-    from plurivox.files import will_write
 
     if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSIONS):
         raise typer.BadParameter(f"{output} must end in one of {', '.join((*ENDINGS, *SUBMISSIONS))}")
@@ -77,15 +77,15 @@ def predict(
 
 
 def _submit(found: "pl.DataFrame", output: Path, scale: "Scale") -> None:
-    from plurivox.intake.attributes import id_texts
-    from plurivox.predictions import Predictions
+    from plurivox.domain.attributes import id_texts
+    from plurivox.domain.predictions import Predictions
 
     Predictions.from_frame(found, scale).write_submission(output, items=id_texts(found["item"]).to_list())
     put(output)
 
 
 def _write(found: "pl.DataFrame", output: Path | None) -> None:
-    from plurivox.results.files import csv_text, write_frame
+    from plurivox.base.csv_files import csv_text, write_frame
 
     if output is None:
         put_csv(csv_text(found))

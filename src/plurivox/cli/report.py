@@ -14,8 +14,8 @@ from plurivox.cli.lens import parameter, parameters_of, settings_given
 from plurivox.cli.loading import answers_beside, described_answers, load, load_reference, predictions_beside
 from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
 from plurivox.cli.printing import put, say
-from plurivox.lenses.inputs import REFERENCE
-from plurivox.lenses.record import Option
+from plurivox.infer.inputs import REFERENCE
+from plurivox.infer.lens import Option
 from plurivox.report.settings import ReportSettings
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def _report(reading: InputOptions, **given: Any) -> None:
     It contains findings in sentences, charts with the numbers behind them, the items to look at, and what every number
     means. It needs no network and names no raters; the same input and seed give the same file.
     """
+    from plurivox.base.files import refuse_others, will_write
     from plurivox.cli.progress import telling
-    from plurivox.files import refuse_others, will_write
     from plurivox.report import make_report
     from plurivox.report.build import MARKS
 

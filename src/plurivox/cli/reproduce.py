@@ -35,8 +35,8 @@ def reproduce(
     import plurivox.reproduce as papers
     from plurivox.cli.show import console
     from plurivox.cli.tables import show_tables
+    from plurivox.infer.exported import document_of
     from plurivox.reproduce.tables import LEGEND, tables
-    from plurivox.results.exported import document_of
 
     given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}
     outputs = Outputs.of(given)

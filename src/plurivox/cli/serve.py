@@ -52,7 +52,7 @@ def serve(
         raise typer.BadParameter("--weights applies to ratings: also name their file")
     if trim is not None and weights is None:
         raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
-    from plurivox.errors import MissingExtraError
+    from plurivox.base.errors import MissingExtraError
 
     try:
         from plurivox.workbench.server import Address, default_folder

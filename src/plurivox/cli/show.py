@@ -11,12 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.axis import names_raters
+from plurivox.base.quoting import harmless
+from plurivox.base.wording import counted, protected, withheld_note
 from plurivox.cli.console import console as console
+from plurivox.domain.axis import names_raters
+from plurivox.infer.text import BARS, number_cell
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
-from plurivox.quoting import harmless
-from plurivox.results.text import BARS, number_cell
-from plurivox.results.wording import counted, protected, withheld_note
 
 ACCENT = "cyan"
 MAX_GROUPS = 12

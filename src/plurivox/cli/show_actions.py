@@ -12,7 +12,7 @@ from plurivox.actions.advise.tables import REMARK, counted_raters, lists_of, mem
 from plurivox.actions.select.result import Selection
 from plurivox.actions.select.tables import tables
 from plurivox.cli.tables import print_notes, print_sentences, print_table
-from plurivox.results.text import Shown
+from plurivox.infer.text import Shown
 
 
 def show_advice(found: Advice, out: Console) -> None:

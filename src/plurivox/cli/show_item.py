@@ -7,12 +7,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from plurivox.base.quoting import harmless, one_line
 from plurivox.cli.show import ACCENT, bar, plain_table
 from plurivox.cli.tables import print_sentences, print_table
 from plurivox.lenses.item import LENS
 from plurivox.lenses.item.result import ItemView
 from plurivox.lenses.item.tables import MAX_TEXT, group_tables, use_rows
-from plurivox.quoting import harmless, one_line
 
 
 def show_item(found: ItemView, out: Console) -> None:

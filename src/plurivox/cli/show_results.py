@@ -9,27 +9,34 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.console import Console
 
+from plurivox.base.later import imported
+from plurivox.base.quoting import one_line
+from plurivox.base.wording import counted, listed
 from plurivox.cli.tables import fits, print_findings, print_sentences, print_table, show_tables
-from plurivox.quoting import one_line
-from plurivox.results.compact import FORMS, Compact, bare, shown
-from plurivox.results.exports import legend_of
-from plurivox.results.result import Statement
-from plurivox.results.text import Shown
-from plurivox.results.wording import counted, listed
+from plurivox.infer.compact import FORMS, Compact, bare, shown
+from plurivox.infer.exports import legend_of
+from plurivox.infer.result import Statement
+from plurivox.infer.text import Shown
 
 if TYPE_CHECKING:
-    from plurivox.lenses.record import Lens
+    from plurivox.infer.lens import Lens
 
 MOST_FINDINGS, SCREEN = 4, 42
 """The largest number of findings, and how many lines of a screen tables and findings should fill together."""
 WITHHELD = "withheld"
 _FEWEST_LINES = 6
+_SHOWN = {
+    "advise": "plurivox.cli.show_actions:show_advice",
+    "item_view": "plurivox.cli.show_item:show_item",
+    "select_raters": "plurivox.cli.show_actions:show_selection",
+}
+"""Lenses for which tables, notes and findings are not enough, and what prints their results."""
 
 
 def show_result(lens: Lens, result: Any, out: Console, **showing: Any) -> None:
     """Print the tables of a result, notes on them, then the findings; or as the lens itself shows it."""
-    if lens.show:
-        lens.load("show")(result, out, **showing)
+    if lens.name in _SHOWN:
+        imported(_SHOWN[lens.name])(result, out, **showing)
         return
     made = [Shown(*one) for one in lens.load("tables")(result, **showing)]
     said = result.statements() if hasattr(result, "statements") else []

@@ -11,7 +11,7 @@ from plurivox.cli.options import Force, Text, Texts, is_said, option
 from plurivox.cli.printing import put, say
 
 if TYPE_CHECKING:
-    from plurivox.results.text import Shown
+    from plurivox.infer.text import Shown
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 
@@ -97,7 +97,7 @@ def simulate(
         return
     if folder is None:
         raise typer.BadParameter("name the FOLDER for the files")
-    from plurivox.results.folders import check_folder
+    from plurivox.base.folders import check_folder
     from plurivox.simulation.files import NAMES, write_study
     from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO
     from plurivox.simulation.simulate import simulate as make
@@ -136,14 +136,14 @@ def _refuse_others(context: typer.Context) -> None:
 def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     """Run a study of the measures, print its table, and write table and figure."""
     from plurivox import studies
+    from plurivox.base.csv_files import csv_text
+    from plurivox.base.errors import MissingExtraError
+    from plurivox.base.folders import check_folder, write_folder
     from plurivox.cli.progress import telling
     from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
-    from plurivox.errors import MissingExtraError
     from plurivox.plots import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
-    from plurivox.results.files import csv_text
-    from plurivox.results.folders import check_folder, write_folder
 
     if name not in ("responsiveness", "soft"):
         raise typer.BadParameter(f"--study must be responsiveness or soft, not {name!r}")
@@ -174,7 +174,7 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
 
 
 def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
-    from plurivox.results.text import Shown
+    from plurivox.infer.text import Shown
     from plurivox.studies import METRICS
 
     for top in found.settings["tops"]:
@@ -187,7 +187,7 @@ def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
 
 
 def _soft_tables(found: Any) -> "Iterator[Shown]":
-    from plurivox.results.text import Shown
+    from plurivox.infer.text import Shown
     from plurivox.statistics.registry import LABELS
 
     for (statistic,), rows in found.to_frame().group_by("statistic", maintain_order=True):

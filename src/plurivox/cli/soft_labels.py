@@ -30,11 +30,11 @@ def soft_labels(
     With --by, also for each group, on items that enough of its members rated. In .json, every item has its text, its
     annotations and its soft and hard labels; plurivox can read this file back as the same ratings.
     """
+    from plurivox.base.csv_files import csv_text
+    from plurivox.base.files import will_write
     from plurivox.engine.running import Running
-    from plurivox.files import will_write
     from plurivox.lenses.soft import labels
     from plurivox.lenses.soft.settings import SoftLabelsSettings
-    from plurivox.results.files import csv_text
 
     if ids and (output is None or output.suffix.lower() != ".json"):
         raise typer.BadParameter("--ids requires -o FILE.json, the only form that shows who rated")

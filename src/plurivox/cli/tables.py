@@ -11,10 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from plurivox.base.quoting import harmless, one_line
 from plurivox.cli.show import ACCENT, plain_table
-from plurivox.quoting import harmless, one_line
-from plurivox.results.result import Statement
-from plurivox.results.text import LEGEND, Shown
+from plurivox.infer.result import Statement
+from plurivox.infer.text import LEGEND, Shown
 
 MAX_NOTES = 12
 _INDENT, _GAPS, _LEAST_NAME = 2, (3, 2), 14  # of a table, between columns, and of the first, which may wrap

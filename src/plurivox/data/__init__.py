@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from plurivox.arguments import FilePath, checked
+from plurivox.base.arguments import FilePath, checked
+from plurivox.base.errors import InputError
 from plurivox.data import store
 from plurivox.data.catalogue import catalogue
 from plurivox.data.catalogue import dataset as _dataset
@@ -19,7 +20,6 @@ from plurivox.data.checking import Check as Check
 from plurivox.data.checking import check_path
 from plurivox.data.record import Dataset as Dataset
 from plurivox.data.record import Loaded as Loaded
-from plurivox.errors import InputError
 
 __all__ = ["Check", "Dataset", "Loaded", "check", "get", "info", "load", "names"]
 

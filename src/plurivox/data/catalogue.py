@@ -7,9 +7,9 @@ import functools
 import importlib
 import pkgutil
 
+from plurivox.base.errors import SelectionError
 from plurivox.data import sets
 from plurivox.data.record import Dataset
-from plurivox.errors import SelectionError
 
 
 @functools.cache

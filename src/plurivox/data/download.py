@@ -23,8 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from plurivox.errors import FileError
-from plurivox.files import resumed, resuming, write_text
+from plurivox.base.errors import FileError
+from plurivox.base.files import resumed, resuming, write_text
 
 LARGEST = 8 << 30
 """The most bytes a file may have, whatever a server says."""

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from plurivox.data.record import Tables
-from plurivox.intake.code import whole_numbers
-from plurivox.ratings import Ratings
+from plurivox.domain.code import whole_numbers
+from plurivox.domain.ratings import Ratings
 
 NOTHING = ("", "nan", "NaN", "None")
 

@@ -13,16 +13,15 @@ from typing import IO, Any
 
 import polars as pl
 
+from plurivox.base.errors import ColumnError, FileError, InputError, few
+from plurivox.base.files import note_input
 from plurivox.data.record import Both, Dataset, Table, Tables
-from plurivox.errors import ColumnError, FileError, InputError, few
-from plurivox.files import note_input
-from plurivox.intake.beside import read_table
-from plurivox.intake.json_documents import without_commas
-from plurivox.intake.logs.common import loaded
-from plurivox.intake.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable
-from plurivox.intake.panics import without_panics
-from plurivox.intake.zipped import DAMAGED
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
+from plurivox.read.beside import read_table
+from plurivox.read.json_documents import loaded, without_commas
+from plurivox.read.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable
+from plurivox.read.panics import without_panics
+from plurivox.read.zipped import DAMAGED
 
 LONGEST = 1 << 24
 """The most bytes a line of JSON Lines may have."""

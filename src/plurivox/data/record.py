@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
 
 Form = Literal["csv", "tsv", "jsonl", "json"]
 """How a table is written: ``jsonl`` has one object per line, ``json`` is one list, or one object, of objects."""

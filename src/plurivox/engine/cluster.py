@@ -18,8 +18,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from plurivox.base.errors import MissingExtraError, PlurivoxError
 from plurivox.engine.shipping import Parcel, Work, digest_of, loaded
-from plurivox.errors import MissingExtraError, PlurivoxError
 
 PACKAGES = ("plurivox", "numpy", "numba")
 """The packages whose versions must be the same here and on every worker, so that results have the same bits."""

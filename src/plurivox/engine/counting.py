@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
-from plurivox.engine.part import Part
-from plurivox.ratings import Ratings
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 
 BLOCK = 1024
 """How many items are added up at once; blocks are then added in order, so that the sum depends on nothing else."""

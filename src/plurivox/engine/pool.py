@@ -7,15 +7,15 @@ be a small frozen record of a module-level class: it returns what it made and wr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
+from plurivox.base.errors import InputError
+from plurivox.base.machine import processors
 from plurivox.engine.running import Running
 from plurivox.engine.shipping import shipped
-from plurivox.errors import InputError
 
 T = TypeVar("T")
 
@@ -114,12 +114,3 @@ def at_once(how: Running) -> int:
         if isinstance(count, int) and count > 0:
             return count
     return processors()
-
-
-def processors() -> int:
-    """Return how many processors this process may use, as far as the system can tell."""
-    if hasattr(os, "process_cpu_count"):
-        return os.process_cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):  # Python before 3.13, on Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

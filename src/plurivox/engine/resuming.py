@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.base.errors import FileError
+from plurivox.base.files import write_bytes
+from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
-from plurivox.engine.part import Part
-from plurivox.errors import FileError
-from plurivox.files import write_bytes
 
 SECONDS = 5.0
 """How often, in seconds, sums over some of the parts are written."""

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
-from plurivox.engine.part import Part
 from plurivox.engine.pool import CELLS, as_made, at_once, batched
 from plurivox.engine.resuming import Log
 from plurivox.engine.running import Running

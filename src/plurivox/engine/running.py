@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Annotated, Any, NamedTuple
 
-from plurivox.arguments import MOST_THREADS, Kind, check_given, whole
+from plurivox.base.arguments import MOST_THREADS, Kind, check_given, whole
 
 Progress = Callable[[str, int, int], object]
 """Called with what is being done, how much of it is done, and how much there is in total."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.part import Part
 from plurivox.engine.draws import item_weights
-from plurivox.engine.part import Part
 from plurivox.engine.pool import batched
 from plurivox.engine.run import Contribution, Values, total
 from plurivox.engine.running import Running

@@ -11,7 +11,7 @@ import pkgutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plurivox.lenses.record import Lens
+    from plurivox.infer.lens import Lens
 
 
 def lenses() -> list[Lens]:

@@ -16,7 +16,7 @@ True
 
 from __future__ import annotations
 
-from plurivox.errors import MissingExtraError
+from plurivox.base.errors import MissingExtraError
 
 try:
     import safetensors as _safetensors  # noqa: F401

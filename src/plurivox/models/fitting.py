@@ -11,17 +11,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from plurivox.arguments import Frame, checked
-from plurivox.errors import InputError, ModelWarning
-from plurivox.intake.attributes import Locate
+from plurivox.base.arguments import Frame, checked
+from plurivox.base.errors import InputError, ModelWarning
+from plurivox.domain.attributes import Locate
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
+from plurivox.infer.call import counting_alike
 from plurivox.models.inputs import Examples, ItemTable
 from plurivox.models.kinds import kind_named
 from plurivox.models.predictor import Predictor, refuse_names, versions
 from plurivox.models.records import Settings, Training, plain
 from plurivox.models.training import SMOOTHING, Part, Progress, Run, constant_loss, repeatable, train
-from plurivox.ratings import Ratings
-from plurivox.scale import Scale
-from plurivox.settings import counting_alike
 
 NO_BETTER = "its loss on held-out items is no lower than that of the same prediction for all, so the texts did not help"
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
-from plurivox.frames import to_polars
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
+from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, no_column
+from plurivox.domain.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
+from plurivox.domain.frames import to_polars
+from plurivox.domain.ratings import Ratings
 from plurivox.models.records import Settings
 from plurivox.models.texts import Turns
-from plurivox.ratings import Ratings
 
 _MANY = 10**9  # the most ratings of one item from which NumPy can draw without replacement
 

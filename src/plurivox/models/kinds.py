@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.models.networks import CumulativeLink, Mlp, Transformer
 from plurivox.models.texts import BagEncoder, Encoder, SequenceEncoder
 from plurivox.torch import cross_entropy, emd, empirical_target, kl, smoothed_target

@@ -14,17 +14,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from plurivox.arguments import FilePath, Frame, checked
-from plurivox.errors import FileError, InputError, ScaleError
-from plurivox.intake.attributes import Locate
+from plurivox.base.arguments import FilePath, Frame, checked
+from plurivox.base.errors import FileError, InputError, ScaleError
+from plurivox.domain.attributes import Locate
+from plurivox.domain.scale import Scale, text_of
+from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.models import saving
 from plurivox.models.inputs import ItemTable, turns_of
 from plurivox.models.kinds import kind_named
 from plurivox.models.records import Settings, Training
 from plurivox.models.texts import Encoder, Turns
 from plurivox.models.training import AT_ONCE, log_shares, one_thread
-from plurivox.scale import Scale, text_of
-from plurivox.scale_files import GivenScale, as_scale
 
 BLOCK = 4096
 """Items that are read together."""

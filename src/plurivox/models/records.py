@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 LARGEST = 2**63 - 1
 WIDEST = 1_000

@@ -22,9 +22,9 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor, float32
 
-from plurivox.errors import FileError
-from plurivox.files import note_input, write_bytes, write_text
-from plurivox.results.folders import made, remove_empty
+from plurivox.base.errors import FileError
+from plurivox.base.files import note_input, write_bytes, write_text
+from plurivox.base.folders import made, remove_empty
 
 FORMAT = 1
 ABOUT = "model.json"

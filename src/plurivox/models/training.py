@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.models.kinds import Kind
 from plurivox.models.networks import parameter_groups, tensors
 from plurivox.models.records import Epoch, Settings

@@ -14,7 +14,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from plurivox.arguments import checked
+from plurivox.base.arguments import checked
 
 _CHARTS = {
     "aggregate": ("hidden_views",),

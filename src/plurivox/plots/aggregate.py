@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.infer.result import Row
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED
 from plurivox.plots import groups as g
 from plurivox.plots.forests import forest
 from plurivox.plots.once import once
-from plurivox.results.result import Row
 
 _TITLE = "What one label per item hides: distance of labels from what groups say, in points"
 _FIRST = ("axis", "group", "value", "ci low", "ci high", "chance")

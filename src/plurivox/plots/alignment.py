@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.answers import Voice
-from plurivox.axis import CROSS
+from plurivox.base.wording import counted
+from plurivox.domain.answers import Voice
+from plurivox.domain.axis import CROSS
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
@@ -16,7 +17,6 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, few, looks, panel, tips, titled
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, with_unit, withheld_on
-from plurivox.results.wording import counted
 
 MAX_ROWS = 44
 MAX_PANELS = 9

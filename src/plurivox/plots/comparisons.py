@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import listed
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, looks, tips, vertical
 from plurivox.plots.theme import COLOURS, INK, LINE, SHAPES, STEP, load_altair, saying, themed
-from plurivox.results.wording import listed
 from plurivox.statistics.registry import LABELS
 
 _BESIDE = ("kendall_tau_b", "auroc")

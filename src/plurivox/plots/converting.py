@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from plurivox.errors import MissingExtraError
+from plurivox.base.errors import MissingExtraError
 
 MOST, ENOUGH = 4, 6
 """The most processes, and how many charts must wait before one more is started: each takes half a second to start."""

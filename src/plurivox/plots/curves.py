@@ -6,14 +6,14 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.domain.poles import Poles
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, legend, looks, tips, titled
 from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, load_altair, saying, themed
-from plurivox.results.poles import Poles
 
 _METRICS = ("precision", "recall")
 _COLUMNS = {

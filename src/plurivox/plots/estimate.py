@@ -6,7 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.base.wording import resampled, withheld_words
+from plurivox.domain.answers import Voice
+from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.judges import TOGETHER
 from plurivox.lenses.estimate.result import Estimate
@@ -17,8 +19,6 @@ from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, model_label
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, each_value
 from plurivox.plots.theme import COLOURS, QUIET, saying, themed
-from plurivox.results.result import Row
-from plurivox.results.wording import resampled, withheld_words
 
 JUDGES = "judge"
 _VALUES = {"estimate": "together", "estimate_humans": "humans", "estimate_model": "model"}

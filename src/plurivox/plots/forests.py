@@ -8,6 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import interval_method
+from plurivox.domain.poles import Poles
+from plurivox.infer.result import GroupResult
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.responsiveness.result import Responsiveness
@@ -16,9 +19,6 @@ from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, tips, vertical
 from plurivox.plots.theme import QUIET, load_altair, saying, themed
-from plurivox.results.poles import Poles
-from plurivox.results.result import GroupResult
-from plurivox.results.wording import interval_method
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
 _FIRST = ("axis", "group", "statistic", "value", "ci low", "ci high", "chance")

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from plurivox.axis import names_raters as names_raters
-from plurivox.engine.families import SIGNIFICANT
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.domain.axis import names_raters as names_raters
+from plurivox.infer.families import SIGNIFICANT
+from plurivox.infer.result import GroupResult, Row
 from plurivox.plots.layout import Rows, legend_columns
 from plurivox.plots.pieces import looks
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
-from plurivox.results.result import GroupResult, Row
 from plurivox.statistics.registry import LABELS
 
 CHANCE = "not distinguishable from chance"

@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import withheld_groups
+from plurivox.domain.scale import few_points
 from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, fitting, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import few, point_legend, tips, titled
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, diverging, load_altair, saying, themed
-from plurivox.results.wording import withheld_groups
-from plurivox.scale import few_points
 
 _KEYS = ["axis", "group"]
 

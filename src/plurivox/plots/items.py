@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from plurivox.infer.text import p_cell
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
 from plurivox.plots import groups as g
@@ -15,7 +16,6 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import across, looks, tips, vertical
 from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, full_width, load_altair, narrow, saying, themed
-from plurivox.results.text import p_cell
 
 DIVIDED = {
     "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.base.wording import counted, listed, named, resampled
+from plurivox.domain.answers import Voice
 from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import KINDS, MEANING
@@ -18,7 +19,6 @@ from plurivox.plots.measure import lines
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, looks, tips, vertical
 from plurivox.plots.theme import COLOURS, GRID, INK, LINE, QUIET, full_width, load_altair, themed
-from plurivox.results.wording import counted, listed, named, resampled
 
 SHARES = ("agreement", "omega", "advantage", "consistency", "answered", "position_bias")
 """What the first panel holds, from 0 to 1."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from plurivox.base.quoting import one_line
 from plurivox.plots.measure import JOINERS, columns, in_columns, wide
 from plurivox.plots.theme import STEP, WIDTH, full_width, load_altair
-from plurivox.quoting import one_line
 
 LABEL = 28
 """The longest label in a chart of the usual width, in Latin characters."""

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from plurivox.axis import CROSS
+from plurivox.base.wording import named
+from plurivox.domain.axis import CROSS
 from plurivox.lenses.variation.result import Variation
 from plurivox.plots import groups as g
 from plurivox.plots.forests import TOLD, chance_strips, cut_words, forest, forest_data, forest_words, usual_ends
@@ -15,7 +16,6 @@ from plurivox.plots.measure import columns, wide
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, tips
 from plurivox.plots.theme import GRID, INK, QUIET, load_altair, themed
-from plurivox.results.wording import named
 
 MOST_IN_ONE_LIST = 24
 """The most groups in one list."""

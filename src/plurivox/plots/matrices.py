@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.infer.result import Row, p_text
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
 from plurivox.plots.layout import (
@@ -36,7 +37,6 @@ from plurivox.plots.theme import (
     saying,
     themed,
 )
-from plurivox.results.result import Row, p_text
 
 _CELL = {"statistic": "measure", "value": "agreement"}
 _STARS = {g.BEFORE: "*", g.AFTER: "**"}

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from plurivox.base.wording import counted
+from plurivox.infer.result import GroupResult, Row, p_text
 from plurivox.plots import groups as g
 from plurivox.plots.layout import inline, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, tips
 from plurivox.plots.theme import load_altair, saying, themed
-from plurivox.results.result import GroupResult, Row, p_text
-from plurivox.results.wording import counted
 
 N_BINS = 30
 _COLUMNS = 4

@@ -6,14 +6,14 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import withheld_words
+from plurivox.domain.scale import few_points
 from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import few, point_legend, tips, titled
 from plurivox.plots.theme import COLOURS, INK, SEQUENCE, diverging, full_width, load_altair, narrow, saying, themed
-from plurivox.results.wording import withheld_words
-from plurivox.scale import few_points
 
 LARGEST = "the largest"
 _WHERE = "← lower points · share of ratings · higher points →"

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from plurivox.base.wording import interval_method
+from plurivox.domain.poles import Poles
+from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.labelling import REGIONS, Frame, labelled
@@ -15,9 +18,6 @@ from plurivox.plots.layout import defined, extent, inline
 from plurivox.plots.once import once
 from plurivox.plots.pieces import few, tips, titled
 from plurivox.plots.theme import COLOURS, INK, QUIET, full_width, load_altair, narrow, saying, themed
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row
-from plurivox.results.wording import interval_method
 
 MAX_RATERS = 2000
 _STRONGEST = (g.AFTER, g.BEFORE, g.CHANCE)

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.domain.poles import Poles
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
@@ -13,7 +14,6 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import across, few, legend, looks, tips, titled
 from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
 from plurivox.plots.theme import COLOURS, QUIET, full_width, load_altair, saying, themed
-from plurivox.results.poles import Poles
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 _ON_TICK = 1e-9  # how close to a whole number a severity must be to have a dot

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import interval_method
 from plurivox.lenses.variation.result import Variation
 from plurivox.plots import groups as g
 from plurivox.plots.forests import forest, forest_data
@@ -13,7 +14,6 @@ from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, twice
 from plurivox.plots.theme import saying, themed
-from plurivox.results.wording import interval_method
 
 _AGAIN = {"with each other": "with each other, on the same items", "with themselves": "with themselves, rating again"}
 _TITLES = {

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from plurivox.errors import InputError, MissingExtraError
+from plurivox.base.errors import InputError, MissingExtraError
 from plurivox.plots.copying import quick_copies
 from plurivox.plots.measure import lines
 

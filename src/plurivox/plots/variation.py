@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import interval_method
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
 from plurivox.plots import groups as g
@@ -15,7 +16,6 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import across, few, legend, looks, tips, titled, twice, vertical
 from plurivox.plots.repeats import drift_forest, repeat_agreement
 from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, full_width, load_altair, narrow, saying, themed
-from plurivox.results.wording import interval_method
 
 ORDER = ("item", "rater", "group", "group_item", "rest")
 """The components from left to right."""

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.base.wording import withheld_words
+from plurivox.domain.answers import Voice
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, LABEL, model_labels, unique_labels
 from plurivox.plots.theme import narrow
-from plurivox.results.wording import withheld_words
 
 CLOSER = ("xrr", "mpa", "wra")
 """Statistics that are higher where a model is closer; the others are distances."""

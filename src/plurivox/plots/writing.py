@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import InputError
-from plurivox.files import write_bytes
+from plurivox.base.errors import InputError
+from plurivox.base.files import write_bytes
 from plurivox.plots.converting import Conversion
 from plurivox.plots.describing import described
 from plurivox.plots.theme import load_altair, trusted

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from plurivox.base.wording import counted, in_words
+from plurivox.infer.merging import merged
+from plurivox.infer.result import Statement
 from plurivox.lenses.cohesion.words import OWN_VIEW
 from plurivox.report.making import headline
 from plurivox.report.parts import CAUTION, CHECK, COLLECT, Action, Figure, Finding, Section, Tile
-from plurivox.results.merging import merged
-from plurivox.results.result import Statement
-from plurivox.results.wording import counted, in_words
 
 MOST_CLAIMS, MOST_OPEN, MOST_ACTIONS, MOST_TILES = 5, 3, 3, 5
 NOTHING = "No difference between groups is certain"

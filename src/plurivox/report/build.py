@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from plurivox.arguments import FilePath, checked
-from plurivox.engine.families import SIGNIFICANT, undecided
-from plurivox.engine.pool import processors
+from plurivox.base.arguments import FilePath, checked
+from plurivox.base.errors import InputError, UnweightedWarning
+from plurivox.base.files import refuse_others, write_text
+from plurivox.base.machine import processors
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, UnweightedWarning
-from plurivox.files import refuse_others, write_text
+from plurivox.infer.families import SIGNIFICANT, undecided
+from plurivox.infer.result import Statement
 from plurivox.lenses import lenses
 from plurivox.plots.converting import ahead
-from plurivox.ratings import Ratings
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.printing import MARK, check_browser, write_pdf
 from plurivox.report.render import page
-from plurivox.report.sections import methods, study
+from plurivox.report.sections import has_section, home_of, methods, study
 from plurivox.report.settings import ReportSettings
-from plurivox.results.result import Statement
-from plurivox.scale import few_points
 from plurivox.study import Study
 
 NOTHING = (
@@ -115,7 +115,7 @@ def make_report(
     threads: int | None = None, executor: Any = None, progress: Any = None, **options: Any,
 ) -> Report:  # fmt: skip
     """Run every lens that the inputs allow; the parameters are those of :func:`write_report`."""
-    taken = {one.name for lens in lenses() if lens.section for one in lens.inputs}
+    taken = {one.name for lens in lenses() if has_section(lens) for one in lens.inputs}
     for name in options:
         if name not in taken and name not in ReportSettings.specs():
             raise InputError(f"a report has no option {name!r}", hint="See the options of write_report.")
@@ -186,7 +186,7 @@ def report_of(brief: Brief, shown: Sequence[Section] | None = None) -> Report:
 def sections() -> Iterator[Any]:
     """Yield the sections in reading order: the study, one for each lens that has any, and the methods."""
     yield study.section
-    yield from (lens.load("section") for lens in lenses() if lens.section)
+    yield from (home_of(lens).section for lens in lenses() if has_section(lens))
     yield methods.section
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.infer.merging import merged
+from plurivox.infer.result import Result, Statement
 from plurivox.lenses.items.result import Items
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Switch
-from plurivox.results.merging import merged
-from plurivox.results.result import Result, Statement
 from plurivox.statistics.registry import LABELS
 
 WIDE, HALF, NARROW = 950, 450, 340

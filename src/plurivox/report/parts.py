@@ -11,17 +11,17 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.settings import Axes
+from plurivox.domain.ratings import Ratings
+from plurivox.infer.result import Statement
 from plurivox.plots.writing import Picture
-from plurivox.ratings import Ratings
 from plurivox.report.settings import ReportSettings
-from plurivox.results.result import Statement
-from plurivox.settings import Axes
 from plurivox.study import Study
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A statement (see :class:`plurivox.results.result.Statement`), and the id of its evidence.
+    """A statement (see :class:`plurivox.infer.result.Statement`), and the id of its evidence.
 
     ``fact`` marks what holds for all raters, and ``of_groups`` what compares groups of them, not models alone.
     """

@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from plurivox.errors import FileError, InputError
-from plurivox.files import write_bytes
+from plurivox.base.errors import FileError, InputError
+from plurivox.base.files import write_bytes
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SWITCHES = (

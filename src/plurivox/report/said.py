@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from plurivox.base.wording import counted, listed
+from plurivox.infer.merging import merged
+from plurivox.infer.result import Statement
 from plurivox.report.parts import Block, DataTable, Figure, Section, Switch
-from plurivox.results.merging import merged
-from plurivox.results.result import Statement
-from plurivox.results.wording import counted, listed
 
 FIRST = 4
 """Sentences that a section starts with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 TITLE = "What the ratings say"
 MOST_LOOKS = 16

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from plurivox.arguments import FilePath, checked
-from plurivox.errors import SelectionError
+from plurivox.base.arguments import FilePath, checked
+from plurivox.base.errors import SelectionError
 from plurivox.reproduce.record import Paper, Reproduction
 
 __all__ = ["Paper", "Reproduction", "papers", "run"]

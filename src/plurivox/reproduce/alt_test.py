@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.errors import FileError
-from plurivox.files import note_input
+from plurivox.base.errors import FileError
+from plurivox.base.files import note_input
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.run import alignment
-from plurivox.ratings import Ratings
 from plurivox.reproduce.record import Cell, Paper, published
 
 HUMANS, MODELS = "human_annotations.json", "llm_annotations.json"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plurivox.data import load
-from plurivox.intake.read import read_ratings
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.cohesion.run import cohesion
-from plurivox.ratings import Ratings
+from plurivox.read.read import read_ratings
 from plurivox.reproduce.record import Cell, Paper, published
 
 RACES = {

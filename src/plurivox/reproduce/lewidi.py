@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 
-from plurivox.errors import MissingExtraError
-from plurivox.intake.beside import attributes_in
-from plurivox.intake.read import read_ratings
+from plurivox.base.errors import MissingExtraError
+from plurivox.domain.predictions import Predictions
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
-from plurivox.predictions import Predictions
-from plurivox.ratings import Ratings
+from plurivox.read.beside import attributes_in
+from plurivox.read.read import read_ratings
 from plurivox.reproduce.record import Cell, Paper
 from plurivox.statistics.registry import LABELS
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import polars as pl
 
-from plurivox.answers import Answers
-from plurivox.frames import require_columns
-from plurivox.intake.attributes import id_texts
-from plurivox.intake.beside import read_table
+from plurivox.domain.answers import Answers
+from plurivox.domain.attributes import id_texts
+from plurivox.domain.frames import require_columns
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.reader import Reading, read_answer
+from plurivox.domain.scale import Scale
 from plurivox.lenses.alignment.matching import match
 from plurivox.lenses.alignment.models import alphas
-from plurivox.ratings import Ratings
-from plurivox.reader import Reading, read_answer
+from plurivox.read.beside import read_table
 from plurivox.reproduce.record import Cell, Paper, published
-from plurivox.scale import Scale
 
 ITEMS, RESPONSES = "items.csv", "responses.parquet"
 LABELS = {"A": "<1%", "B": "5%-25%", "C": "50%", "D": "75%-90%", "E": ">90%"}

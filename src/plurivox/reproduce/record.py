@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.base.errors import FileError, InputError
 from plurivox.data.catalogue import dataset
 from plurivox.data.store import folder_of, is_held, names_of
-from plurivox.errors import FileError, InputError
-from plurivox.results.result import Table
-from plurivox.results.tables import TableResult
+from plurivox.infer.result import Table
+from plurivox.infer.tables import TableResult
 from plurivox.statistics.registry import LABELS
 
 HALF_A_UNIT = 0.5 + 1e-6

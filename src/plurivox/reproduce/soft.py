@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.errors import SoftScoresWarning
-from plurivox.intake.read import read_ratings
+from plurivox.base.errors import SoftScoresWarning
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
-from plurivox.ratings import Ratings
+from plurivox.read.read import read_ratings
 from plurivox.reproduce.record import Cell, Paper, published
 from plurivox.statistics import soft
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.infer.text import Shown
 from plurivox.reproduce.record import Reproduction
-from plurivox.results.text import Shown
 from plurivox.statistics.registry import LABELS
 
 LEGEND = (

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
+from plurivox.base.csv_files import guarded
+from plurivox.base.folders import write_folder
 from plurivox.config import FILE_NAME, config_text
-from plurivox.results.files import guarded
-from plurivox.results.folders import write_folder
 from plurivox.simulation.simulate import Simulation
 
 TABLES = (

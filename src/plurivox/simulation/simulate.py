@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from plurivox.arguments import checked
-from plurivox.cards import card, heading_of, plain_grid
-from plurivox.frames import label_column
-from plurivox.ratings import Ratings
-from plurivox.scale import Scale
-from plurivox.scale_files import GivenScale, as_scale
+from plurivox.base.arguments import checked
+from plurivox.base.cards import card, heading_of, plain_grid
+from plurivox.domain.frames import label_column
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
+from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.simulation.styles import (
     STYLES,
     Effect,

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plurivox.arguments import LARGEST, fits, is_text, shown
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.arguments import LARGEST, fits, is_text, shown
+from plurivox.base.errors import InputError, SelectionError
 
 Positions = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.checks import counts_of
 from plurivox.statistics.levels import Floats
 

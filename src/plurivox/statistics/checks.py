@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.levels import LEVELS, MAX_MATRIX_POINTS, Floats, Level
 
 MAX_COUNT = 2**53

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.checks import scores_of
 from plurivox.statistics.graded_fit import BOUND, Data, Fit, fitted
 from plurivox.statistics.levels import Floats

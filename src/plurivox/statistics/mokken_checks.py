@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.checks import scores_of
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.mokken import Mokken, heights, mokken_h, mokken_of, set_aside

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import dirichlet
 from plurivox.statistics.checks import amount_of, items_of, prior_of, values_of
 from plurivox.statistics.dirichlet_mean import Heights, beta_quantiles, mean_ends, moments

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.ppi_sums import Found, ItemSums, finish, least
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics import dirichlet
 from plurivox.statistics.checks import counts_of
 from plurivox.statistics.levels import Floats

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 
 TOLERANCE = 1e-8
 TRIM = 5.0

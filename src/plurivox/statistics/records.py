@@ -105,7 +105,7 @@ class Statistic:
         Maps scores, items × raters with NaN where there is none, to the value and the reason if it is undefined.
     interval_scale
         The scale on which its jackknife interval is symmetric: that of its ``"plain"`` values or another of
-        :data:`plurivox.engine.jackknife.SCALES`.
+        :data:`plurivox.infer.jackknife.SCALES`.
     interval_shown
         Whether a terminal also shows its interval; frames always have it. Short views show no other statistics.
     why

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.alignment import Answer, checked, positions_of
 from plurivox.statistics.checks import level_of
 from plurivox.statistics.levels import Floats, Level

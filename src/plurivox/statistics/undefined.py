@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, values_of, weights_of
 from plurivox.statistics.cohesion import cross_negentropy, voting_agreement, xrr
 from plurivox.statistics.cohesion import parts as parts

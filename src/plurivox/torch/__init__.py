@@ -13,7 +13,7 @@ shares of an item's ratings; *expected* ones average over the posterior distribu
 (0.2469, array([-0.06  ,  0.0048,  0.0552]))
 """
 
-from plurivox.errors import MissingExtraError
+from plurivox.base.errors import MissingExtraError
 
 try:
     import torch as torch

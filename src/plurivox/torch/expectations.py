@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 _BLOCK, _BLOCK_ON_GPU = 1 << 13, 1 << 17
 """How many elements are processed at a time, each with up to 200 nodes."""

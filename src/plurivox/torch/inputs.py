@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 
 Counts: TypeAlias = Any
 """A tensor, an array, or nested lists of numbers; the last dimension is the scale."""

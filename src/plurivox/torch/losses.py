@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack
 import torch
 from torch import Tensor
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.torch import expectations
 from plurivox.torch.inputs import Counts, Prediction, as_counts, as_numbers, as_prediction, as_prior, check, reduced
 from plurivox.torch.targets import shares_of

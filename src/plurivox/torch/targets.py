@@ -7,7 +7,7 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.torch.inputs import Counts, as_counts, as_prior
 
 _REACH = 4.0

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plurivox.errors import FileError, few
+from plurivox.base.errors import FileError, few
 from plurivox.workbench.manifest import MANIFEST, Manifest, read_manifest
 from plurivox.workbench.marking import STUDIES
 

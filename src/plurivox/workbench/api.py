@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.linking import open_packed
 from plurivox.workbench.making import lens_named, problem_in_words

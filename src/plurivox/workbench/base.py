@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from plurivox.errors import FileError
+from plurivox.base.errors import FileError
 from plurivox.workbench.marking import ANOTHER, DATABASE, LOCK, MARKED, SIDES, STUDIES, UNMARKED, kind_of, mark, newer
 from plurivox.workbench.records import INTERRUPTED, RUNNING, WAITING
 from plurivox.workbench.removing import names_in

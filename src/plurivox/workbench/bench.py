@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from plurivox import __version__
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.settings import Settings
+from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
-from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
-from plurivox.settings import Settings
 from plurivox.workbench.commands import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import PANEL, templates

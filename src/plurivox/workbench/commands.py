@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from plurivox.lenses.record import Lens
+from plurivox.base.settings import Settings
+from plurivox.base.settings.record import Spec
+from plurivox.base.settings.shared import MIN_GROUP_SIZE
+from plurivox.base.settings.values import plain
+from plurivox.infer.lens import Lens
 from plurivox.report.settings import ReportSettings
-from plurivox.settings import Settings
-from plurivox.settings.record import Spec
-from plurivox.settings.shared import MIN_GROUP_SIZE
-from plurivox.settings.values import plain
 from plurivox.workbench.reading import (
     COLUMN,
     CROWD,
@@ -182,7 +182,7 @@ def _weighted(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
         return []
     file, lines = repr(files[POPULATION]), []
     if reading.encoding:
-        lines = ["from plurivox.intake.population import read_population"]
+        lines = ["from plurivox.read.population import read_population"]
         file = f"read_population({file}, encoding={reading.encoding!r})"
     return [*lines, _call("ratings = ratings.weighted", [file], weighting(reading))]
 

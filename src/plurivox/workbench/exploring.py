@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.forms import fields_of, read_form
 from plurivox.workbench.making import lens_named

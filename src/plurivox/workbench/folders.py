@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from plurivox.errors import FileError, SelectionError
+from plurivox.base.errors import FileError, SelectionError
 from plurivox.workbench.base import Base
 from plurivox.workbench.manifest import MANIFEST
 from plurivox.workbench.marking import STUDIES

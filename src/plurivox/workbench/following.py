@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.pages import Form, bench_of, form_of, go, one, revision, study_of, study_page
 from plurivox.workbench.watcher import CHANGED

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from plurivox.errors import InputError
-from plurivox.settings import Settings
-from plurivox.settings.record import Spec
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Settings
+from plurivox.base.settings.record import Spec
 from plurivox.workbench.commands import text_of_value, usual
 
 WORDS = {

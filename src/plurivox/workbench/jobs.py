@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError
+from plurivox.base.errors import FileError
 from plurivox.workbench.keeping import DONE_FILE, prune, touch
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings

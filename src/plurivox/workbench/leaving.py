@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.report.sections import has_section
 from plurivox.workbench.bench import Bench, single
 from plurivox.workbench.making import lens_named
 from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
@@ -49,7 +50,7 @@ async def export(request: Request) -> Response:
 def _answerable(record: Any, study: StudyRecord) -> bool:
     """Return whether a lens is part of a study's report, so that it has tables."""
     wanted = [source.name for source in record.inputs if source.options[0].argument]
-    return bool(record.section) and all(name in study.files for name in wanted)
+    return has_section(record) and all(name in study.files for name in wanted)
 
 
 async def make_report(request: Request) -> Response:

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError
-from plurivox.packed.folder import is_packed, manifest_in, named, read_manifest
-from plurivox.packed.remote import is_address
+from plurivox.base.errors import FileError
+from plurivox.read.packed.folder import is_packed, manifest_in, named, read_manifest
+from plurivox.read.packed.remote import is_address
 from plurivox.workbench.records import StoredFile
 from plurivox.workbench.store import Store
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.axis import MIN_GROUP_SIZE
-from plurivox.errors import PlurivoxError, PlurivoxWarning
-from plurivox.files import write_text
-from plurivox.intake.formats import PLATFORMS, kind_of
-from plurivox.intake.roles import ROLE_NAMES, plain
-from plurivox.intake.tables import open_table
+from plurivox.base.errors import PlurivoxError, PlurivoxWarning
+from plurivox.base.files import write_text
+from plurivox.base.quoting import one_line, short
+from plurivox.base.wording import listed
+from plurivox.domain.axis import MIN_GROUP_SIZE
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.roles import ROLE_NAMES, plain
 from plurivox.lenses.overview.description import describe
-from plurivox.quoting import one_line, short
-from plurivox.ratings import Ratings
+from plurivox.read.formats import PLATFORMS, kind_of
+from plurivox.read.tables import open_table
 from plurivox.report.parts import Section
 from plurivox.report.sections.study import panel_table
-from plurivox.results.wording import listed
 from plurivox.workbench.making import BESIDE, PANEL, Desk, fragment, problem_of
 from plurivox.workbench.reading import POPULATION, source_of
 from plurivox.workbench.records import role_in
@@ -185,7 +185,7 @@ def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
 
 def _before(desk: Desk, role: str) -> list[str]:
     """Return which files of predictions or answers use the points before the ratings were recoded."""
-    from plurivox.intake.recoded import are_before
+    from plurivox.ask.recoded import are_before
 
     if desk.recoding is None or role == "reference":
         return []

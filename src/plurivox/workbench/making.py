@@ -22,15 +22,15 @@ from typing import Any
 import polars as pl
 
 from plurivox import __version__
+from plurivox.base.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
+from plurivox.base.files import write_text
+from plurivox.base.quoting import harmless
+from plurivox.domain.panel import Population
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.recoding import Recoding
 from plurivox.engine.running import Running
-from plurivox.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
-from plurivox.files import write_text
+from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
-from plurivox.lenses.record import Lens
-from plurivox.panel import Population
-from plurivox.quoting import harmless
-from plurivox.ratings import Ratings
-from plurivox.recoding import Recoding
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import environment, with_unique_ids

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError, PlurivoxError
+from plurivox.base.errors import FileError, PlurivoxError
 from plurivox.report.settings import MOST_LOOKS, ReportSettings
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import PLACES, StoredFile, StudyRecord

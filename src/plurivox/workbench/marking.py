@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError
-from plurivox.files import write_text
+from plurivox.base.errors import FileError
+from plurivox.base.files import write_text
 
 MARKER, DATABASE, LOCK = "plurivox-workbench.json", "workbench.sqlite3", "lock"
 STUDIES, INCOMING = "studies", "incoming"

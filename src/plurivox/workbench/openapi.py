@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from plurivox import __version__
+from plurivox.base.settings import Settings
+from plurivox.base.settings.record import Spec
+from plurivox.base.settings.values import plain
 from plurivox.report.settings import ReportSettings
-from plurivox.settings import Settings
-from plurivox.settings.record import Spec
-from plurivox.settings.values import plain
 from plurivox.workbench.bench import single
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import PLACES

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.settings import Settings
 from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
 from plurivox.report.settings import ReportSettings
-from plurivox.settings import Settings
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from plurivox.errors import ColumnError, InputError, ScaleError
-from plurivox.intake.attributes import CONFLICTS
-from plurivox.intake.formats import FORMATS
-from plurivox.intake.formats.record import CHOICES
-from plurivox.intake.order import RULES
-from plurivox.panel import Population
-from plurivox.ratings import Ratings
-from plurivox.recoding import Recoding
-from plurivox.settings import Frozen, Settings, setting, values
+from plurivox.base.errors import ColumnError, InputError, ScaleError
+from plurivox.base.settings import Frozen, Settings, setting, values
+from plurivox.domain.attributes import CONFLICTS
+from plurivox.domain.order import RULES
+from plurivox.domain.panel import Population
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.recoding import Recoding
+from plurivox.read.formats import FORMATS
+from plurivox.read.formats.record import CHOICES
 from plurivox.workbench.records import of_role
 
 LAYOUTS = ("long", "wide", "totals")
@@ -157,7 +157,7 @@ def read(
 
     With a population, the columns of the ratings that it names are treated as rater attributes; see :func:`weighted`.
     """
-    from plurivox.intake.read import read_ratings
+    from plurivox.read.read import read_ratings
 
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file with the ratings.")
@@ -175,7 +175,7 @@ def read(
 
 def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
     """Read the shares of the population, None if there is no file with them."""
-    from plurivox.intake.population import read_population
+    from plurivox.read.population import read_population
 
     if POPULATION not in files:
         return None
@@ -208,7 +208,7 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.intake.recoded import answers_of, described, predictions_of
+    from plurivox.ask.recoded import answers_of, described, predictions_of
 
     if role == "predictions":
         return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)
@@ -243,7 +243,7 @@ def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Rati
 
 def _other_ratings(reading: ReadingSettings, file: str, scale: Any) -> Ratings:
     """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    from plurivox.intake.read import read_ratings
+    from plurivox.read.read import read_ratings
 
     try:
         return read_ratings(file, scale=scale)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
 
 ROLES = ("ratings", "raters", "items", "population", "reference", "predictions", "answers")
 """What a file of a study can be."""

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.report.sections import has_section
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
@@ -19,7 +20,7 @@ from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study
 from plurivox.workbench.records import DONE, Run, StudyRecord
 
 ANSWER = "answer"
-SECTIONS = ("study", *(lens.name for lens in single() if lens.section), "soft", "methods")
+SECTIONS = ("study", *(lens.name for lens in single() if has_section(lens)), "soft", "methods")
 
 
 def run_of(request: Request) -> Run:

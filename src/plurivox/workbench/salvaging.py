@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError
+from plurivox.base.errors import FileError
 from plurivox.workbench.marking import DATABASE, SIDES
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, KINDS, PLACES, RUNNING, WAITING, role_in
 

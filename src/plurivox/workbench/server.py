@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plurivox.errors import FileError, InputError, PlurivoxError, SelectionError
+from plurivox.base.errors import FileError, InputError, PlurivoxError, SelectionError
 from plurivox.workbench import api, exploring, following, leaving, pages, runs
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError

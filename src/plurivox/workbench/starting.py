@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError, InputError
-from plurivox.files import note_input
-from plurivox.packed.folder import is_packed
+from plurivox.base.errors import FileError, InputError
+from plurivox.base.files import note_input
+from plurivox.read.packed.folder import is_packed
 from plurivox.workbench.linking import link_of, name_of, reading_of
 from plurivox.workbench.reading import POPULATION, ReadingSettings
 from plurivox.workbench.records import free_place

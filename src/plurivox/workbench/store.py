@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from plurivox.errors import FileError, InputError, SelectionError
-from plurivox.files import replacing, write_text
+from plurivox.base.errors import FileError, InputError, SelectionError
+from plurivox.base.files import replacing, write_text
 from plurivox.workbench import adopting
 from plurivox.workbench.folders import Folders
 from plurivox.workbench.manifest import MANIFEST, text_of

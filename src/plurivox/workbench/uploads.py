@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.datastructures import UploadFile
 
-from plurivox.errors import InputError
-from plurivox.intake.roles import plain
+from plurivox.base.errors import InputError
+from plurivox.domain.roles import plain
 from plurivox.workbench.records import PLACES, SEVERAL, StudyRecord, free_place, role_in
 from plurivox.workbench.store import Upload
 

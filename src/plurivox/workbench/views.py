@@ -5,7 +5,6 @@ Each is a section as in reports, made from the results of lenses; nothing is dra
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,22 +13,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.axis import CROSS, names_raters
+from plurivox import plots
+from plurivox.base.csv_files import flat, write_frame
+from plurivox.base.errors import SelectionError
+from plurivox.base.files import write_text
+from plurivox.base.wording import counted, named
 from plurivox.config import FILE_NAME, Bins, Groups, config_text
-from plurivox.errors import SelectionError
-from plurivox.files import write_text
+from plurivox.domain.axis import CROSS, names_raters
+from plurivox.infer.exported import document_of
+from plurivox.infer.lens import Lens
+from plurivox.infer.result import Result, frame_of
+from plurivox.infer.text import Shown
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
-from plurivox.lenses.record import Lens
 from plurivox.plots.items import DIVIDED
+from plurivox.plots.of_lenses import OF_LENSES, chart_of
 from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
-from plurivox.report.sections import alignment, cohesion, responsiveness, soft, variation
-from plurivox.results.exported import document_of
-from plurivox.results.files import flat, write_frame
-from plurivox.results.result import Result, frame_of
-from plurivox.results.text import Shown
-from plurivox.results.wording import counted, named
+from plurivox.report.sections import alignment, cohesion, home_of, responsiveness, soft, variation
 from plurivox.workbench.looking import few_values
 from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
 from plurivox.workbench.reading import POPULATION, asked_of
@@ -91,10 +92,8 @@ def _groups_asked(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> dict[str,
 
 def _chart(lens: Lens, result: Any) -> Iterator[Block]:
     """Yield the chart that the command of a lens draws, where it has one."""
-    if lens.chart:
-        chart = lens.chart.rpartition(":")[2]
-        from plurivox import plots
-
+    if lens.name in OF_LENSES:
+        chart = chart_of(lens.name).__name__
         if hasattr(plots, f"{chart}_data") and getattr(plots, f"{chart}_data")(result).height:
             yield drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, "")
 
@@ -322,7 +321,7 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a table of a lens with the run's settings: CSV and Parquet with all rows, LaTeX and HTML as shown."""
     brief, lens, form = desk.brief(asked["asked"]), lens_named(asked["lens"]), asked["form"]
-    home = sys.modules[lens.load("section").__module__]
+    home = home_of(lens)
     result = home.found_in(brief) if hasattr(home, "found_in") else brief.ask(lens.name)
     file = out / f"{lens.command}-{asked['table']}.{form}"
     if form in ("tex", "html"):

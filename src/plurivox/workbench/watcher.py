@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import FileError, PlurivoxError
+from plurivox.base.errors import FileError, PlurivoxError
 from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.making import digest_of
 from plurivox.workbench.records import StoredFile, StudyRecord

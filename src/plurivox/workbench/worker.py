@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import PlurivoxError
+from plurivox.base.errors import PlurivoxError
 from plurivox.workbench.making import Desk, Source, make, problem_of
 from plurivox.workbench.reading import ReadingSettings
 

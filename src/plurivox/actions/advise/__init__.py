@@ -2,8 +2,8 @@
 
 from plurivox.actions.advise.settings import AdviceSettings
 from plurivox.actions.plan import PLAN
-from plurivox.lenses.inputs import REFERENCE
-from plurivox.lenses.record import Instead, Lens
+from plurivox.infer.inputs import REFERENCE
+from plurivox.infer.lens import Instead, Lens
 
 ADVISE = Lens(
     name="advise",
@@ -22,6 +22,5 @@ ADVISE = Lens(
     ),
     csv_tables=("advice", "members", "precision", "pairs", "items"),
     result="plurivox.actions.advise.result:Advice",
-    show="plurivox.cli.show_actions:show_advice",
     kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

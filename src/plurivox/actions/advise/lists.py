@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.responsiveness.habits import Habit
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.ratings import Ratings
 
 RANGE, HIGH, GOLDEN = "range", "high", "golden"
 """Items of a range over which precision is flat or falls; items that the reference calls high; its surest ones."""

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.base.wording import are, counted, listed, withheld_sentence, without_value
+from plurivox.domain.poles import Poles
+from plurivox.infer.result import Row, p_text
+from plurivox.infer.tables import TableResult
+from plurivox.infer.text import interval_text
 from plurivox.lenses.responsiveness.habits import Habit
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row, p_text
-from plurivox.results.tables import TableResult
-from plurivox.results.text import interval_text
-from plurivox.results.wording import are, counted, listed, withheld_sentence, without_value
 
 _KEYS = {"axis": pl.String, "group": pl.String}
 _SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}

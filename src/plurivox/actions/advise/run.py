@@ -13,16 +13,16 @@ from plurivox.actions.advise.lists import Entries, listed, pairs_of
 from plurivox.actions.advise.result import MEANING, NEXT, SCHEMAS, Advice, seen
 from plurivox.actions.advise.seen import Looking, Seen
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
-from plurivox.engine.grouping import Compared, compared
-from plurivox.engine.intervals import NORMAL_95
+from plurivox.domain.poles import Poles
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import Compared, compared
+from plurivox.infer.intervals import NORMAL_95
+from plurivox.infer.result import Row, Table
 from plurivox.lenses.responsiveness.references import ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
-from plurivox.ratings import Ratings
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row, Table
-from plurivox.settings import keywords
 
 MAX_PAIRS = 10
 """Pairs of items listed for each rater or group, by default, and items of each other list."""

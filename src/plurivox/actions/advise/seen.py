@@ -11,19 +11,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.actions.advise.settings import Thresholds
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared
 from plurivox.engine.running import Running
-from plurivox.lenses.inference import MOST_KEPT
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared
+from plurivox.infer.inference import MOST_KEPT
 from plurivox.lenses.responsiveness.habits import Habit, Looked, Rules, adjusted, habits, marks, of_raters
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.lenses.responsiveness.verdicts import CHANCE, Verdict, verdicts
-from plurivox.ratings import Ratings
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from plurivox.arguments import check_fields
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.arguments import check_fields
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.advise.result import NAMES, Advice
-from plurivox.results.poles import Poles
-from plurivox.results.text import Shown, interval_text, number_cell
+from plurivox.domain.poles import Poles
+from plurivox.infer.text import Shown, interval_text, number_cell
 
 
 def tables(found: Advice) -> list[Shown]:

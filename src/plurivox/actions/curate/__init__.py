@@ -1,8 +1,8 @@
 """Curation: training data from ratings that keep the view of every group."""
 
 from plurivox.actions.curate.settings import CurationSettings
-from plurivox.lenses.inputs import REFERENCE
-from plurivox.lenses.record import Lens
+from plurivox.infer.inputs import REFERENCE
+from plurivox.infer.lens import Lens
 
 CURATE = Lens(
     name="curate",

@@ -12,14 +12,14 @@ import polars as pl
 
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE, Decisions
 from plurivox.actions.curate.result import Curation
-from plurivox.errors import FileError
-from plurivox.files import replacing
-from plurivox.intake.beside import read_table
-from plurivox.intake.code import as_text
-from plurivox.intake.roles import id_column
-from plurivox.quoting import one_line
-from plurivox.results.files import csv_text
-from plurivox.results.text import interval_text
+from plurivox.base.csv_files import csv_text
+from plurivox.base.errors import FileError
+from plurivox.base.files import replacing
+from plurivox.base.quoting import one_line
+from plurivox.domain.code import as_text
+from plurivox.domain.roles import id_column
+from plurivox.infer.text import interval_text
+from plurivox.read.beside import read_table
 
 ENDING = ".jsonl"
 DIGITS = 9

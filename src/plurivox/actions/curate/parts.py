@@ -16,12 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.actions.select.result import Selection
-from plurivox.axis import Axis
-from plurivox.errors import ColumnError, InputError, SelectionError, few
-from plurivox.frames import to_polars
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate, as_categories
-from plurivox.intake.code import as_text
-from plurivox.ratings import Ratings
+from plurivox.base.errors import ColumnError, InputError, SelectionError, few
+from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories
+from plurivox.domain.axis import Axis
+from plurivox.domain.code import as_text
+from plurivox.domain.frames import to_polars
+from plurivox.domain.ratings import Ratings
 
 INCLUDE, EXCLUDE, OPEN = "include", "exclude", ""
 UNCOMPARED = 0.5

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
+from plurivox.base.wording import counted, withheld_sentence
+from plurivox.infer.tables import TableResult
+from plurivox.infer.text import interval_text
 from plurivox.lenses.responsiveness.verdicts import BROAD, GRANULAR, IN_LINE, UNKNOWN
-from plurivox.results.tables import TableResult
-from plurivox.results.text import interval_text
-from plurivox.results.wording import counted, withheld_sentence
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -26,12 +26,12 @@ from plurivox.actions.curate.parts import (
     stratified,
 )
 from plurivox.actions.curate.settings import CurationSettings
-from plurivox.axis import Axis
+from plurivox.base.wording import counted
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
+from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.verdicts import DIFFERENT, UNKNOWN, verdicts
-from plurivox.ratings import Ratings
-from plurivox.results.result import Table
-from plurivox.results.wording import counted
 
 ACROSS = "all"
 """The group of pairs on which all groups agree."""

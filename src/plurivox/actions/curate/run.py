@@ -18,18 +18,18 @@ from plurivox.actions.curate.rows import Work, standings
 from plurivox.actions.curate.settings import CurationSettings
 from plurivox.actions.select.result import OWN_GROUP
 from plurivox.actions.select.run import select_raters
-from plurivox.arguments import Frame
-from plurivox.axis import Axis
-from plurivox.engine.grouping import Compared, axes_of
+from plurivox.base.arguments import Frame
+from plurivox.base.errors import InputError, SelectionError, few
+from plurivox.base.wording import why_withheld
+from plurivox.domain.axis import Axis
+from plurivox.domain.code import as_text
+from plurivox.domain.poles import poles_in
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SelectionError, few
-from plurivox.intake.code import as_text
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import Compared, axes_of
 from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.run import responsiveness
-from plurivox.ratings import Ratings
-from plurivox.results.poles import poles_in
-from plurivox.results.wording import why_withheld
-from plurivox.settings import keywords
 
 
 @keywords(CurationSettings)

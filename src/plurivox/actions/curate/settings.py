@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Settings, setting, shared
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Settings, setting, shared
 
 FORMS = ("auto", "pairs", "points")
 _AT_LEAST_0 = "Give a number of at least 0."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.actions.curate.result import Curation
-from plurivox.results.text import Shown, number_cell
+from plurivox.infer.text import Shown, number_cell
 
 
 def tables(found: Curation) -> list[Shown]:

@@ -1,7 +1,7 @@
 """Plan: which analyses apply to a table, and what to collect next."""
 
 from plurivox.actions.plan.settings import PlanSettings
-from plurivox.lenses.record import Lens
+from plurivox.infer.lens import Lens
 
 PLAN = Lens(
     name="plan",

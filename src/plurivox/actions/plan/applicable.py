@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
 from plurivox.actions.plan.simulated import GROUP, REST
-from plurivox.axis import OUTSIDE
-from plurivox.engine.grouping import Compared, Grouping
+from plurivox.base.wording import counted, why_withheld
+from plurivox.domain.axis import OUTSIDE
+from plurivox.domain.ratings import Ratings
+from plurivox.infer.grouping import Compared, Grouping
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.references import CROWD, resolve
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.ratings import Ratings
-from plurivox.results.wording import counted, why_withheld
 from plurivox.statistics import undefined
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.responsiveness_records import MEASURES

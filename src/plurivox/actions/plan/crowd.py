@@ -24,7 +24,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
 from plurivox.statistics import krippendorff_alpha
 
 MOST_POINTS = 8

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from plurivox.actions.plan.crowd import Crowd, Floats
 from plurivox.actions.plan.simulated import SHUFFLES, Layout, Seen, Shape, Studies
-from plurivox.engine.families import SIGNIFICANT
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
+from plurivox.infer.families import SIGNIFICANT
 
 BATCHES = 10
 """Parts of the simulations; leaving out each in turn gives the Monte Carlo error."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.actions.plan import words
-from plurivox.results.tables import TableResult
-from plurivox.results.wording import named
+from plurivox.base.wording import named
+from plurivox.infer.tables import TableResult
 
 YES, PARTLY, NO = "yes", "partly", "no"
 LENSES = (

@@ -17,16 +17,16 @@ from plurivox.actions.plan.result import SCHEMAS, Plan
 from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import Studies
 from plurivox.actions.plan.standing import MOST_SHUFFLED, Pilot, family_of, fewer_items
-from plurivox.axis import By
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared, compared, overlapping_axes
+from plurivox.base.errors import InputError
+from plurivox.domain.attributes import category_order
+from plurivox.domain.axis import By
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
-from plurivox.intake.attributes import category_order
-from plurivox.ratings import Ratings
-from plurivox.results.result import Table
-from plurivox.scale import few_points
-from plurivox.settings import keywords
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared, compared, overlapping_axes
+from plurivox.infer.result import Table
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are not used as axes unless requested."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 FEWEST_PERMUTATIONS = 100
 MOST_SIMULATIONS = 100_000

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.actions.plan.crowd import Crowd, Floats
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Grouping, raters_who_rated
-from plurivox.engine.part import Part
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.lenses.cohesion.sums import Agreement, Finish
-from plurivox.ratings import Ratings
 from plurivox.statistics.records import About
 from plurivox.statistics.registry import STATISTICS
 

@@ -12,17 +12,17 @@ from plurivox.actions.plan.crowd import Crowd, Floats, coarse
 from plurivox.actions.plan.power import FEWEST_ITEMS, MOST_RATERS, MOST_RATINGS
 from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import GROUP, REST, Layout, Shape, shuffled_gai, variance
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings, ratings_of, with_items
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import standardised
-from plurivox.engine.grouping import Compared, raters_who_rated
-from plurivox.engine.part import Part
 from plurivox.engine.running import Running
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import standardised
+from plurivox.infer.grouping import Compared, raters_who_rated
+from plurivox.infer.inference import Inference
 from plurivox.lenses.cohesion.rows import Analysis, Prepared
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import place_of
-from plurivox.lenses.inference import Inference
-from plurivox.ratings import Ratings, ratings_of, with_items
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.registry import of_role, with_trait
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.plan.result import Plan
-from plurivox.results.text import Shown, interval_text
-from plurivox.results.wording import named
+from plurivox.base.wording import named
+from plurivox.infer.text import Shown, interval_text
 
 _NUMBERS = ("n_raters", "n_items", "raters_needed", "items_needed", "all_raters", "all_items")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plurivox.actions.plan.settings import MOST_TIMES
-from plurivox.results.wording import counted, listed, named, withheld_groups
+from plurivox.base.wording import counted, listed, named, withheld_groups
 
 Row = Mapping[str, Any]
 MOST_ERROR = 0.05

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from plurivox.actions.select.settings import OWN_GROUP, SelectionSettings
-from plurivox.lenses.inputs import REFERENCE
-from plurivox.lenses.record import Input, Lens, Option
+from plurivox.infer.inputs import REFERENCE
+from plurivox.infer.lens import Input, Lens, Option
 
 AGAINST = replace(
     REFERENCE,
@@ -20,7 +20,7 @@ AGAINST = replace(
 )  # fmt: skip
 LOG = Input(
     name="log",
-    load="plurivox.cli.inputs:log",
+    load="log",
     options=(
         Option(
             name="time", metavar="COLUMN|rows",
@@ -44,6 +44,5 @@ SELECT = Lens(
     every_attribute=True,
     csv_tables=("chosen", "groups", "candidates", "fairness", "look_at", "alarms"),
     result="plurivox.actions.select.result:Selection",
-    show="plurivox.cli.show_actions:show_selection",
     kernel="plurivox.kernels.responsiveness:rater_draws",
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plurivox.results.wording import counted
+from plurivox.base.wording import counted
 
 SAME = 1e-12
 """Bounds no further apart than this are tied."""

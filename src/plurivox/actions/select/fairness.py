@@ -11,7 +11,7 @@ import numpy as np
 from plurivox.actions.select.choosing import Judged, Ranked
 from plurivox.actions.select.judging import Group
 from plurivox.actions.select.views import centred, kept
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
 
 
 def fairness_rows(

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from plurivox.actions.select.choosing import Judged
 from plurivox.actions.select.result import OWN_GROUP, ordering
 from plurivox.actions.select.settings import SelectionSettings
-from plurivox.axis import OUTSIDE, Axis
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared
+from plurivox.base.wording import counted
+from plurivox.domain.axis import OUTSIDE, Axis
+from plurivox.domain.ratings import Ratings, ratings_of, without_others
 from plurivox.engine.running import Running
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared
+from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.peers import FAR, LEAST_SLOPES, against_peers, linked, spread
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
-from plurivox.ratings import Ratings, ratings_of, without_others
-from plurivox.results.result import Row
-from plurivox.results.wording import counted
 
 LEAST_SPREAD = 4
 """The fewest raters of a block whose spread can be estimated."""

@@ -17,14 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.actions.select.judging import Group
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import SIGNIFICANT, adjust
-from plurivox.errors import InputError
-from plurivox.frames import require_columns, to_polars
-from plurivox.intake.attributes import places_of
+from plurivox.base.errors import InputError
+from plurivox.domain.attributes import places_of
+from plurivox.domain.frames import require_columns, to_polars
+from plurivox.domain.ratings import Ratings
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.lenses.responsiveness.peers import LEAST_PEERS, TAILS, Floats, Peers, against_peers
 from plurivox.lenses.responsiveness.references import Reference
-from plurivox.ratings import Ratings
 from plurivox.statistics.responsiveness import auroc
 
 CONSTANT, STRAIGHT, FAST, GOLD = "constant answers", "straight lines", "too fast", "gold items failed"

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.actions.select.settings import OWN_GROUP as OWN_GROUP
-from plurivox.engine.families import SIGNIFICANT
-from plurivox.results.tables import TableResult
-from plurivox.results.wording import are, counted, listed, named, withheld_sentence, without_value
+from plurivox.base.wording import are, counted, listed, named, withheld_sentence, without_value
+from plurivox.infer.families import SIGNIFICANT
+from plurivox.infer.tables import TableResult
 from plurivox.statistics.registry import LABELS
 
 FEW = 5

@@ -15,17 +15,17 @@ from plurivox.actions.select.judging import groups_of, judge, others_per_item, r
 from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
 from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
-from plurivox.arguments import Frame
-from plurivox.axis import Axis, rater_name
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import compared, overlapping_axes
+from plurivox.base.arguments import Frame
+from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
+from plurivox.base.wording import counted, why_withheld
+from plurivox.domain.axis import Axis, rater_name
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SelectionError, SharedRatersWarning
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import compared, overlapping_axes
+from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
-from plurivox.ratings import Ratings
-from plurivox.results.result import Table
-from plurivox.results.wording import counted, why_withheld
-from plurivox.settings import keywords
 
 
 @keywords(SelectionSettings)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 METRICS = ("hm", "mpa", "wra")
 ORDERS = ("lower", "value")

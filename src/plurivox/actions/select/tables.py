@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from plurivox.actions.select.result import Selection
-from plurivox.results.text import Shown, interval_text, number_cell
+from plurivox.infer.text import Shown, interval_text, number_cell
 from plurivox.statistics.registry import LABELS
 
 

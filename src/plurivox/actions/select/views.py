@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.actions.select.result import NOISE
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.responsiveness.peers import Floats, leniencies
-from plurivox.ratings import Ratings
 
 LEAST_ITEMS = 10
 """Items that chosen, group and others must share."""

@@ -6,7 +6,7 @@ import polars as pl
 
 from plurivox.data.making import by_one_expert, frame_of, ratings_of, there
 from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
 
 _CITATION = (
     "Aroyo, Taylor, Díaz, Homan, Parrish, Serapio-García, Prabhakaran and Wang (2023): DICES Dataset: Diversity in "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from plurivox.base.errors import IdError
 from plurivox.data.making import objects_of, one_each, ratings_of, text
 from plurivox.data.reading import KEY
 from plurivox.data.record import Both, Counts, Dataset, Table, Tables
-from plurivox.errors import IdError
 
 _FILE = "toxicity_ratings.json"
 _RATERS = (

@@ -9,12 +9,12 @@ from typing import Any
 from plurivox.data.making import objects_of, ratings_of
 from plurivox.data.reading import KEY
 from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
-from plurivox.intake import roles
-from plurivox.intake.formats import lewidi
-from plurivox.intake.formats.record import Asked
-from plurivox.intake.json_documents import table_of_rows
-from plurivox.intake.raw import RawTable
-from plurivox.ratings import Ratings
+from plurivox.domain import roles
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import RawTable
+from plurivox.read.formats import lewidi
+from plurivox.read.formats.record import Asked
+from plurivox.read.json_documents import table_of_rows
 
 _HOME = "https://le-wi-di.github.io/"
 _RAW = "https://raw.githubusercontent.com/Le-Wi-Di/le-wi-di.github.io"

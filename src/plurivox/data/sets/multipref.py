@@ -8,7 +8,7 @@ import polars as pl
 
 from plurivox.data.making import objects_of, ratings_of, text
 from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
 
 _FILE = "MultiPref-Train.jsonl"
 _SCALE = ("B-is-clearly-better", "B-is-slightly-better", "Tie", "A-is-slightly-better", "A-is-clearly-better")

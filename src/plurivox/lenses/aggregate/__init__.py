@@ -1,7 +1,7 @@
 """Aggregation: one label per item by several methods, and what that hides."""
 
+from plurivox.infer.lens import Lens, Written
 from plurivox.lenses.aggregate.settings import AggregateSettings, LabelsSettings
-from plurivox.lenses.record import Lens, Written
 
 LABELS = Written(
     name="labels",
@@ -25,8 +25,6 @@ LENS = Lens(
     result="plurivox.lenses.aggregate.result:Aggregation",
     brief="plurivox.lenses.aggregate.tables:brief",
     notes="plurivox.lenses.aggregate.tables:notes",
-    chart="plurivox.plots.aggregate:hidden_views",
     written=LABELS,
-    section="plurivox.report.sections.aggregate:section",
     kernel="plurivox.kernels.aggregate:add_departures",
 )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.part import Part
-from plurivox.errors import InputError
-from plurivox.ratings import Ratings
+from plurivox.base.errors import InputError
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 
 Floats = NDArray[np.float64]
 

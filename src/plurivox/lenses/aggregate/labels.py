@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.aggregate.fits import Fit, dawid_skene, mace, ordinal
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
-from plurivox.ratings import Ratings
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import FilePath, checked
-from plurivox.errors import InputError, SelectionError
+from plurivox.base.arguments import FilePath, checked
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.wording import counted
+from plurivox.infer.result import GroupResult, Row, Statement, Table, frame_of
 from plurivox.lenses.aggregate.words import statements
 from plurivox.lenses.aggregate.writing import check_file, write_labels
-from plurivox.results.result import GroupResult, Row, Statement, Table, frame_of
-from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

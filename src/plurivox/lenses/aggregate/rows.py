@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
-from plurivox.engine.grouping import Compared, Grouping
-from plurivox.engine.jackknife import LeftOut
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
+from plurivox.infer.grouping import Compared, Grouping
+from plurivox.infer.held import held
+from plurivox.infer.inference import Inference, Shuffled, Sizes
+from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.result import Draws, Row
+from plurivox.infer.spread import Spread
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.labels import Labels
 from plurivox.lenses.aggregate.settings import AggregateSettings
 from plurivox.lenses.aggregate.sums import STATISTICS, Measured, OfMethod, of_columns
-from plurivox.lenses.held import held
-from plurivox.lenses.inference import Inference, Shuffled, Sizes
-from plurivox.lenses.spread import Spread
-from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
-from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.registry import of_role
 
 ONE_EACH = "no item has two ratings from this group"

@@ -10,25 +10,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import names_raters
+from plurivox.base.errors import InputError
+from plurivox.domain.attributes import id_texts
+from plurivox.domain.axis import names_raters
+from plurivox.domain.frames import label_column
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.counting import weighted_counts_of
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
-from plurivox.frames import label_column
-from plurivox.intake.attributes import id_texts
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import compared, overlapping_axes
+from plurivox.infer.inference import Inference
+from plurivox.infer.result import Row, Table
+from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.aggregate.labels import Labels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.rows import Analysis
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
-from plurivox.lenses.inference import Inference
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
-from plurivox.ratings import Ratings
-from plurivox.results.result import Row, Table
-from plurivox.results.weighting import tells_unweighted, weights_in
-from plurivox.scale import few_points
-from plurivox.settings import keywords
 
 
 @keywords(AggregateSettings, weights=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import names
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import names
 
 METHODS = ("plurality", "mean", "posterior", "dawid_skene", "mace", "ordinal")
 """How one label is made of an item's ratings."""

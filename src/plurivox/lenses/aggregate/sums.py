@@ -12,15 +12,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping, raters_who_rated
-from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
-from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
 from plurivox.lenses.aggregate.labels import Labels
-from plurivox.ratings import Ratings
 
 STATISTICS = ("departure", "overruled", "label_shift")
 """The statistics of a group and a method, in the order of values."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from plurivox.base.wording import intervals_over
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, interval_text, mark_of, notes_of, number_cell
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, interval_text, mark_of, notes_of, number_cell
-from plurivox.results.wording import intervals_over
 from plurivox.statistics.registry import LABELS, of_role
 
 TITLES = {

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from plurivox.base.wording import NO_GROUPS, counted, in_words, listed, named, resampled
+from plurivox.infer.claims import Claimed, digits, group_statements
+from plurivox.infer.result import Row, Statement, p_text
+from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.aggregate.settings import SAID
-from plurivox.results.claims import Claimed, digits, group_statements
-from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import NO_GROUPS, counted, in_words, listed, named, resampled
 
 if TYPE_CHECKING:
     from plurivox.lenses.aggregate.result import Aggregation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plurivox.errors import InputError
-from plurivox.results.files import write_frame
-from plurivox.results.wording import counted
+from plurivox.base.csv_files import write_frame
+from plurivox.base.errors import InputError
+from plurivox.base.wording import counted
 
 if TYPE_CHECKING:
     from plurivox.lenses.aggregate.result import Aggregation

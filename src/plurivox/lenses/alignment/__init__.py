@@ -4,9 +4,9 @@ ADA-Met follows Galarnyk et al. (2025), How Inclusively do LMs Perceive Social a
 group sizes and the companions that keep the spread of votes are additions.
 """
 
+from plurivox.infer.inputs import ANSWERS, TRAINED
+from plurivox.infer.lens import Lens, Shortcut
 from plurivox.lenses.alignment.settings import AlignmentSettings
-from plurivox.lenses.inputs import ANSWERS, TRAINED
-from plurivox.lenses.record import Lens, Shortcut
 
 LENS = Lens(
     name="alignment",
@@ -37,6 +37,4 @@ LENS = Lens(
     "its lead is larger than shuffled raters give, certain over items, and certainly larger than the same answers give "
     "in random order, so that they follow the group.",
     alone="answers",
-    chart="plurivox.plots.alignment_matrices:alignment_items",
-    section="plurivox.report.sections.alignment:section",
 )  # fmt: skip

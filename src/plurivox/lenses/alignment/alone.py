@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.answers import Answers
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.domain.answers import Answers
+from plurivox.domain.scale_files import GivenScale, as_scale
+from plurivox.infer.result import Table
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.closest import frames
 from plurivox.lenses.alignment.matching import account_items, on_scale, subsets_of
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import STAND_INS
-from plurivox.results.result import Table
-from plurivox.scale_files import GivenScale, as_scale
 
 
 def answers_alone(given: Any, scale: GivenScale | None) -> Answers:

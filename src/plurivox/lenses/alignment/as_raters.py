@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Label
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Compared
-from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, Values, total
+from plurivox.infer.grouping import Compared
+from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems
 from plurivox.lenses.alignment.rows import Group
 from plurivox.lenses.alignment.sums import Aligner, Given, Once, votes_of
 from plurivox.lenses.responsiveness.references import EACH, by_others, split
 from plurivox.lenses.responsiveness.rows import notes_of
-from plurivox.ratings import Ratings
-from plurivox.results.result import Row
-from plurivox.scale import Label
 from plurivox.statistics.responsiveness_records import MEASURES
 
 AS_RATER = ("mpa", "wra")

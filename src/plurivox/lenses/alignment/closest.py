@@ -18,21 +18,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.families import adjust, step_down
-from plurivox.engine.grouping import Grouping
-from plurivox.engine.permutation import upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.engine.units import UnitSums
+from plurivox.infer.families import adjust, step_down
+from plurivox.infer.grouping import Grouping
+from plurivox.infer.inference import Inference, Shuffled
+from plurivox.infer.permutation import upper_p
+from plurivox.infer.result import Draws, Row
 from plurivox.lenses.alignment.matching import Floats
 from plurivox.lenses.alignment.pairs import OverItems, Pairs, influences, shifted, wins
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.sums import Aligner
-from plurivox.lenses.inference import Inference, Shuffled
-from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
 
 GAP = "closest_gap"
 MANY_VOTES = 10.0

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.answers import Answers, Voice
-from plurivox.arguments import Frame, Kind
-from plurivox.errors import InputError, SelectionError, few
-from plurivox.intake.answer_columns import ANSWERED, FAILED, REFUSED, UNREADABLE
-from plurivox.intake.answer_texts import NO_POINT
-from plurivox.intake.attributes import as_categories, category_order, places_of
-from plurivox.ratings import Ratings
-from plurivox.reader import STATES
-from plurivox.scale import Scale, text_of
+from plurivox.base.arguments import Frame, Kind
+from plurivox.base.errors import InputError, SelectionError, few
+from plurivox.domain.answer_columns import ANSWERED, FAILED, REFUSED, UNREADABLE
+from plurivox.domain.answer_texts import NO_POINT
+from plurivox.domain.answers import Answers, Voice
+from plurivox.domain.attributes import as_categories, category_order, places_of
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.reader import STATES
+from plurivox.domain.scale import Scale, text_of
 
 ALL = "all"
 ACCOUNTS = {

@@ -12,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from plurivox.answers import Answers, Voice
-from plurivox.intake.answer_columns import ANSWERED, REFUSED, UNREADABLE
-from plurivox.intake.attributes import places_of
+from plurivox.domain.answer_columns import ANSWERED, REFUSED, UNREADABLE
+from plurivox.domain.answers import Answers, Voice
+from plurivox.domain.attributes import places_of
+from plurivox.domain.scale import Scale
 from plurivox.lenses.alignment.matching import AnsweredItems, Ints
-from plurivox.scale import Scale
 from plurivox.statistics.alignment import modes
 from plurivox.statistics.cohesion import krippendorff_alpha
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
 from plurivox.engine.run import Sums, Values
 from plurivox.engine.units import UnitSums
 from plurivox.lenses.alignment.matching import Floats, Ints

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.answers import Voice
+from plurivox.domain.answers import Voice
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
 from plurivox.statistics.ties import tie_priorities
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
-from plurivox.engine.grouping import Compared
-from plurivox.engine.intervals import Interval, percentile_interval
+from plurivox.domain.axis import Axis
 from plurivox.engine.units import and_all
+from plurivox.infer.grouping import Compared
+from plurivox.infer.intervals import Interval, percentile_interval
+from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL, Floats
 from plurivox.lenses.alignment.sums import STATISTICS, Aligner, MeanDistances
-from plurivox.results.result import Row
 from plurivox.statistics.levels import Level
 
 REFERENCE = "reference"

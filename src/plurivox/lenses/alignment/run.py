@@ -10,19 +10,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.answers import Answers
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import (
-    Compared,
-    Grouping,
-    compared,
-    counting,
-    overlapping_axes,
-    raters_who_rated,
-    together,
-)
+from plurivox.base.errors import SelectionError
+from plurivox.base.settings import Axes, Frozen
+from plurivox.domain.answers import Answers
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale_files import GivenScale
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.infer.inference import Inference
+from plurivox.infer.result import Row, Table
+from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
@@ -34,12 +33,6 @@ from plurivox.lenses.alignment.rows import Analysis
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
-from plurivox.lenses.inference import Inference
-from plurivox.ratings import Ratings
-from plurivox.results.result import Row, Table
-from plurivox.results.weighting import tells_unweighted, weights_in
-from plurivox.scale_files import GivenScale
-from plurivox.settings import Axes, Frozen, keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
 
 

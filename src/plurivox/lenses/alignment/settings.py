@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.arguments import MOST_DRAWS
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import ordered_mapping
+from plurivox.base.arguments import MOST_DRAWS
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import ordered_mapping
 
 
 def _read_families(given: list[str]) -> dict[str, list[str]]:

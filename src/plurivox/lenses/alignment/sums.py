@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import Part
 from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
-from plurivox.engine.part import Part
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
 from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
 from plurivox.statistics.cohesion import parts as finish_parts

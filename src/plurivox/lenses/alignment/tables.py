@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.domain.answers import Voice
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, p_cell, score_cell
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, p_cell, score_cell
 from plurivox.statistics.registry import LABELS, of_role
 
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plurivox.base.wording import counted, listed, named
+from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on, stopped_early
+from plurivox.infer.result import Row, Statement, p_text, weight_of
+from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.pairs import LEAST_ITEMS
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
-from plurivox.results.claims import entangled_axes, entangled_statements, rests_on, stopped_early
-from plurivox.results.result import Row, Statement, p_text, weight_of
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import MAY_STAND_IN
 

@@ -4,8 +4,8 @@ The six statistics, GAI and DSI are those of Prabhakaran et al., *GRASP: A Disag
 Group Associations in Perspectives* (NAACL 2024); other measures are shown alongside alpha.
 """
 
+from plurivox.infer.lens import Lens
 from plurivox.lenses.cohesion.settings import CohesionSettings, CohesionShown
-from plurivox.lenses.record import Lens
 
 LENS = Lens(
     name="cohesion",
@@ -22,6 +22,5 @@ LENS = Lens(
     result="plurivox.lenses.cohesion.result:Cohesion",
     brief="plurivox.lenses.cohesion.tables:brief",
     notes="plurivox.lenses.cohesion.tables:notes",
-    section="plurivox.report.sections.cohesion:section",
     kernel="plurivox.kernels.cohesion:permuted_passes",
 )

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.infer.result import GroupResult, Row, Statement, frame_of
 from plurivox.lenses.cohesion.words import statements
-from plurivox.results.result import GroupResult, Row, Statement, frame_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

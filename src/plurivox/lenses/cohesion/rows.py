@@ -11,20 +11,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.families import corrected, standardised
-from plurivox.engine.grouping import Compared, Grouping, raters_who_rated
-from plurivox.engine.intervals import Interval
-from plurivox.engine.permutation import Maximum, max_t, upper_p
 from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
+from plurivox.infer.families import corrected, standardised
+from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
+from plurivox.infer.held import held
+from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes
+from plurivox.infer.intervals import Interval
+from plurivox.infer.permutation import Maximum, max_t, upper_p
+from plurivox.infer.result import Draws, Row
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
-from plurivox.lenses.held import held
-from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
-from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
 from plurivox.statistics.levels import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role

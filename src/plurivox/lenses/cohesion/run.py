@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared, compared, overlapping_axes
+from plurivox.base.errors import SelectionError
+from plurivox.base.settings.shared import AUTO
+from plurivox.base.wording import NO_GROUPS
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared, compared, overlapping_axes
+from plurivox.infer.inference import Inference
+from plurivox.infer.result import Row
+from plurivox.infer.spread import with_interval
+from plurivox.infer.weighting import weights_in
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.cohesion.rows import Analysis
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.inference import Inference
-from plurivox.lenses.spread import with_interval
-from plurivox.ratings import Ratings
-from plurivox.results.result import Row
-from plurivox.results.weighting import weights_in
-from plurivox.results.wording import NO_GROUPS
-from plurivox.scale import few_points
-from plurivox.settings import keywords
-from plurivox.settings.shared import AUTO
 from plurivox.statistics.checks import level_of, usual_level
 
 LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI use the interval level."

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import add_up, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping, raters_who_rated
-from plurivox.engine.intervals import Interval
-from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
-from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
-from plurivox.ratings import Ratings
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.intervals import Interval
+from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
 from plurivox.statistics.levels import Level
 from plurivox.statistics.mokken import heights
 from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished, scales_of

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from plurivox.base.wording import interval_method, intervals_over
+from plurivox.infer.compact import MOST_LINES, Compact, compact
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, notes_of, p_cell, value_cell
+from plurivox.infer.weighting import beside_unweighted
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.results.compact import MOST_LINES, Compact, compact
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, notes_of, p_cell, value_cell
-from plurivox.results.weighting import beside_unweighted
-from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import STATISTICS, of_role
 
 ALPHA = {"irr": "alpha (IRR)"}

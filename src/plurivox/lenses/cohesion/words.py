@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plurivox.results.claims import (
+from plurivox.base.wording import NO_GROUPS, counted, named
+from plurivox.infer.claims import (
     Claimed,
     beside_chance,
     group_statements,
@@ -15,9 +16,8 @@ from plurivox.results.claims import (
     value_beside_chance,
     values_of,
 )
-from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import NO_GROUPS, counted, named
+from plurivox.infer.result import Row, Statement, p_text
+from plurivox.infer.weighting import weighted_statements
 
 if TYPE_CHECKING:
     from plurivox.lenses.cohesion.result import Cohesion

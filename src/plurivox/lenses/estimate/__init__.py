@@ -4,9 +4,9 @@ Prediction-powered inference follows Angelopoulos, Duchi and Zrnic (2023), PPI++
 items, and the worth of several judges with related errors, are additions.
 """
 
+from plurivox.infer.inputs import ITEM_ANSWERS
+from plurivox.infer.lens import Lens
 from plurivox.lenses.estimate.settings import EstimateSettings
-from plurivox.lenses.inputs import ITEM_ANSWERS
-from plurivox.lenses.record import Lens
 
 LENS = Lens(
     name="estimate",
@@ -26,6 +26,4 @@ LENS = Lens(
     notes="plurivox.lenses.estimate.tables:notes",
     legend="λ is how much a model's answers count: 0 not at all, 1 in full. Worth: how many further human ratings "
     "would\nnarrow the interval of humans alone as much as the model does.",
-    chart="plurivox.plots.estimate:estimate_forest",
-    section="plurivox.report.sections.estimate:section",
 )

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtrc, stdtr
 
-from plurivox.engine.families import SIGNIFICANT, adjust
+from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.lenses.estimate.estimands import Estimand
 from plurivox.lenses.estimate.population import Floats, Mask, Population
 

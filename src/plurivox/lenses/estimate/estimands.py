@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
+from plurivox.domain.scale import Scale
 from plurivox.lenses.estimate.settings import AT_LEAST, MEAN, SHARES, EstimateSettings
-from plurivox.scale import Scale
 
 Floats = NDArray[np.float64]
 

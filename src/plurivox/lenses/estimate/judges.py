@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.domain.answers import Voice
+from plurivox.infer.result import Row
 from plurivox.lenses.estimate.estimands import Estimand
 from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
 from plurivox.lenses.estimate.population import Floats, Mask, Rated
-from plurivox.results.result import Row
 from plurivox.statistics.ppi import effective_interval, error_correlation
 
 TOGETHER, MEAN, BEST = "all judges together", "mean of all judges", "best single judge"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plurivox.infer.result import Row
 from plurivox.lenses.estimate.estimands import Estimand
 from plurivox.lenses.estimate.population import Floats, Mask, Rated
-from plurivox.results.result import Row
 from plurivox.statistics.ppi import (
     Needed,
     Powered,

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.answers import Answers, Voice
-from plurivox.errors import InputError
-from plurivox.intake.answer_columns import FAILED
-from plurivox.intake.attributes import as_categories, id_texts, places_of
+from plurivox.base.errors import InputError
+from plurivox.domain.answer_columns import FAILED
+from plurivox.domain.answers import Answers, Voice
+from plurivox.domain.attributes import as_categories, id_texts, places_of
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.reader import STATES
 from plurivox.lenses.alignment.matching import ALL, account_items, nothing_answered, pooled, subsets_of
-from plurivox.ratings import Ratings
-from plurivox.reader import STATES
 
 ACCOUNTS = {
     "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_rated": pl.Int64, "rated_answered": pl.Int64,

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.base.wording import counted
+from plurivox.infer.models import ModelResult
+from plurivox.infer.result import Row, Statement, frame_of
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.words import EstimateFindings
-from plurivox.results.models import ModelResult
-from plurivox.results.result import Row, Statement, frame_of
-from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.engine.grouping import Compared, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.domain.attributes import places_of
+from plurivox.domain.poles import poles_in
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SelectionError
-from plurivox.intake.attributes import places_of
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import Compared, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.infer.result import Row, Table
+from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
 from plurivox.lenses.estimate import judges
 from plurivox.lenses.estimate.checks import compared_sets
@@ -21,12 +27,6 @@ from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
 from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
-from plurivox.ratings import Ratings
-from plurivox.results.poles import poles_in
-from plurivox.results.result import Row, Table
-from plurivox.results.weighting import tells_unweighted, weights_in
-from plurivox.scale import few_points
-from plurivox.settings import keywords
 
 
 @keywords(EstimateSettings, weights=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import names, read_names
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import names, read_names
 
 MEAN, SHARES, AT_LEAST = "mean", "shares", "at_least"
 WHAT = (MEAN, SHARES, AT_LEAST)

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from plurivox.answers import Voice
+from plurivox.base.wording import resampled
+from plurivox.domain.answers import Voice
+from plurivox.infer.compact import Compact, Line
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, interval_text, number_cell, p_cell, score_cell
+from plurivox.infer.weighting import beside_unweighted, judge_and_raters_of, not_both
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.words import EstimateFindings, voices_shown
-from plurivox.results.compact import Compact, Line
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, interval_text, number_cell, p_cell, score_cell
-from plurivox.results.weighting import beside_unweighted, judge_and_raters_of, not_both
-from plurivox.results.wording import resampled
 
 MOST_LINES = 14
 """The most parts and groups that a terminal shows."""

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plurivox.answers import Voice
+from plurivox.base.wording import are, counted, named, resampled
+from plurivox.domain.answers import Voice
+from plurivox.infer.result import Row, Statement, p_text, told
+from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.checks import ATTRIBUTE, SILENT
 from plurivox.lenses.estimate.judges import BEST, COMBINED, TOGETHER
 from plurivox.lenses.estimate.settings import KEPT, MEAN
-from plurivox.results.result import Row, Statement, p_text, told
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import are, counted, named, resampled
 
 if TYPE_CHECKING:
     from plurivox.lenses.estimate.result import Estimate

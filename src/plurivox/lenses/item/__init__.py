@@ -1,11 +1,11 @@
 """One item: which scores it got, and from whom."""
 
+from plurivox.infer.lens import Input, Lens, Option
 from plurivox.lenses.item.settings import ItemViewSettings
-from plurivox.lenses.record import Input, Lens, Option
 
 ITEM = Input(
     name="item",
-    load="plurivox.cli.inputs:item",
+    load="item",
     options=(Option(name="wanted", help="The item's id.", metavar="ITEM", argument=True),),
 )
 LENS = Lens(
@@ -26,7 +26,5 @@ LENS = Lens(
     legend="difference: a group's mean minus that of the item's other raters on the axis; distance: earth mover's, 1 "
     "is the length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of "
     "this item; p items: p of the difference, corrected over all items and groups",
-    show="plurivox.cli.show_item:show_item",
-    chart="plurivox.plots.item_views:item_groups",
     kernel="plurivox.kernels.dividing:add_differences",
 )

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.engine.families import SIGNIFICANT, undecided
-from plurivox.results.result import Row, p_text
-from plurivox.results.tables import TableResult
-from plurivox.results.weighting import COUNTED_ALIKE, weighted_statements
-from plurivox.results.wording import counted, listed, withheld_groups
+from plurivox.base.wording import counted, listed, withheld_groups
+from plurivox.infer.families import SIGNIFICANT, undecided
+from plurivox.infer.result import Row, p_text
+from plurivox.infer.tables import TableResult
+from plurivox.infer.weighting import COUNTED_ALIKE, weighted_statements
 
 FEW = 3
 """The most points given most often that are named; more are counted."""

@@ -12,27 +12,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import Kind, fits, is_text
-from plurivox.axis import OUTSIDE, Axis, By
+from plurivox.base.arguments import Kind, fits, is_text
+from plurivox.base.errors import SelectionError
+from plurivox.base.wording import counted, listed
+from plurivox.domain.attributes import as_categories, clean, id_texts, places_of
+from plurivox.domain.axis import OUTSIDE, Axis, By
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.withholding import Members
 from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import SIGNIFICANT, corrected
-from plurivox.engine.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes, together
-from plurivox.engine.permutation import upper_p
 from plurivox.engine.pool import batched
 from plurivox.engine.running import Running
-from plurivox.engine.withholding import Members
-from plurivox.errors import SelectionError
-from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import SIGNIFICANT, corrected
+from plurivox.infer.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes, together
+from plurivox.infer.permutation import upper_p
+from plurivox.infer.result import Table
+from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.item.result import ItemRow, ItemView
 from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family
-from plurivox.ratings import Ratings
-from plurivox.results.result import Table
-from plurivox.results.weighting import tells_unweighted, weights_in
-from plurivox.results.wording import counted, listed
-from plurivox.settings import keywords
 
 CLOSE = 3
 """The most similar ids suggested for an unknown one."""

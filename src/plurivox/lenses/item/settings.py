@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

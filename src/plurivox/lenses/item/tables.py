@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from plurivox.base.quoting import one_line
+from plurivox.infer.text import BARS, Shown, number_cell, p_cell
 from plurivox.lenses.item.result import ItemView
-from plurivox.quoting import one_line
-from plurivox.results.text import BARS, Shown, number_cell, p_cell
 
 MAX_TEXT = 4000
 MAX_POINTS = 25

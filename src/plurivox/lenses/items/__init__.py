@@ -1,7 +1,7 @@
 """Items: those that divide groups, and those that deserve more ratings."""
 
+from plurivox.infer.lens import Lens, Written
 from plurivox.lenses.items.settings import ItemsSettings, ItemsShown, TasksSettings
-from plurivox.lenses.record import Lens, Written
 
 TASKS = Written(
     name="tasks",
@@ -27,6 +27,5 @@ LENS = Lens(
     result="plurivox.lenses.items.result:Items",
     brief="plurivox.lenses.items.tables:brief",
     written=TASKS,
-    section="plurivox.report.sections.items:section",
     kernel="plurivox.kernels.dividing:add_differences",
 )

@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis, names_raters
+from plurivox.domain.axis import Axis, names_raters
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Compared, Grouping, exchangeable
-from plurivox.engine.part import Part
-from plurivox.engine.permutation import compare
 from plurivox.engine.pool import as_made, at_once, batched
 from plurivox.engine.running import Running
-from plurivox.ratings import Ratings
+from plurivox.infer.grouping import Compared, Grouping, exchangeable
+from plurivox.infer.permutation import compare
 
 STEADY = 10.0
 """How many ratings with the pooled variance stabilise an item's own."""

@@ -13,14 +13,14 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from plurivox.arguments import FilePath, checked
-from plurivox.errors import SelectionError
-from plurivox.intake.attributes import places_of
+from plurivox.base.arguments import FilePath, checked
+from plurivox.base.errors import SelectionError
+from plurivox.base.quoting import one_line
+from plurivox.base.wording import counted
+from plurivox.domain.attributes import places_of
+from plurivox.infer.exported import Exported
+from plurivox.infer.result import Statement, strict
 from plurivox.lenses.items import tasks, words
-from plurivox.quoting import one_line
-from plurivox.results.exported import Exported
-from plurivox.results.result import Statement, strict
-from plurivox.results.wording import counted
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import CROSS
-from plurivox.engine.families import SIGNIFICANT
-from plurivox.engine.withholding import withheld_on_items
+from plurivox.domain.axis import CROSS
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.withholding import withheld_on_items
+from plurivox.infer.families import SIGNIFICANT
 from plurivox.lenses.items.dividing import TOLERANCE, Family
 from plurivox.lenses.items.shrinking import prior_of, shrunken
-from plurivox.ratings import Ratings
 
 DIVIDED = {
     "item": pl.String, "axis": pl.String, "group": pl.String, "direction": pl.String, "mean_group": pl.Float64,
@@ -127,7 +127,7 @@ def _direction(signed: Floats) -> list[str | None]:
 
 
 def _rank_p(ranks: NDArray[np.int32]) -> Floats:
-    """Return p as :func:`plurivox.engine.permutation.compare` does, from where a value lies among its own draws."""
+    """Return p as :func:`plurivox.infer.permutation.compare` does, from where a value lies among its own draws."""
     at_most, at_least, defined = ranks.T.astype(np.float64)
     p = np.minimum(1.0, 2 * (np.minimum(at_most, at_least) + 1) / (defined + 1))
     return np.where(defined > 0, p, np.nan)

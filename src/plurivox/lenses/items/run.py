@@ -9,22 +9,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import names_raters
+from plurivox.domain.axis import names_raters
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Entanglement, Exchange
-from plurivox.engine.families import most_shuffles
-from plurivox.engine.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
 from plurivox.engine.running import Running
-from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Entanglement, Exchange
+from plurivox.infer.families import most_shuffles
+from plurivox.infer.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
+from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.rows import differences, divided
 from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import Prior, prior_words, resolve_prior
-from plurivox.ratings import Ratings
-from plurivox.results.weighting import tells_unweighted, weights_in
-from plurivox.settings import keywords
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
 

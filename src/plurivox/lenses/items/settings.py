@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

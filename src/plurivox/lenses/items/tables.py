@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from plurivox.infer.text import Shown, number_cell, p_cell
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import comparisons
-from plurivox.results.text import Shown, number_cell, p_cell
 
 
 def tables(found: Items, *, top: int = 20) -> list[Shown]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plurivox.errors import ColumnError, InputError, few
-from plurivox.files import write_text
-from plurivox.quoting import escaped
-from plurivox.results.files import write_frame
-from plurivox.results.wording import counted
+from plurivox.base.csv_files import write_frame
+from plurivox.base.errors import ColumnError, InputError, few
+from plurivox.base.files import write_text
+from plurivox.base.quoting import escaped
+from plurivox.base.wording import counted
 
 if TYPE_CHECKING:
     from plurivox.lenses.items.result import Items

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plurivox.engine.families import SIGNIFICANT, undecided
-from plurivox.results.claims import entangled_axes, entangled_statements, shuffling, stopped_early
-from plurivox.results.result import Statement, p_text
-from plurivox.results.weighting import COUNTED_ALIKE, weighted_statements
-from plurivox.results.wording import counted, named
+from plurivox.base.wording import counted, named
+from plurivox.infer.claims import entangled_axes, entangled_statements, shuffling, stopped_early
+from plurivox.infer.families import SIGNIFICANT, undecided
+from plurivox.infer.result import Statement, p_text
+from plurivox.infer.weighting import COUNTED_ALIKE, weighted_statements
 
 if TYPE_CHECKING:
     from plurivox.lenses.items.result import Items

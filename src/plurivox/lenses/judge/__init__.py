@@ -4,9 +4,9 @@ The alternative annotator test follows Calderon, Reichart and Dror (2025); what 
 Angelopoulos, Duchi and Zrnic (2023).
 """
 
-from plurivox.lenses.inputs import ANSWERS
+from plurivox.infer.inputs import ANSWERS
+from plurivox.infer.lens import Lens
 from plurivox.lenses.judge.settings import JudgeSettings
-from plurivox.lenses.record import Lens
 
 LENS = Lens(
     name="judge",
@@ -26,6 +26,4 @@ LENS = Lens(
     "constant answer, and a draw from all votes. Agreement of 0 is chance; distance and bias are in points of the "
     "scale. Intervals are over items and raters. p is corrected over models; for bias, over all groups and parts.",
     gate="plurivox.lenses.judge.gate:failures",
-    chart="plurivox.plots.judge:judge_card",
-    section="plurivox.report.sections.judge:section",
 )

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plurivox.engine.families import adjust
-from plurivox.engine.intervals import Interval
-from plurivox.engine.jackknife import LeftOut, number_of_blocks
 from plurivox.engine.run import Sums
 from plurivox.engine.running import Running
+from plurivox.infer.families import adjust
+from plurivox.infer.intervals import Interval
+from plurivox.infer.jackknife import LeftOut, number_of_blocks
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats
 from plurivox.lenses.judge.sums import (
     LEAST_TESTED,

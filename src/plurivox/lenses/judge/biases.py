@@ -16,13 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
-from plurivox.engine.families import SIGNIFICANT, adjust
-from plurivox.engine.grouping import Compared
-from plurivox.engine.jackknife import number_of_blocks
-from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, total
 from plurivox.engine.running import Running
+from plurivox.infer.families import SIGNIFICANT, adjust
+from plurivox.infer.grouping import Compared
+from plurivox.infer.jackknife import number_of_blocks
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.rows import Group
 from plurivox.lenses.judge.sums import LEAST_TESTED, Judged, Levels, left_out, mean_levels, weights_of

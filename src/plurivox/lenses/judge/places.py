@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.answers import Answers
+from plurivox.base.wording import counted
+from plurivox.domain.answer_columns import ANSWERED
+from plurivox.domain.answers import Answers
 from plurivox.engine.draws import orders
-from plurivox.engine.families import undecided
-from plurivox.intake.answer_columns import ANSWERED
-from plurivox.results.wording import counted
+from plurivox.infer.families import undecided
 
 PLACES = {
     "model": pl.String, "prompt": pl.String, "place": pl.Int64, "n": pl.Int64, "share": pl.Float64,

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.answers import Voice
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.base.wording import counted
+from plurivox.domain.answers import Voice
+from plurivox.infer.models import ModelResult
+from plurivox.infer.result import Statement, frame_of
 from plurivox.lenses.judge.verdicts import Verdict, verdict_of
 from plurivox.lenses.judge.words import statements
-from plurivox.results.models import ModelResult
-from plurivox.results.result import Statement, frame_of
-from plurivox.results.wording import counted
 
 CARD = {
     "model": pl.String, "prompt": pl.String, "quantity": pl.String, "value": pl.Float64, "ci_low": pl.Float64,

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.answers import Answers
-from plurivox.engine.grouping import Compared
-from plurivox.engine.intervals import wilson
-from plurivox.engine.jackknife import LeftOut
+from plurivox.base.errors import SelectionError, few
+from plurivox.domain.answer_columns import ANSWERED
+from plurivox.domain.answers import Answers
+from plurivox.domain.poles import poles_in
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError, few
-from plurivox.intake.answer_columns import ANSWERED
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import Compared
+from plurivox.infer.intervals import wilson
+from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.result import Row, Table
+from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, AnswersLike, Floats, as_answers, match
 from plurivox.lenses.alignment.references import N_RANDOM, References
 from plurivox.lenses.alignment.run import compared_axes
@@ -30,12 +36,6 @@ from plurivox.lenses.judge.quantities import NAMES
 from plurivox.lenses.judge.result import CARD, JudgeCard
 from plurivox.lenses.judge.settings import JudgeSettings
 from plurivox.lenses.judge.worth import Saving
-from plurivox.ratings import Ratings
-from plurivox.results.poles import poles_in
-from plurivox.results.result import Row, Table
-from plurivox.results.weighting import tells_unweighted, weights_in
-from plurivox.scale import few_points
-from plurivox.settings import keywords
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.cohesion.parts import percent_agreement_parts
 from plurivox.statistics.levels import Level

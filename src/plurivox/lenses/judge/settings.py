@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import names
 from plurivox.lenses.judge.requirements import canonical, read
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

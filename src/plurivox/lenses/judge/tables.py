@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.base.wording import intervals_over, named
+from plurivox.domain.answers import Voice
+from plurivox.infer.text import Shown, p_cell
+from plurivox.infer.weighting import beside_unweighted, judge_and_raters_of
 from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING
-from plurivox.results.text import Shown, p_cell
-from plurivox.results.weighting import beside_unweighted, judge_and_raters_of
-from plurivox.results.wording import intervals_over, named
 
 
 def tables(found: JudgeCard) -> list[Shown]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from plurivox.answers import Voice
-from plurivox.engine.families import SIGNIFICANT
-from plurivox.results.poles import Poles
-from plurivox.results.result import p_text
-from plurivox.results.wording import counted, listed, named
+from plurivox.base.wording import counted, listed, named
+from plurivox.domain.answers import Voice
+from plurivox.domain.poles import Poles
+from plurivox.infer.families import SIGNIFICANT
+from plurivox.infer.result import p_text
 from plurivox.statistics.stand_in import MAY_STAND_IN
 
 if TYPE_CHECKING:

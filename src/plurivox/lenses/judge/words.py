@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from plurivox.answers import Voice
+from plurivox.base.wording import counted, resampled
+from plurivox.domain.answers import Voice
+from plurivox.infer.result import Statement, told
+from plurivox.infer.weighting import judge_and_raters_of, not_both, weighted_statements
 from plurivox.lenses.estimate.words import worth_sentence
 from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, Reason, Verdict
-from plurivox.results.result import Statement, told
-from plurivox.results.weighting import judge_and_raters_of, not_both, weighted_statements
-from plurivox.results.wording import counted, resampled
 
 if TYPE_CHECKING:
     from plurivox.lenses.judge.result import JudgeCard

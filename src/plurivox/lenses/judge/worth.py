@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plurivox.answers import Answers
+from plurivox.base.wording import are
+from plurivox.domain.answers import Answers
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.estimate.measuring import Measured
 from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
-from plurivox.ratings import Ratings
-from plurivox.results.wording import are
 
 TIMES, MOST_ITEMS = 10, 20_000
 """Without unrated items: how many times as many further items are assumed, for up to how many rated ones."""

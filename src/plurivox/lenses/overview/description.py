@@ -13,21 +13,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import CROSS, Axis, By, names_raters, rater_name
-from plurivox.cards import Cell, Grid, card
-from plurivox.engine.grouping import Compared, compared
+from plurivox.base.cards import Cell, Grid, card
+from plurivox.base.errors import few
+from plurivox.base.wording import counted, withheld_note
+from plurivox.domain.attributes import as_categories, category_order
+from plurivox.domain.axis import CROSS, Axis, By, names_raters, rater_name
+from plurivox.domain.check import Intake
+from plurivox.domain.describing import several_values
+from plurivox.domain.panel import PanelSummary
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
-from plurivox.errors import few
-from plurivox.intake.attributes import as_categories, category_order
-from plurivox.intake.check import Intake
-from plurivox.intake.describing import several_values
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import Compared, compared
+from plurivox.infer.notebook import sentences
+from plurivox.infer.result import Statement, told
 from plurivox.lenses.overview.settings import DescriptionSettings
-from plurivox.panel import PanelSummary
-from plurivox.ratings import Ratings
-from plurivox.results.notebook import sentences
-from plurivox.results.result import Statement, told
-from plurivox.results.wording import counted, withheld_note
-from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS, MAX_CROSSED = 50, 6  # more attributes are crossed only if asked for
 N_BINS = 12

@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import names_raters
-from plurivox.cards import plain_grid
-from plurivox.engine.grouping import compared
+from plurivox.base.cards import plain_grid
+from plurivox.base.wording import counted, named
+from plurivox.domain.axis import names_raters
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import compared
+from plurivox.infer.result import Statement
 from plurivox.lenses.overview.description import Description, describe, description_html
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
-from plurivox.ratings import Ratings
-from plurivox.results.result import Statement
-from plurivox.results.wording import counted, named
-from plurivox.settings import keywords
 
 CELLS = 48
 """The most rows and columns in the picture of the design."""

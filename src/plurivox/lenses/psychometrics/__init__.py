@@ -1,7 +1,7 @@
 """Psychometrics: whether raters, or groups, measure the same severity, and how sharply each of them does."""
 
+from plurivox.infer.lens import Lens
 from plurivox.lenses.psychometrics.settings import PsychometricsSettings, PsychometricsShown
-from plurivox.lenses.record import Lens
 
 LENS = Lens(
     name="psychometrics",

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.infer.result import GroupResult, Statement, Table
 from plurivox.lenses.psychometrics.words import statements
-from plurivox.results.result import GroupResult, Statement, Table
 from plurivox.statistics.graded import point_probabilities
 
 CURVE = tuple(np.linspace(-3, 3, 61).tolist())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from plurivox.engine.grouping import compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.domain.poles import poles_in
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import PsychometricsSettings
-from plurivox.ratings import Ratings
-from plurivox.results.poles import poles_in
-from plurivox.scale import few_points
-from plurivox.settings import keywords
 
 
 @keywords(PsychometricsSettings)

@@ -20,19 +20,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
-from plurivox.engine.grouping import Compared
-from plurivox.engine.intervals import NORMAL_95
-from plurivox.engine.part import Part
+from plurivox.base.errors import InputError
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import in_batches
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.errors import InputError
+from plurivox.infer.grouping import Compared
+from plurivox.infer.intervals import NORMAL_95
+from plurivox.infer.result import Row, Table
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.settings import ALWAYS
 from plurivox.lenses.responsiveness.sums import Responses, Scores, scores_of
-from plurivox.ratings import Ratings
-from plurivox.results.result import Row, Table
 from plurivox.statistics.graded import GradedResponse, graded_of
 from plurivox.statistics.graded_fit import BOUND, MAX_CELLS
 from plurivox.statistics.mokken import Mokken, interval, mokken_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 LOWER_BOUND = 0.3
 """The lowest H_j at which Mokken let a rater belong to a scale."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from plurivox.axis import names_raters
+from plurivox.domain.axis import names_raters
+from plurivox.domain.poles import Poles
+from plurivox.infer.compact import MOST_LINES, Compact, compact
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, notes_of, quantile_cells, spread_header, value_cell
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.results.compact import MOST_LINES, Compact, compact
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, notes_of, quantile_cells, spread_header, value_cell
 from plurivox.statistics.registry import LABELS, names_of
 
 

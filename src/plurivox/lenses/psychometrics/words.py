@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plurivox.axis import names_raters
-from plurivox.engine.intervals import NORMAL_95
+from plurivox.base.wording import counted, listed, named
+from plurivox.domain.axis import names_raters
+from plurivox.domain.poles import Poles
+from plurivox.infer.intervals import NORMAL_95
+from plurivox.infer.result import Row, Statement, value_text
 from plurivox.lenses.psychometrics.scales import LEFT_OUT, MANY
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row, Statement, value_text
-from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.graded import DOUBTFUL
 from plurivox.statistics.mokken import STRENGTHS
 

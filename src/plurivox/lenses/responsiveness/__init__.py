@@ -4,8 +4,8 @@ Both measures are those of Mishra et al., *Decoding Safety Feedback from Diverse
 Responsiveness to Severity* (arXiv 2503.05609); rank correlations, AUROC and average precision are also shown.
 """
 
-from plurivox.lenses.inputs import REFERENCE
-from plurivox.lenses.record import Lens
+from plurivox.infer.inputs import REFERENCE
+from plurivox.infer.lens import Lens
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 
 LENS = Lens(
@@ -25,6 +25,5 @@ LENS = Lens(
     brief="plurivox.lenses.responsiveness.tables:brief",
     notes="plurivox.lenses.responsiveness.tables:notes",
     closing="A low value is a reason to look at instructions, scale and reference, never a reason to drop a group.",
-    section="plurivox.report.sections.responsiveness:section",
     kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

@@ -15,16 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import adjust, step_down
-from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import Sums, Values, run
 from plurivox.engine.running import Running
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import adjust, step_down
+from plurivox.infer.grouping import Grouping
 from plurivox.lenses.responsiveness.peers import against_peers
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.ratings import Ratings
 from plurivox.statistics.responsiveness_records import MEASURES
 
 Floats = NDArray[np.float64]

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.exchange import Exchange
-from plurivox.ratings import Ratings
+from plurivox.domain.ratings import Ratings
+from plurivox.infer.exchange import Exchange
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

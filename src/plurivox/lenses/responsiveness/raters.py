@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import item_weights
-from plurivox.engine.intervals import Interval, percentile_interval
-from plurivox.engine.jackknife import LeftOut
 from plurivox.engine.pool import batched
 from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
+from plurivox.infer.intervals import Interval, percentile_interval
+from plurivox.infer.jackknife import LeftOut
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.sums import Metrics, Support, refuse_tables
-from plurivox.ratings import Ratings
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 
 _KEPT = 4_000_000  # the most bootstrap draws of raters kept in a result

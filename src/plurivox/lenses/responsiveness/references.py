@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import Kind
-from plurivox.axis import Axis
-from plurivox.engine.part import Part
-from plurivox.errors import InputError, SelectionError, SharedRatersWarning
-from plurivox.frames import chosen_rows
-from plurivox.intake.attributes import places_of
-from plurivox.ratings import Ratings
-from plurivox.results.wording import are
-from plurivox.scale import Label, Scale
+from plurivox.base.arguments import Kind
+from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
+from plurivox.base.wording import are
+from plurivox.domain.attributes import places_of
+from plurivox.domain.axis import Axis
+from plurivox.domain.frames import chosen_rows
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Label, Scale
 
 CROWD = "crowd"
 EACH = "each"

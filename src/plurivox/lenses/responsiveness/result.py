@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.intervals import NORMAL_95
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.infer.intervals import NORMAL_95
+from plurivox.infer.result import GroupResult, Row, Statement, Table, as_lists, frame_of
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.lenses.responsiveness.words import statements
-from plurivox.results.result import GroupResult, Row, Statement, Table, as_lists, frame_of
 from plurivox.statistics.registry import names_of, with_trait
 from plurivox.statistics.responsiveness_records import MEASURES
 

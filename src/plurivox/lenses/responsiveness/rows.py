@@ -10,25 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.frames import chosen_rows
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.grouping import Compared, Grouping, raters_who_rated
-from plurivox.engine.intervals import Interval
-from plurivox.engine.permutation import among_peers, compare, upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.frames import chosen_rows
-from plurivox.lenses.held import held
-from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, with_tests
+from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
+from plurivox.infer.held import held
+from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes, with_tests
+from plurivox.infer.intervals import Interval
+from plurivox.infer.permutation import among_peers, compare, upper_p
+from plurivox.infer.result import Draws, Row
+from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
-from plurivox.lenses.spread import Spread
-from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
-from plurivox.scale import Scale
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
 from plurivox.statistics.responsiveness_records import MEASURED, MEASURES

@@ -7,25 +7,25 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import corrected
-from plurivox.engine.grouping import Compared, compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.base.errors import SelectionError
+from plurivox.domain.poles import poles_in
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
-from plurivox.lenses.inference import Inference
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.families import corrected
+from plurivox.infer.grouping import Compared, compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.infer.inference import Inference
+from plurivox.infer.result import Row
+from plurivox.infer.spread import with_interval
+from plurivox.infer.weighting import weights_in
 from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared, family_name
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
-from plurivox.lenses.spread import with_interval
-from plurivox.ratings import Ratings
-from plurivox.results.poles import poles_in
-from plurivox.results.result import Row
-from plurivox.results.weighting import weights_in
-from plurivox.scale import few_points
-from plurivox.settings import keywords
 
 
 @keywords(ResponsivenessSettings, weights=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.errors import InputError
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import conditions, read_conditions
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import conditions, read_conditions
 
 ALWAYS = "always"
 

@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.base.errors import ScaleError
+from plurivox.base.settings.shared import GROUP_SCORES
+from plurivox.base.wording import counted
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping, raters_who_rated
-from plurivox.engine.intervals import Interval
-from plurivox.engine.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
-from plurivox.engine.part import Part
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
-from plurivox.errors import ScaleError
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.intervals import Interval
+from plurivox.infer.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
 from plurivox.lenses.responsiveness.references import CROWD, Reference
-from plurivox.ratings import Ratings
-from plurivox.results.wording import counted
-from plurivox.settings.shared import GROUP_SCORES
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
 
@@ -280,7 +280,7 @@ class Responses:
         strata: NDArray[np.int32] | None = None,
         among: NDArray[np.bool_] | None = None,
     ) -> Responses:
-        """Prepare the tables; ``strata`` and ``among`` as in :meth:`plurivox.engine.grouping.Grouping.of`."""
+        """Prepare the tables; ``strata`` and ``among`` as in :meth:`plurivox.infer.grouping.Grouping.of`."""
         ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
         ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
         against = reference.on_axis(codes)

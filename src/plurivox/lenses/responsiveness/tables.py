@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from plurivox.axis import names_raters
+from plurivox.base.wording import interval_method, intervals_over
+from plurivox.domain.axis import names_raters
+from plurivox.domain.poles import Poles
+from plurivox.infer.compact import MOST_LINES, Compact, compact
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
+from plurivox.infer.weighting import beside_unweighted
 from plurivox.lenses.responsiveness.result import Responsiveness
-from plurivox.results.compact import MOST_LINES, Compact, compact
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
-from plurivox.results.weighting import beside_unweighted
-from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from plurivox.engine.families import SIGNIFICANT
-from plurivox.engine.intervals import NORMAL_95
-from plurivox.results.claims import entangled_axes
-from plurivox.results.result import Row
+from plurivox.infer.claims import entangled_axes
+from plurivox.infer.families import SIGNIFICANT
+from plurivox.infer.intervals import NORMAL_95
+from plurivox.infer.result import Row
 
 IN_LINE, GRANULAR, BROAD, DIFFERENT, UNKNOWN = "in line", "granular", "broad", "different", "unknown"
 CHANCE = 0.5

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plurivox.lenses.responsiveness.verdicts import verdicts
-from plurivox.results.claims import (
+from plurivox.base.wording import NO_GROUPS, are, counted, named
+from plurivox.domain.poles import Poles
+from plurivox.infer.claims import (
     Claimed,
     beside_chance,
     group_statements,
@@ -17,10 +18,9 @@ from plurivox.results.claims import (
     rests_on,
     value_beside_chance,
 )
-from plurivox.results.poles import Poles
-from plurivox.results.result import Row, Statement, p_text, weight_of
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import NO_GROUPS, are, counted, named
+from plurivox.infer.result import Row, Statement, p_text, weight_of
+from plurivox.infer.weighting import weighted_statements
+from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ Scores, posteriors and bins follow Magnani (2025), Soft Metrics for Ordinal Labe
 Sizes, with E[EMD] in closed form; predictions that know nothing about an item are always shown for comparison.
 """
 
-from plurivox.lenses.inputs import PREDICTIONS, TRAIN
-from plurivox.lenses.record import Lens, Shortcut
+from plurivox.infer.inputs import PREDICTIONS, TRAIN
+from plurivox.infer.lens import Lens, Shortcut
 from plurivox.lenses.soft.settings import METRICS, SHARED_TASK, SoftSettings
 
 CSV_TABLES = (
@@ -42,5 +42,4 @@ LENS = Lens(
     notes="plurivox.lenses.soft.tables:notes",
     legend="Lower is better; the rank among models is in parentheses. Models are ranked by RPS, which scores the "
     "ratings\nthemselves and needs no prior. Uniform, marginal and posterior mean are for comparison.",
-    section="plurivox.report.sections.soft:section",
 )

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.engine.families import SIGNIFICANT
-from plurivox.results.result import Statement, p_text
-from plurivox.results.wording import listed
+from plurivox.base.wording import listed
+from plurivox.infer.families import SIGNIFICANT
+from plurivox.infer.result import Statement, p_text
 
 HALF = 0.5
 TOO_SURE, TOO_VAGUE = 1.15, 0.85

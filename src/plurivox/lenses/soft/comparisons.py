@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.engine.flips import Flips
-from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.running import Running
+from plurivox.infer.flips import Flips
+from plurivox.infer.intervals import percentile_interval
 from plurivox.lenses.soft.interactions import INTERACTIONS, Tests
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
 from plurivox.lenses.soft.settings import SoftSettings

@@ -27,13 +27,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import names_raters
+from plurivox.domain.axis import names_raters
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws, orders
-from plurivox.engine.grouping import Compared, Grouping
+from plurivox.infer.grouping import Compared, Grouping
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.sums import MetricSums, Target
 from plurivox.lenses.soft.testing import Drawn
-from plurivox.ratings import Ratings
 from plurivox.statistics.soft_blocks import Scoring
 
 FEWEST = 5

@@ -14,20 +14,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import FilePath
+from plurivox.base.arguments import FilePath
+from plurivox.base.csv_files import write_frame
+from plurivox.base.errors import InputError
+from plurivox.base.files import write_text
+from plurivox.base.wording import counted
+from plurivox.domain.attributes import id_texts
+from plurivox.domain.predictions import SOFT, Predictions, object_text
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.withholding import Side, withheld_together
 from plurivox.engine.counting import group_counts
-from plurivox.engine.grouping import Compared, compared, overlapping_axes
 from plurivox.engine.running import Running
-from plurivox.engine.withholding import Side, withheld_together
-from plurivox.errors import InputError
-from plurivox.files import write_text
-from plurivox.intake.attributes import id_texts
+from plurivox.infer.call import keywords
+from plurivox.infer.grouping import Compared, compared, overlapping_axes
 from plurivox.lenses.soft.settings import SoftLabelsSettings
-from plurivox.predictions import SOFT, Predictions, object_text
-from plurivox.ratings import Ratings
-from plurivox.results.files import write_frame
-from plurivox.results.wording import counted
-from plurivox.settings import keywords
 
 ENDINGS = (".json", ".csv", ".parquet", ".jsonl", f"{SOFT}.tsv")
 _KEYS = ("item", "axis", "group", "n_ratings")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from plurivox.base.wording import are, counted
 from plurivox.lenses.soft.matching import NO_PREDICTION, NO_RATING
-from plurivox.results.wording import are, counted
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.errors import InputError
-from plurivox.intake.attributes import places_of
-from plurivox.predictions import Predictions
-from plurivox.ratings import Ratings
-from plurivox.results.wording import are, counted
-from plurivox.scale import Scale, text_of
+from plurivox.base.errors import InputError
+from plurivox.base.wording import are, counted
+from plurivox.domain.attributes import places_of
+from plurivox.domain.predictions import Predictions
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale, text_of
 from plurivox.statistics.checks import prior_of
 from plurivox.statistics.priors import PriorFit, fit_prior
 

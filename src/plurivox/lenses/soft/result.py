@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.errors import SelectionError
+from plurivox.base.errors import SelectionError
+from plurivox.base.wording import counted
+from plurivox.infer.result import Result, Row, Statement, Table, frame_of
 from plurivox.lenses.soft.comparisons import leading, ranked, shortened
 from plurivox.lenses.soft.sums import ALL
 from plurivox.lenses.soft.words import SoftFindings
-from plurivox.results.result import Result, Row, Statement, Table, frame_of
-from plurivox.results.wording import counted
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 

@@ -10,11 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.domain.axis import Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import group_counts, weighted_counts
-from plurivox.engine.grouping import items_of_values, raters_who_rated
-from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.running import Running
+from plurivox.infer.grouping import items_of_values, raters_who_rated
+from plurivox.infer.intervals import percentile_interval
+from plurivox.infer.result import Row
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.matching import (
     REFERENCES,
     Bin,
@@ -28,9 +31,6 @@ from plurivox.lenses.soft.matching import (
 )
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Scored, Target
-from plurivox.ratings import Ratings
-from plurivox.results.result import Row
-from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 from plurivox.statistics.undefined import NO_RATING
 

@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.arguments import Frame
-from plurivox.axis import names_raters
-from plurivox.engine.exchange import Entanglement, Exchange
-from plurivox.engine.grouping import Compared, Grouping, compared, counting, overlapping_axes
+from plurivox.base.arguments import Frame
+from plurivox.base.errors import SoftScoresWarning
+from plurivox.domain.attributes import places_of
+from plurivox.domain.axis import names_raters
+from plurivox.domain.predictions import Predictions
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
-from plurivox.errors import SoftScoresWarning
-from plurivox.intake.attributes import places_of
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Entanglement, Exchange
+from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes
+from plurivox.infer.result import Draws, Table, frame_of
+from plurivox.infer.weighting import weights_in
 from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
 from plurivox.lenses.soft.comparisons import Comparing, leading, ranked
 from plurivox.lenses.soft.interactions import (
@@ -45,11 +50,6 @@ from plurivox.lenses.soft.rows import Analysis, Found
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Target
 from plurivox.lenses.soft.words import SoftFindings
-from plurivox.predictions import Predictions
-from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Table, frame_of
-from plurivox.results.weighting import weights_in
-from plurivox.settings import keywords
 from plurivox.statistics.soft_blocks import Scoring, step_lengths
 
 MOST_KEPT = 4_000_000  # the most numbers of bootstrap draws that a result keeps

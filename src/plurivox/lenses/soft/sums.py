@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.part import Part
 from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.part import Part
 from plurivox.engine.run import Sums
 from plurivox.engine.running import Running
 from plurivox.engine.units import UnitSums, units_of

@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import counted
+from plurivox.infer.result import Row
+from plurivox.infer.text import Shown, p_cell, score_cell
+from plurivox.infer.weighting import TITLE
 from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import REFERENCES
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
-from plurivox.results.result import Row
-from plurivox.results.text import Shown, p_cell, score_cell
-from plurivox.results.weighting import TITLE
-from plurivox.results.wording import counted
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 

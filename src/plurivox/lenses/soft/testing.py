@@ -2,7 +2,7 @@
 
 All that one call may claim is one family. Its null values are made draw by draw: draw number d flips the signs of items
 for every two predictions, puts items into other bins, and shuffles raters between groups. All values are compared with
-the largest deviation in each draw (:func:`plurivox.engine.families.step_down`).
+the largest deviation in each draw (:func:`plurivox.infer.families.step_down`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
-from plurivox.engine.flips import EXACT, ROUNDING, Flips, exact_p
-from plurivox.engine.permutation import compare
 from plurivox.engine.pool import batched
 from plurivox.engine.running import Running
-from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.engine.units import UnitSums
+from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
+from plurivox.infer.flips import EXACT, ROUNDING, Flips, exact_p
+from plurivox.infer.permutation import compare
+from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import MetricSums, bins_and_all

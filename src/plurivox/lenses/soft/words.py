@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from plurivox.engine.families import SIGNIFICANT
+from plurivox.base.wording import counted, listed, named
+from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, stopped_early
+from plurivox.infer.families import SIGNIFICANT
+from plurivox.infer.result import Row, Statement, p_text
+from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.soft.calibration_words import calibrated
 from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
 from plurivox.lenses.soft.left_out import left_out
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
-from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, stopped_early
-from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
 

@@ -1,6 +1,6 @@
 """Variation: who rates higher on the same items, and how much variation lies in items, raters and groups."""
 
-from plurivox.lenses.record import Lens
+from plurivox.infer.lens import Lens
 from plurivox.lenses.variation.settings import VariationSettings
 
 LENS = Lens(
@@ -19,7 +19,5 @@ LENS = Lens(
     result="plurivox.lenses.variation.result:Variation",
     brief="plurivox.lenses.variation.tables:brief",
     notes="plurivox.lenses.variation.tables:notes",
-    chart="plurivox.plots.variation:together",
-    section="plurivox.report.sections.variation:section",
     kernel="plurivox.kernels.variation:add_items",
 )

@@ -12,11 +12,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.base.errors import SelectionError, few
+from plurivox.domain.axis import Axis
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import raters_who_rated
-from plurivox.engine.intervals import Interval, percentile_interval
-from plurivox.engine.jackknife import (
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.infer.grouping import raters_who_rated
+from plurivox.infer.intervals import Interval, percentile_interval
+from plurivox.infer.jackknife import (  # fmt: skip
     LeftOut,
     RaterUnits,
     kept,
@@ -24,13 +29,8 @@ from plurivox.engine.jackknife import (
     rating_blocks,
     without_items,
     without_raters,
-)  # fmt: skip
-from plurivox.engine.part import Part
-from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
-from plurivox.errors import SelectionError, few
-from plurivox.ratings import Ratings
-from plurivox.results.weighting import tells_unweighted
+)
+from plurivox.infer.weighting import tells_unweighted
 
 EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")
 """The effects of each group: relative to the reference group, adjusted for the others or not; and to all raters."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from plurivox.engine.jackknife import LeftOut
 from plurivox.engine.run import Values
+from plurivox.infer.jackknife import LeftOut
 from plurivox.lenses.variation.sums import COMPARED, Measured
 from plurivox.statistics.variance import NESTED, WITHIN, raters_needed, reliability, shares
 

@@ -19,15 +19,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import OUTSIDE, names_raters
+from plurivox.domain.axis import OUTSIDE, names_raters
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Compared, counting
-from plurivox.engine.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.lenses.inference import Shuffled, Sizes
+from plurivox.infer.grouping import Compared, counting
+from plurivox.infer.inference import Shuffled, Sizes
+from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks
 from plurivox.lenses.variation.timed import STEADY, Timed, Together, Weighted, added, moments, products_of, weighted
-from plurivox.ratings import Ratings
 
 NAMES = ("drift",)
 NO_TIMES = "nobody has ratings at two different times"

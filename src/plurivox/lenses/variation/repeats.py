@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.grouping import Compared, counting
-from plurivox.engine.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
+from plurivox.domain.again import EveryRating
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
-from plurivox.intake.again import EveryRating
-from plurivox.ratings import Ratings
+from plurivox.infer.grouping import Compared, counting
+from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.cohesion import parts
 from plurivox.statistics.levels import Level

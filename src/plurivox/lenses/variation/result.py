@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.infer.result import GroupResult, Row, Statement, Table, frame_of
 from plurivox.lenses.variation.words import statements
-from plurivox.results.result import GroupResult, Row, Statement, Table, frame_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

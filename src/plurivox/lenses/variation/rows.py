@@ -9,20 +9,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import OUTSIDE, Axis
-from plurivox.engine.grouping import Compared, Grouping
-from plurivox.engine.intervals import Interval
-from plurivox.engine.jackknife import LeftOut
+from plurivox.domain.axis import OUTSIDE, Axis
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
-from plurivox.lenses.held import held
-from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
-from plurivox.lenses.spread import Spread
+from plurivox.infer.grouping import Compared, Grouping
+from plurivox.infer.held import held
+from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes
+from plurivox.infer.intervals import Interval
+from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.result import Draws, Row
+from plurivox.infer.spread import Spread
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting
 from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, Finish, Measured
-from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
-from plurivox.results.weighting import tells_unweighted
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 

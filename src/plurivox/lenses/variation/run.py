@@ -10,13 +10,19 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.axis import Axis
-from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.base.errors import SelectionError
+from plurivox.domain.axis import Axis
+from plurivox.domain.poles import poles_in
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
-from plurivox.lenses.inference import Inference
-from plurivox.lenses.spread import Spread, with_interval
+from plurivox.infer.call import keywords
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.infer.inference import Inference
+from plurivox.infer.result import Draws, Row, Table
+from plurivox.infer.spread import Spread, with_interval
+from plurivox.infer.weighting import weights_in
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.components import Frames, Tables
 from plurivox.lenses.variation.drift import drifts
@@ -25,12 +31,6 @@ from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.rows import Analysis, Prepared, Versus
 from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import Measured
-from plurivox.ratings import Ratings
-from plurivox.results.poles import poles_in
-from plurivox.results.result import Draws, Row, Table
-from plurivox.results.weighting import weights_in
-from plurivox.scale import few_points
-from plurivox.settings import keywords
 
 
 @keywords(VariationSettings, weights=True)

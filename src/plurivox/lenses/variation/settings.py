@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import ordered_mapping, read_values
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings.values import ordered_mapping, read_values
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

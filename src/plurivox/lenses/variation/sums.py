@@ -10,10 +10,15 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.domain.part import Part
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import count_type, signs_of
-from plurivox.engine.grouping import Grouping, raters_who_rated
-from plurivox.engine.jackknife import (
+from plurivox.engine.pool import batched
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.infer.exchange import count_type, signs_of
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.jackknife import (
     LeftOut,
     RaterUnits,
     number_of_blocks,
@@ -22,11 +27,6 @@ from plurivox.engine.jackknife import (
     without_raters,
     without_ratings,
 )
-from plurivox.engine.part import Part
-from plurivox.engine.pool import batched
-from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
-from plurivox.ratings import Ratings
 from plurivox.statistics.variance import NESTED, WITHIN, Classes, Nested, components, nested_components
 
 COMPARED = ("leniency", "dominance")

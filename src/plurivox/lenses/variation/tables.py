@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.axis import names_raters
-from plurivox.lenses.variation.result import Variation
-from plurivox.results.compact import MOST_LINES, Compact, compact
-from plurivox.results.result import Row
-from plurivox.results.text import (
+from plurivox.base.wording import interval_method, intervals_over, named
+from plurivox.domain.axis import names_raters
+from plurivox.infer.compact import MOST_LINES, Compact, compact
+from plurivox.infer.result import Row
+from plurivox.infer.text import (
     Shown,
     interval_text,
     notes_of,
@@ -20,8 +20,8 @@ from plurivox.results.text import (
     spread_header,
     value_cell,
 )
-from plurivox.results.weighting import beside_unweighted, not_both
-from plurivox.results.wording import interval_method, intervals_over, named
+from plurivox.infer.weighting import beside_unweighted, not_both
+from plurivox.lenses.variation.result import Variation
 from plurivox.statistics.registry import LABELS, of_role
 
 COMPONENTS = {

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import OUTSIDE
+from plurivox.domain.axis import OUTSIDE
+from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.jackknife import in_block, most_blocks
 from plurivox.engine.pool import batched
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.ratings import Ratings
+from plurivox.infer.jackknife import in_block, most_blocks
 
 STEADY = 1e-12
 """Variation below this share of the total is only rounding error."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from plurivox.results.claims import CORRECTIONS, Claimed, entangled_times, group_statements
-from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.weighting import weighted_statements
-from plurivox.results.wording import NO_GROUPS, counted, listed, named, resampled
+from plurivox.base.wording import NO_GROUPS, counted, listed, named, resampled
+from plurivox.infer.claims import CORRECTIONS, Claimed, entangled_times, group_statements
+from plurivox.infer.result import Row, Statement, p_text
+from plurivox.infer.weighting import weighted_statements
 
 if TYPE_CHECKING:
     from plurivox.lenses.variation.result import Variation

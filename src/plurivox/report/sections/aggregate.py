@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import polars as pl
 
+from plurivox.base.wording import counted, listed
 from plurivox.lenses.aggregate.fits import too_large
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED, METHODS, OF_COUNTS
 from plurivox.report.making import drawn, findings_of, headline, remarks_of, table, tested_values
 from plurivox.report.parts import Block, Brief, DataTable, Section
-from plurivox.results.wording import counted, listed
 
 LEAD = (
     "If every item could have only one label, whose view would it be? All methods here assume one true label per item."

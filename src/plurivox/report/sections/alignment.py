@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.axis import CROSS
+from plurivox.base.settings import Axes
+from plurivox.domain.axis import CROSS
+from plurivox.domain.ratings import Ratings
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots.voices import tidy
-from plurivox.ratings import Ratings
 from plurivox.report.making import drawn, findings_of, headline, remarks_of, switched, table, with_text
 from plurivox.report.parts import (
     Block,
@@ -24,7 +25,6 @@ from plurivox.report.parts import (
     Tile,
     slug,
 )
-from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import LEAST_ITEMS
 

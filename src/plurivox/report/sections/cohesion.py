@@ -6,7 +6,9 @@ import math
 
 import polars as pl
 
-from plurivox.engine.grouping import axes_of
+from plurivox.infer.claims import interval_words
+from plurivox.infer.grouping import axes_of
+from plurivox.infer.result import Row
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.report.making import (
     drawn,
@@ -19,8 +21,6 @@ from plurivox.report.making import (
     undefined_remarks,
 )
 from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Figure, Section, Tile, slug
-from plurivox.results.claims import interval_words
-from plurivox.results.result import Row
 from plurivox.statistics.registry import of_role
 
 LEAD = (

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.answers import Voice
-from plurivox.errors import ScaleError
-from plurivox.intake.answer_columns import ANSWERED
-from plurivox.intake.attributes import places_of
+from plurivox.base.errors import ScaleError
+from plurivox.base.wording import resampled
+from plurivox.domain.answer_columns import ANSWERED
+from plurivox.domain.answers import Voice
+from plurivox.domain.attributes import places_of
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.words import EstimateFindings
 from plurivox.plots.voices import tidy
 from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
 from plurivox.report.parts import CAUTION, COLLECT, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
-from plurivox.results.wording import resampled
 from plurivox.statistics.registry import LABELS
 
 LEAD = (

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from plurivox import plots
+from plurivox.base.wording import counted
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
 from plurivox.plots.items import DIVIDED
 from plurivox.report.making import drawn, findings_of, headline, with_text
 from plurivox.report.parts import CHECK, COLLECT, Action, Block, Brief, DataTable, Section
-from plurivox.results.wording import counted
 
 LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
 EVERYBODY = "Which items deserve more ratings, and on which do raters disagree most?"

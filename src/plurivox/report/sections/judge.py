@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from plurivox.answers import Voice
+from plurivox.base.wording import listed
+from plurivox.domain.answers import Voice
 from plurivox.lenses.alignment.matching import as_answers
 from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
@@ -13,7 +14,6 @@ from plurivox.plots.voices import tidy
 from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
 from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Prose, Section, Terms, slug
 from plurivox.report.sections.alignment import compared_axes
-from plurivox.results.wording import listed
 from plurivox.statistics.registry import of_role
 
 LEAD = "Before a model judges in place of people: how far it agrees with them, and where it is off."

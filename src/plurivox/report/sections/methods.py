@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 import plurivox
-from plurivox.axis import CROSS
-from plurivox.quoting import harmless
+from plurivox.base.quoting import harmless
+from plurivox.base.wording import interval_method
+from plurivox.domain.axis import CROSS
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms, slug
-from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import LABELS, STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")

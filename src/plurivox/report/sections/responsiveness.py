@@ -10,6 +10,8 @@ from plurivox import plots
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advice
 from plurivox.actions.advise.run import advice_on
 from plurivox.actions.advise.tables import LISTS
+from plurivox.base.wording import counted, in_words, listed, named
+from plurivox.domain.poles import Poles
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
@@ -28,8 +30,6 @@ from plurivox.report.making import (
     with_text,
 )
 from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
-from plurivox.results.poles import Poles
-from plurivox.results.wording import counted, in_words, listed, named
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
 from plurivox.statistics.responsiveness_records import MEASURES

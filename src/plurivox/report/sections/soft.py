@@ -6,7 +6,7 @@ import warnings
 
 import polars as pl
 
-from plurivox.errors import SoftScoresWarning
+from plurivox.base.errors import SoftScoresWarning
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.report.making import drawn, findings_of, headline, remarks_of, table

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from plurivox.base.wording import counted, listed, protected, withheld_note
+from plurivox.domain.panel import PanelSummary
 from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
-from plurivox.panel import PanelSummary
 from plurivox.report.making import drawn, switched, table
 from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Section, slug
-from plurivox.results.wording import counted, listed, protected, withheld_note
+from plurivox.report.sections import has_section
 
 WEIGHTED = "study-weights"
 """Where the report says how ratings were weighted."""
@@ -52,7 +53,7 @@ def panel_table(panel: PanelSummary) -> DataTable:
         }
         for cell in panel.cells
     ], infer_schema_length=None)  # fmt: skip
-    alike = [lens.command for lens in lenses() if lens.section and not lens.load("run").weights]
+    alike = [lens.command for lens in lenses() if has_section(lens) and not lens.load("run").weights]
     said = [panel.sentence, *panel.notes, "The use of the scale is shown unweighted."]
     said += [f"All raters count equally in these lenses: {listed(alike)}."] if alike else []
     if panel.withholds:

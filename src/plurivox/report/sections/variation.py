@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.base.wording import counted, listed
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
 from plurivox.lenses.variation.words import below_one, stepped
@@ -33,7 +34,6 @@ from plurivox.report.parts import (
     Tile,
     slug,
 )
-from plurivox.results.wording import counted, listed
 from plurivox.statistics.registry import names_of
 
 LEAD = (

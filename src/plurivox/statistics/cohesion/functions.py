@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plurivox.errors import InputError
+from plurivox.base.errors import InputError
 from plurivox.statistics.checks import amount_of, choice_of, counts_of, level_of, pair_of, values_of
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.ties import TIES, tie_priorities, votes

@@ -1,0 +1,1 @@
+"""What everything rests on: errors, checks of arguments, settings records, files, quoting and wording."""

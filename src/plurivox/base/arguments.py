@@ -1,0 +1,306 @@
+"""Arguments of public functions, checked against their annotations: an error names the wrong argument.
+
+Annotations are what a reader and a type checker see, so they are also what is checked, here and nowhere else::
+
+    @checked
+    def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "highest") -> Ratings: ...
+
+    combine(3)  # InputError: questions is 3. Give a mapping.
+
+What a class cannot express, such as "any frame", is written as ``Annotated[Any, Kind(…)]``. Only given values are
+checked, never defaults. Numbers may come from numpy, lists may be arrays or series; a text is not a list, and True is
+not a number.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import os
+import re
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar
+
+from plurivox.base.errors import ColumnError, InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SHOWN = 80
+"""Characters of a wrong value that a message quotes."""
+MOST_DRAWS = 10_000_000
+"""The most permutations and bootstrap draws: they are kept, and this many for a few groups take a gigabyte."""
+MOST_THREADS = 1_000
+LARGEST = 2**63 - 1
+"""The largest whole number that numpy, polars and the JSON of others can hold."""
+_NOUNS: dict[Any, str] = {
+    bool: "True or False", int: "a whole number", float: "a number", str: "a text", dict: "a dict", bytes: "bytes",
+    Mapping: "a mapping", Sequence: "a list", Iterable: "a list", Collection: "a list", list: "a list",
+    tuple: "a tuple", os.PathLike: "a path", Callable: "a function", types.NoneType: "None",
+}  # fmt: skip
+_PLURALS: dict[Any, str] = {str: "texts", int: "whole numbers", float: "numbers"}
+_HINTS = {
+    "Ratings": "Ratings: read_ratings(file) or Ratings.from_frame(frame) makes them",
+    "Executor": "an executor of concurrent.futures",
+}
+"""What to give if the name of a class alone does not help."""
+_LISTS = (list, tuple, set, frozenset, range)
+
+
+class Kind(NamedTuple):
+    """What an argument may be if its type does not say so in helpful words."""
+
+    words: str
+    """What to give, as it follows "Give" in a message."""
+    test: Callable[[Any], bool] | None = None
+    """The test to apply, if it is not the type."""
+    error: type[InputError] = InputError
+    """What is raised."""
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether narwhals accepts a value as a frame."""
+    import narwhals as nw
+
+    try:
+        nw.from_native(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_path(value: Any) -> bool:
+    """Return whether the system could have a file with this name."""
+    try:
+        return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
+    except (TypeError, UnicodeEncodeError):
+        return False
+
+
+def _are_paths(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(map(is_path, value))
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is text: half a surrogate pair is not, but an escaped byte of a file name is."""
+    try:
+        return isinstance(value, str) and value.encode(errors="surrogateescape") is not None
+    except UnicodeEncodeError:
+        return False
+
+
+FilePath = Annotated[str | os.PathLike[str], Kind("the path of a file", is_path)]
+"""Where a file is."""
+FilePaths = Annotated[
+    str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    Kind("the path of a file, or a list of paths", lambda given: is_path(given) or _are_paths(given)),
+]
+"""Where one or several files are."""
+Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", is_frame, ColumnError)]
+"""A table of any library that narwhals knows."""
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a public function against its annotations before it runs.
+
+    Raises
+    ------
+    InputError
+        With the name of the argument, what it is, and what to give instead.
+
+    Examples
+    --------
+    >>> @checked
+    ... def half(number: float) -> float:
+    ...     return number / 2
+    >>> half("4")
+    Traceback (most recent call last):
+    plurivox.base.errors.InputError: number is '4'. Give a number.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def public(*args: P.args, **given: P.kwargs) -> R:
+        try:
+            values = signature.bind(*args, **given).arguments
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}() {error}") from None
+        check_given(values, kinds_of(function))
+        return function(*args, **given)
+
+    return public
+
+
+def check_methods(cls: type) -> None:
+    """Check the arguments of the public methods that a class itself defines."""
+    for name, member in list(vars(cls).items()):
+        takes = inspect.isfunction(member) and len(inspect.signature(member).parameters) > 1
+        if takes and not name.startswith("_") and not hasattr(member, "__wrapped__"):
+            setattr(cls, name, checked(member))
+
+
+def check_fields(record: Any) -> None:
+    """Check the fields of a dataclass against their annotations."""
+    kinds = typing.get_type_hints(type(record), include_extras=True)
+    check_given({one.name: getattr(record, one.name) for one in fields(record)}, kinds)
+
+
+def check_given(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+    """Raise an InputError for the first value that is not of its kind."""
+    for name, value in values.items():
+        if name in kinds and not fits(value, kinds[name]):
+            raise wrong(name, value, kinds[name])
+
+
+@functools.cache
+def kinds_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return what each argument may be; types known only to a type checker accept anything."""
+    found = {}
+    where = getattr(inspect.unwrap(function), "__globals__", {})
+    for name, one in inspect.signature(function).parameters.items():
+        if one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL) or one.annotation is one.empty:
+            continue
+        try:
+            found[name] = eval(one.annotation, where) if isinstance(one.annotation, str) else one.annotation  # noqa: S307
+        except NameError:
+            continue
+    return found
+
+
+def wrong(name: str, value: Any, kind: Any) -> InputError:
+    """Return the error for an argument of the wrong kind."""
+    parts = (kind, *typing.get_args(kind))
+    named = [one for part in parts for one in getattr(part, "__metadata__", ()) if isinstance(one, Kind)]
+    raised = named[0].error if named else InputError
+    return raised(f"{name} is {shown(value)}", hint=f"Give {words(kind)}.")
+
+
+def shown(value: Any) -> str:
+    """Return a short text for a value: itself if it is one short line, otherwise its type."""
+    try:
+        text = repr(value)
+    except Exception:  # such as a whole number of 5,000 digits
+        text = "\n"
+    if isinstance(value, int) and not -(10**SHOWN) < value < 10**SHOWN:
+        return f"a whole number of more than {SHOWN} digits"
+    if len(text) > SHOWN and isinstance(value, str):
+        return f"{value[:SHOWN]!r}…"
+    if len(text) > SHOWN or not text.isprintable():
+        kind = type(value).__name__
+        return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def _meant(kind: Any) -> Any:
+    """Return what an alias made by ``type`` stands for; from Python 3.12 on, numpy's ``NDArray`` is one."""
+    return getattr(typing.get_origin(kind) or kind, "__value__", kind)
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Return whether a value matches an annotation."""
+    kind = _meant(kind)
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        tests = [one.test for one in parts[1:] if isinstance(one, Kind) and one.test is not None]
+        return all(test(value) for test in tests) if tests else fits(value, parts[0])
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, one) for one in parts)
+    if origin is Literal:
+        return value in parts if isinstance(value, str | int) else False
+    if origin is not None:
+        return _fits_parts(value, origin, parts)
+    if kind is Any or isinstance(kind, TypeVar | str) or getattr(kind, "_is_protocol", False):
+        return True
+    if kind in (None, types.NoneType):
+        return value is None
+    return _fits_class(value, kind)
+
+
+def _fits_class(value: Any, kind: type) -> bool:
+    value = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+    if kind is int:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, Real) and not isinstance(value, bool) and _is_float(value)
+    return is_text(value) if kind is str else isinstance(value, kind)
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:  # a whole number of 400 digits
+        return False
+    return True
+
+
+def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
+    """Return whether a value is a mapping, a list, a function or something else with parts of the right kinds."""
+    if issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(
+            fits(key, parts[0]) and fits(one, parts[1]) for key, one in value.items()
+        )
+    if origin is tuple and parts and parts[-1] is not ...:
+        pair = isinstance(value, tuple | list) and len(value) == len(parts)
+        return pair and all(map(fits, value, parts))
+    if origin in (Sequence, Iterable, Collection, list, tuple):
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            return False
+        for name in ("tolist", "to_list"):
+            value = getattr(value, name)() if hasattr(value, name) else value
+        if isinstance(value, _LISTS):
+            return all(fits(one, parts[0]) for one in value)
+        return isinstance(value, origin)  # what can be iterated only once is checked by whoever iterates
+    return callable(value) if origin is Callable else isinstance(value, origin)
+
+
+def words(kind: Any) -> str:
+    """Return what may be given, as it follows "Give"."""
+    kind = _meant(kind)
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return next((one.words for one in parts[1:] if isinstance(one, Kind)), "another value")
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if origin in (typing.Union, types.UnionType):
+        each = dict.fromkeys(words(one) for one in parts)
+        each = dict.fromkeys(one for one in each if not (one == "a whole number" and "a number" in each))
+        return _joined(list(each))
+    if origin in (Sequence, Iterable, Collection, list) and parts and parts[0] in _PLURALS:
+        return f"a list of {_PLURALS[parts[0]]}"
+    if origin is tuple and parts and parts[-1] is not ...:
+        return f"{'two' if len(parts) == 2 else len(parts)} {_PLURALS.get(parts[0], 'values')}"
+    if origin in (Mapping, dict) and len(parts) == 2 and parts[0] is str:
+        return f"a mapping from texts to {_PLURALS.get(parts[1], 'values')}"
+    known = _NOUNS.get(origin or kind)
+    if known is not None:
+        return known
+    name = getattr(origin or kind, "__name__", str(kind))
+    return _HINTS.get(name, name)
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+
+
+def whole(name: str, value: Any, least: int, most: int = LARGEST) -> int:
+    """Return a whole number within bounds.
+
+    Raises
+    ------
+    InputError
+        If it is something else: a text, a fraction, NaN, True, or out of bounds.
+    """
+    number = value if not isinstance(value, bool) else None
+    try:
+        found = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        found = least - 1
+    if not least <= found <= most:
+        bounds = f"of at least {least:,}" if most == LARGEST else f"from {least:,} to {most:,}"
+        raise InputError(f"{name} is {shown(value)}", hint=f"Give a whole number {bounds}.")
+    return found

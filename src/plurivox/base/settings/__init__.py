@@ -1,0 +1,19 @@
+"""A question is a settings record: one declaration gives keywords, options, TOML keys and a cache key.
+
+::
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class CohesionSettings(Settings):
+        by: Axes = shared.by()
+        permutations: int = shared.permutations(1000)
+        smoothing: float = setting(0.5, "Added to every count.", least=0)
+
+This package uses the standard library and
+:mod:`plurivox.base.errors`.
+"""
+
+from plurivox.base.settings import shared
+from plurivox.base.settings.record import Settings, Spec, setting
+from plurivox.base.settings.values import Axes, Frozen
+
+__all__ = ["Axes", "Frozen", "Settings", "Spec", "setting", "shared"]

@@ -1,0 +1,244 @@
+"""Settings records: what a setting is, how a wrong value is reported, and how a record becomes JSON and a key."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import math
+import operator
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from types import NoneType
+from typing import Any, ClassVar, Self
+
+from plurivox.base.arguments import LARGEST, is_text, shown
+from plurivox.base.errors import InputError
+from plurivox.base.settings.values import frozen, plain, scalar
+
+_KEY = "setting"
+_KINDS = (bool, int, float, str)
+_NOUNS = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """All that is known about one setting; :func:`setting` makes it.
+
+    Attributes
+    ----------
+    default
+        Its value if none is given; ``dataclasses.MISSING`` if one must be given.
+    help
+        The help text of its option, also shown next to its form field.
+    doc
+        What the Python documentation says; by default the help text.
+    option
+        How its option is written; by default like its name, ``min_support`` as ``--min-support``. The option of a bool
+        takes no value and reverses the default: ``--unnormalized`` for ``normalized=True``.
+    metavar
+        The placeholder for its value in the command's help.
+    choices
+        The values it may have.
+    least, most
+        The smallest and the largest number it may be; the option's help shows them.
+    hint
+        What to do about a wrong value, as a sentence, if the usual one does not fit.
+    parse
+        From the text of its option to its value. Raises ``ValueError`` with what follows the option's name in the
+        message.
+    repeated
+        Whether the option can be given several times; ``parse`` then gets a list of texts.
+    canonical
+        From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.base.settings.values`. It must
+        return its own results, and JSON made from them, unchanged. Raises ``ValueError`` with what to give instead.
+    check
+        Called with the canonical value; raises InputError, or ``ValueError`` with what to give instead.
+    accepts
+        The type in the Python signature, if callers may pass more types than the record holds.
+    cli
+        Whether it has an option of its own.
+    quiet
+        Whether a record leaves it out of its JSON and its key while it has its default: it changes names only, or adds
+        to what is always computed.
+    name, kind, optional
+        What the field of the record says: ``kind`` is bool, int, float or str, or None if only ``canonical`` knows
+        which values are valid; ``optional`` ones may be None.
+    """
+
+    default: Any
+    help: str
+    doc: str = ""
+    option: str | None = None
+    metavar: str | None = None
+    choices: tuple[Any, ...] | None = None
+    least: float | None = None
+    most: float | None = None
+    hint: str | None = None
+    parse: Callable[[Any], Any] | None = None
+    repeated: bool = False
+    canonical: Callable[[Any], Any] | None = None
+    check: Callable[[Any], object] | None = None
+    accepts: str = ""
+    cli: bool = True
+    quiet: bool = False
+    name: str = ""
+    kind: type | None = None
+    optional: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+    @property
+    def flag(self) -> bool:
+        """Whether its option takes no value: giving it reverses the default."""
+        return isinstance(self.default, bool)
+
+    def checked(self, given: Any) -> Any:
+        """Return the canonical form of a value.
+
+        Raises
+        ------
+        InputError
+            If the setting cannot have this value.
+        """
+        if given is None and self.optional:
+            return None
+        try:
+            value = self._canonical(given)
+            if self.check is not None:
+                self.check(value)
+            if self.kind is None:
+                hash(value), json.dumps(plain(value))
+        except InputError:
+            raise
+        except (TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
+            told = str(error) if type(error) is ValueError else ""
+            raise InputError(f"{self.name} is {shown(given)}", hint=self.hint or told or self._wanted()) from None
+        if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
+            raise InputError(f"{self.name} is {shown(given)}", hint=self.hint or self._wanted())
+        return value
+
+    def _canonical(self, given: Any) -> Any:
+        if self.canonical is not None:
+            value = self.canonical(given)
+        elif self.choices is not None or self.kind is None:
+            value = frozen(given)
+        else:
+            value = _of_kind(scalar(given), self.kind)
+        if self.choices is not None:
+            known = isinstance(value, str | int | float) and value in self.choices
+            value = self.choices[self.choices.index(value)] if known else _refuse()
+        return value
+
+    def _wanted(self) -> str:
+        """Return a sentence that says what to give."""
+        if self.choices is not None:
+            return f"Choose one of {', '.join(map(str, self.choices))}."
+        noun = _NOUNS.get(self.kind, "another value") if self.kind else "another value"
+        if self.least is not None and self.most is not None:
+            return f"Give {noun} from {self.least:,} to {self.most:,}."
+        if self.least is not None or self.most is not None:
+            return f"Give {noun} of at {f'least {self.least:,}' if self.least is not None else f'most {self.most:,}'}."
+        return f"Give {noun}."
+
+
+def _refuse() -> Any:
+    raise TypeError
+
+
+def _of_kind(value: Any, kind: type) -> Any:
+    """Return a value as the Python type it should have."""
+    if kind is int and not isinstance(value, bool):
+        number = operator.index(value)
+        return number if abs(number) <= LARGEST else _refuse()
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value) + 0.0  # -0.0 and 0.0 are one value
+    if kind is str and is_text(value):
+        return str(value)
+    if kind is bool and isinstance(value, bool):
+        return value
+    return _refuse()
+
+
+def setting(default: Any, help: str, **known: Any) -> Any:  # noqa: A002
+    """Declare a setting: a field of a :class:`Settings` record, with everything else in :class:`Spec`."""
+    return dataclasses.field(default=default, metadata={_KEY: Spec(default, help, **{"doc": help, **known})})
+
+
+class Settings:
+    """Base of settings records: frozen, kw_only dataclasses with slots, whose fields are made by :func:`setting`.
+
+    A record is checked and brought into canonical form when it is made. Two records with the same meaning are equal and
+    have the same hash and the same :meth:`key`.
+    """
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    def __post_init__(self) -> None:
+        for name, spec in self.specs().items():
+            object.__setattr__(self, name, spec.checked(getattr(self, name)))
+        self.check()
+
+    def check(self) -> None:
+        """Raise InputError if settings cannot be combined; records with such cases override it."""
+
+    @classmethod
+    def specs(cls) -> dict[str, Spec]:
+        """Return what is known about each setting, in order."""
+        return _specs(cls)  # type: ignore[arg-type]  # mypy takes the hash of records for that of their class
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON types, in order; quiet ones only if they differ from their default."""
+        values = {name: (spec, getattr(self, name)) for name, spec in self.specs().items()}
+        return {name: plain(value) for name, (spec, value) in values.items() if not spec.quiet or value != spec.default}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Undo :meth:`as_dict`; missing settings have their defaults."""
+        known = cls.specs()
+        for name in data:
+            if name not in known:
+                raise InputError(f"there is no setting {name!r}", hint=f"Known: {', '.join(known)}.")
+        missing = [name for name, spec in known.items() if spec.required and name not in data]
+        if missing:
+            raise InputError(f"{missing[0]} is missing", hint=f"Give {', '.join(missing)}.")
+        return cls(**data)
+
+    def key(self) -> str:
+        """Return a short text that is the same for equal settings in every process and hardly ever for others."""
+        text = json.dumps([type(self).__name__, sorted(self.as_dict().items())], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the record with other values of some settings."""
+        return self.from_dict({**{name: getattr(self, name) for name in self.specs()}, **changes})
+
+
+@functools.cache
+def _specs(cls: type[Settings]) -> dict[str, Spec]:
+    """Complete the declarations of fields from their names and types."""
+    hints = typing.get_type_hints(cls)
+    found = {}
+    for field in dataclasses.fields(cls):
+        spec: Spec | None = field.metadata.get(_KEY)
+        if spec is None:
+            raise TypeError(f"{cls.__name__}.{field.name} is not declared with setting(…)")
+        type_ = hints[field.name]
+        union = typing.get_args(type_) if typing.get_origin(type_) in (types.UnionType, typing.Union) else (type_,)
+        members = [one for one in union if one is not NoneType]
+        kind = members[0] if len(members) == 1 and members[0] in _KINDS else None
+        if kind is None and spec.canonical is None and spec.choices is None:
+            raise TypeError(
+                f"{cls.__name__}.{field.name} needs canonical=, because it has neither choices nor a type in {_KINDS}"
+            )
+        optional = spec.default is None or len(members) < len(union)
+        option = spec.option or f"--{field.name.replace('_', '-')}"
+        found[field.name] = dataclasses.replace(spec, name=field.name, kind=kind, optional=optional, option=option)
+    return found

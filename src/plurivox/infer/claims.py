@@ -1,0 +1,269 @@
+"""When a value becomes a sentence: what is said about groups that stand apart, in every lens that compares them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from plurivox.base.wording import counted, listed, named, resampled
+from plurivox.infer.exchange import ENTANGLED
+from plurivox.infer.result import FEW, GroupResult, Row, Statement, p_text, weight_of
+from plurivox.statistics.registry import LABELS, with_trait
+
+CORRECTIONS = {
+    "maxt": "the largest deviation in each shuffle (max-T)", "bh": "Benjamini and Hochberg", "by": "Benjamini and "
+    "Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni", "none": "nothing",
+}  # fmt: skip
+
+
+ALL = "all raters shuffled"
+
+
+class Claimed(NamedTuple):
+    """What is claimed about a group: the sentence, the value that it is about, and the same in a few words."""
+
+    text: str
+    row: Row
+    short: str
+    amount: str
+
+
+def shuffling(settings: Mapping[str, Any]) -> str:
+    """Say who was shuffled with whom."""
+    design = settings.get("design", {})
+    if design.get("kind") == "within":
+        return f"raters shuffled within {listed(design['within'])}"
+    if design.get("kind") == "blocks" and (design["blocks"] > 1 or design["raters_fixed"]):
+        stay = f", {counted(design['raters_fixed'], 'rater')} left in place" if design["raters_fixed"] else ""
+        return f"raters shuffled within {counted(design['blocks'], 'block')} of those who saw the same items{stay}"
+    return ALL
+
+
+def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
+    """Say what a p-value rests on: who was shuffled, how often, and over what it was corrected."""
+    return (
+        f"{shuffling(settings)}, {row.n_permutations or settings['permutations']:,} times; corrected over "
+        f"{counted(n_tested, 'value')} by {CORRECTIONS[settings['correction']]}"
+    )
+
+
+def stopped_early(settings: Mapping[str, Any], made: int | None) -> list[Statement]:
+    """Say that fewer shuffles were made than requested, if that is so."""
+    asked = settings.get("permutations", 0)
+    if not settings.get("stop_early") or not made or made >= asked:
+        return []
+    text = (
+        f"Shuffling stopped after {made:,} of {asked:,} shuffles: what is certain was clear by then. Other p-values "
+        "are upper bounds."
+    )
+    return [Statement(text, 0.0, statistic="shuffles")]
+
+
+def values_of(result: GroupResult, statistics: Iterable[str] | None = None) -> list[Row]:
+    """Return the tested values of groups, of statistics that make claims unless others are meant."""
+    names = tuple(with_trait("claims") if statistics is None else statistics)
+    return [row for row in result.rows if row.kind == "group" and row.statistic in names and row.tested]
+
+
+def group_statements(
+    result: GroupResult, claimed: Callable[[Sequence[Row]], Claimed], notable: Callable[[Row], str],
+    held: Sequence[Row] = (),
+) -> list[Statement]:  # fmt: skip
+    """Return what is claimed about groups, what is undecided, why nothing may be claimed, and what is only notable.
+
+    Parameters
+    ----------
+    claimed
+        From the claimed values of one group on one set of items, the surest first, to what is said about it.
+    notable
+        From a value that does not survive correction to a sentence.
+    held
+        Claims tested again within other attributes.
+    """
+    tested = values_of(result)
+    claims: dict[tuple[str, str, str], list[Row]] = {}
+    for row in sorted(tested, key=_surest):
+        if row.claim:
+            claims.setdefault((row.axis, row.group, row.subset), []).append(row)
+    said = []
+    for rows in claims.values():
+        text, first, short, amount = claimed(rows)
+        text += _also_within(first, held)
+        weight = weight_of(first) - (0.0 if first.subset == _all_items(result) else 0.5)
+        said.append(
+            Statement(
+                text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
+                rests_on(result.settings, first, len(tested)), first.n_permutations, named(first.axis, first.group),
+                short, amount, first.subset if first.subset != _all_items(result) else "all",
+            )
+        )  # fmt: skip
+    said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
+    if tested and not claims:
+        said.append(_nothing(result, tested))
+    said += _notable(result, tested, notable)
+    if tested:
+        said += _exchanged(result.settings) + stopped_early(result.settings, tested[0].n_permutations)
+    return said
+
+
+def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:
+    """Say who was shuffled with whom, unless all were."""
+    words = shuffling(settings)
+    if words == ALL:
+        return []
+    return [Statement(f"Permutation tests: {words}.", 0.0, statistic="exchange")]
+
+
+def _all_items(result: GroupResult) -> str:
+    """Return what the whole set of items is called: one of several questions has its name."""
+    name: str = result.settings.get("question", "all")
+    return name
+
+
+def _surest(row: Row) -> tuple[float, float]:
+    return row.p_adjusted if row.p_adjusted is not None else 1.0, row.p_value if row.p_value is not None else 1.0
+
+
+def _also_within(row: Row, held: Sequence[Row]) -> str:
+    """Return whether a claim also holds within the other attributes of the call."""
+    own = [
+        one for one in held
+        if (one.axis, one.group, one.statistic, one.subset) == (row.axis, row.group, row.statistic, row.subset)
+    ]  # fmt: skip
+    holds = [one.other for one in own if one.survives and one.direction == row.direction]
+    others = [one.other for one in own if one.other not in holds]
+    found = f" This also holds within {listed(holds)}." if holds else ""
+    return found + (f" It cannot be told apart from {listed(others, word='or')} here." if others else "")
+
+
+def entangled_axes(settings: Mapping[str, Any]) -> list[str]:
+    """Return the axes on which nothing may be claimed because who rated what depends on the group."""
+    axes = settings.get("design", {}).get("axes", {})
+    return [axis for axis, found in axes.items() if found["entangled"]]
+
+
+def entangled_statements(settings: Mapping[str, Any], tested: Iterable[str]) -> list[Statement]:
+    """Say on which of the tested axes nothing is claimed because who rated what depends on the group."""
+    said, known = [], set(tested)
+    for axis in entangled_axes(settings):
+        found = settings["design"]["axes"][axis]
+        if axis in known:
+            reasons = [
+                f"{what}, {p_text(found[name])}"
+                for name, what in (("exposure", "which items raters saw"), ("workload", "how many items they rated"))
+                if found[name] <= ENTANGLED
+            ]
+            text = (
+                f"No difference by {axis} is claimed: who rated what depends on it ({'; '.join(reasons)}), so a "
+                "difference may come from the items. If raters were assigned by batch or region, name that attribute "
+                "with --within (within=); or compare groups on items that all of them rated equally often."
+            )
+            short = "is entangled with who rated what, so no difference by it is claimed"
+            said.append(Statement(text, 2.9, axis, "design", subject=axis, short=short, standing="open"))
+    return said
+
+
+def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
+    """Say which values are too close to .05 for the shuffles that were made."""
+    rows = [row for row in tested if row.undecided and not _blocked(result, row)]
+    if not rows:
+        return []
+    parts = {row.subset: f" on {row.subset}" for row in rows if row.subset != _all_items(result)}
+    said = [f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{parts.get(row.subset, '')}" for row in rows]
+    names = listed(dict.fromkeys(said), FEW)
+    n = rows[0].n_permutations or 0
+    text = (
+        f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05. More permutations would decide."
+    )
+    first = rows[0]
+    short = f"{'is' if len(set(said)) == 1 else 'are'} undecided after {n:,} shuffles"
+    return [
+        Statement(
+            text, 2.4, first.axis, first.statistic, first.group, p=first.p_adjusted, standing="open",
+            subject=names[:1].upper() + names[1:], short=short,
+        )
+    ]  # fmt: skip
+
+
+def entangled_times(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Return the axes, with p, on which no drift may be claimed because rating times depend on the item."""
+    times = settings.get("design", {}).get("times", {})
+    return {axis: p for axis, p in times.items() if p <= ENTANGLED}
+
+
+def _blocked(result: GroupResult, row: Row) -> bool:
+    """Return whether nothing may be claimed on an axis."""
+    found = entangled_times if row.statistic == "drift" else entangled_axes
+    return row.axis in found(result.settings)
+
+
+def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:
+    """Say that no difference is certain."""
+    labels = listed((LABELS[name] for name in dict.fromkeys(row.statistic for row in tested)), word="or")
+    groups = len({(row.axis, row.group) for row in tested})
+    free = [row for row in tested if not _blocked(result, row)]
+    least = min((row.p_adjusted for row in free if row.p_adjusted is not None), default=None)
+    over = counted(len(tested), "value")
+    rest = "" if least is None else f"; the smallest {p_text(least)} after correction over {over}"
+    text = f"No difference between groups is certain: of {counted(groups, 'group')}, none stands out in {labels}{rest}."
+    n = tested[0].n_permutations
+    return Statement(
+        text, 2.0, statistic=tested[0].statistic, p=least, rests_on=shuffling(result.settings), n_permutations=n,
+        standing="open",
+    )  # fmt: skip
+
+
+def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row], str]) -> list[Statement]:
+    """Return a sentence for the first few values that only stand out before correction, and count the others.
+
+    They are counted next to what chance alone gives, so that a long list is not taken for many findings.
+    """
+    claimed = {(row.axis, row.group, row.subset) for row in tested if row.claim}
+    whole = [row for row in tested if row.subset == _all_items(result) and not _blocked(result, row)]
+    rows = [
+        row for row in sorted(whole, key=lambda row: row.p_value or 0.0)
+        if (row.p_value or 0.0) < 0.05 and not row.claim and (row.axis, row.group, row.subset) not in claimed
+    ]  # fmt: skip
+    said = [
+        Statement(sentence(row), weight_of(row) if not row.survives else 1.9, row.axis, row.statistic, row.group,
+                  p=row.p_adjusted, standing="weak")
+        for row in rows[:FEW]
+    ]  # fmt: skip
+    if len(rows) > FEW:
+        text = (
+            f"{len(rows) - FEW} more of {len(whole)} values have p < .05 before correction only; about "
+            f"{0.05 * len(whole):.0f} would by chance alone."
+        )
+        said.append(Statement(text, 1.0, rows[0].axis, rows[0].statistic, standing="weak"))
+    return said
+
+
+def interval_words(row: Row, settings: Mapping[str, Any]) -> str:
+    """Write a value with its interval, and what was resampled for it."""
+    form = digits(row)
+    if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
+        return f"{row.value:{form}}"
+    ends = f"{row.ci_low:{form}} to {row.ci_high:{form}}".replace("inf", "∞")
+    return f"{row.value:{form}} ({ends} over {resampled(settings)})"
+
+
+def beside_chance(row: Row, settings: Mapping[str, Any]) -> str:
+    """Write a value with its interval, what chance gives, and how unlikely that is."""
+    p = row.p_adjusted if row.claim else row.p_value
+    chance = "" if row.null_median is None else f" where chance gives about {row.null_median:{digits(row)}}"
+    after = " after correction" if row.claim else ""
+    return f"{LABELS[row.statistic]} {interval_words(row, settings)}{chance}, {p_text(p or 0.0)}{after}"
+
+
+def value_beside_chance(row: Row) -> str:
+    """Write a value and what chance gives, in the few words of a headline."""
+    form = digits(row)
+    chance = "" if row.null_median is None else f", chance {row.null_median:{form}}"
+    return f"{LABELS[row.statistic]} {row.value:{form}}{chance}"
+
+
+def digits(row: Row) -> str:
+    """Return how many digits distinguish a value from what chance gives."""
+    close = row.null_median is not None and abs(row.value - row.null_median) < 0.02
+    return ".3f" if close else ".2f"

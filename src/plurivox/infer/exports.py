@@ -1,0 +1,216 @@
+"""Tables of text as Markdown, LaTeX and HTML: one function for each format, all from the same documents.
+
+Anything in a table may be anybody's text. Each format escapes what it would take for an instruction, and characters
+that control a terminal or hide text become a mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+from plurivox.base.cards import right_columns
+from plurivox.base.quoting import harmless, one_line
+from plurivox.infer.text import LEGEND, Shown
+
+LONG = 40
+"""Rows above which a LaTeX table may break over pages."""
+WIDE = 85
+"""Characters in a row above which a LaTeX table is made smaller where it is wider than the text."""
+_MINUS = re.compile(r"(?<![\w.)\]])-(?=\.?\d)")
+_MATHS = {
+    "↑": r"\uparrow", "↓": r"\downarrow", "→": r"\rightarrow", "←": r"\leftarrow", "×": r"\times", "±": r"\pm",
+    "∞": r"\infty", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx", "−": "-", "√": r"\surd", "·": r"\cdot",
+    "Σ": r"\Sigma", "Δ": r"\Delta", "Γ": r"\Gamma", "Π": r"\Pi", "α": r"\alpha", "β": r"\beta", "δ": r"\delta",
+    "ε": r"\varepsilon", "ζ": r"\zeta", "η": r"\eta", "θ": r"\theta", "κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu",
+    "ν": r"\nu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "τ": r"\tau", "φ": r"\varphi", "χ": r"\chi", "ψ": r"\psi",
+    "ω": r"\omega", "¹": "^1", "²": "^2", "³": "^3", "½": r"\frac12", "‖": r"\|",
+}  # fmt: skip
+_WORDS = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\char34{}", "`": r"\textasciigrave{}", "–": "--", "—": "---", "…": r"\dots{}",
+    "“": "``", "”": "''", "‘": "`", "’": "'", "\u00a0": "~", "\u202f": r"\,", "\ufffd": "?",
+}  # fmt: skip
+_LATEX = _WORDS | {sign: f"${maths}$" for sign, maths in _MATHS.items()}
+_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)) + r"|--|''|(?<=[!?])`")
+_BEYOND_LATIN = re.compile("[^\x00-\u024f\u1e00-\u1eff\u2010-\u2027]")
+_ACTING = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|`|\](?=\()|\*(?=\**[^\s*])|(?<![^\W_])_(?=_*[^\s_])|~(?=~*[^\s~])|\$(?=[^$]*\$)"
+)
+"""What Markdown would take for an instruction: the start of escapes, code, links, emphasis, strikes and formulas."""
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_FONT = "font-family:sans-serif;font-size:10pt;color:#1a1a1a;"
+_CELL = "border:1px solid #999;padding:3px 8px;vertical-align:top;"
+
+
+class Document(NamedTuple):
+    """What is shown of one result: its tables, what explains them, notes on them, and what stands out."""
+
+    tables: Sequence[Shown]
+    sentences: Sequence[str] = ()
+    legend: str = ""
+    notes: Sequence[str] = ()
+    title: str = ""
+
+
+def legend_of(tables: Iterable[Shown], legend: str | None, *, tested: bool) -> str:
+    """Return what explains tables: their own legend, or else that of the marks of tests, if there are any."""
+    if legend is not None or not tested:
+        return legend or ""
+    return LEGEND if any(map(_has_signs, tables)) else ""
+
+
+def _has_signs(table: Shown) -> bool:
+    return any(sign in cell for line in table.rows for cell in line for sign in "↑↓")
+
+
+# Markdown ------------------------------------------------------------------------------------------------------------
+
+
+def markdown_text(documents: Iterable[Document]) -> str:
+    """Return tables and sentences as Markdown."""
+    return "\n".join(map(_markdown_document, documents))
+
+
+def _markdown_document(document: Document) -> str:
+    parts = [f"## {_markdown(document.title)}\n"] if document.title else []
+    for title, header, rows in document.tables:
+        lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+        parts.append(f"### {_markdown(title)}\n")
+        parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
+        parts.append("")
+    return "\n".join([*parts, *(f"- {_markdown(sentence)}" for sentence in document.sentences)])
+
+
+def _markdown_cell(text: str) -> str:
+    """Return a text that does not end its cell."""
+    return _markdown(text.strip()).replace("|", "\\|")
+
+
+def _markdown(text: str) -> str:
+    """Return a text that Markdown shows verbatim and that starts no HTML."""
+    line = " ".join(harmless(text).splitlines())
+    marked = _ACTING.sub(lambda found: f"{found[0]}\\" if found[0] == "]" else f"\\{found[0]}", line)
+    return _ENTITY.sub("&amp;", marked).replace("<", "&lt;")
+
+
+# LaTeX ---------------------------------------------------------------------------------------------------------------
+
+
+def latex_text(documents: Iterable[Document]) -> str:
+    r"""Return tables for a paper, to be included with ``\input``; notes and what stands out are comments below them."""
+    documents = list(documents)
+    shown = [table for document in documents for table in document.tables]
+    long = ",longtable" if any(len(table.rows) > LONG for table in shown) else ""
+    wide = ",adjustbox" if any(len(table.rows) <= LONG and _is_wide(table) for table in shown) else ""
+    head = [f"% Needs \\usepackage{{booktabs{long}{wide}}}."]
+    body = [line for document in documents for line in _latex_document(document)]
+    if any(_BEYOND_LATIN.search(line) for line in body if not line.startswith("%")):
+        head.append("% Some letters are not Latin: use XeLaTeX or LuaLaTeX and a font that has them.")
+    return "\n".join([*head, *body])
+
+
+def _latex_document(document: Document) -> list[str]:
+    lines = []
+    for at, table in enumerate(document.tables):
+        explained = _has_signs(table) if document.legend == LEGEND else at == 0
+        title = f"{document.title}: {table.title}" if document.title else table.title
+        lines += ["", *_latex_table(table._replace(title=title), document.legend if explained else "")]
+    for heading, said in (("Notes", document.notes), ("What stands out", document.sentences)):
+        lines += ["", f"% {heading}:", *(f"% - {one_line(one)}" for one in said)] if said else []
+    return lines
+
+
+def _latex_table(table: Shown, legend: str) -> list[str]:
+    """Return one table; a long one breaks across pages, and its legend is then a paragraph below it."""
+    right = _right(table)
+    columns = "".join("r" if one else "l" for one in right)
+    header, *rows = (_latex_row(line, right) for line in (table.header, *table.rows))
+    caption = f"\\caption{{{latex_escaped(table.title)}}}"
+    explained = [f"\\par\\smallskip{{\\footnotesize {latex_escaped(legend)}\\par}}"] if legend else []
+    body = [*rows, "\\bottomrule"]
+    if len(rows) > LONG:
+        top = [f"{caption} \\\\", "\\toprule", header, "\\midrule", "\\endfirsthead"]
+        again = ["\\toprule", header, "\\midrule", "\\endhead"]
+        return [f"\\begin{{longtable}}{{{columns}}}", *top, *again, *body, "\\end{longtable}", *explained]
+    inner = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", header, "\\midrule", *body, "\\end{tabular}"]
+    if _is_wide(table):
+        inner = ["\\begin{adjustbox}{max width=\\linewidth}", *inner, "\\end{adjustbox}"]
+    return ["\\begin{table}[htbp]", "\\centering", caption, *inner, *explained, "\\end{table}"]
+
+
+def _is_wide(table: Shown) -> bool:
+    """Return whether a table may be wider than a page, judging by the lengths of its longest cells."""
+    lines = [table.header, *table.rows]
+    return sum(max(len(line[at]) for line in lines) + 2 for at in range(len(table.header))) > WIDE
+
+
+def _latex_row(line: Sequence[str], right: Sequence[bool]) -> str:
+    cells = [latex_escaped(_MINUS.sub("−", cell) if at else cell) for cell, at in zip(line, right, strict=True)]
+    start = "{}" if cells[0].startswith(("[", "*")) else ""  # the end of the row before would take them as its own
+    return f"{start}{' & '.join(cells)} \\\\"
+
+
+def latex_escaped(text: str) -> str:
+    r"""Return a text on one line that LaTeX prints verbatim.
+
+    Examples
+    --------
+    >>> print(latex_escaped("50 % of_A & B ↑ \x1b{x}"))
+    50 \% of\_A \& B $\uparrow$ ?\{x\}
+    """
+    return _SPECIAL.sub(lambda found: _LATEX.get(found[0]) or "{}".join(found[0]), one_line(text))
+
+
+# HTML ----------------------------------------------------------------------------------------------------------------
+
+
+def html_text(documents: Iterable[Document], title: str = "plurivox") -> str:
+    """Return a page whose tables keep their borders when pasted: every element carries its own style."""
+    body = "\n".join(map(_html_document, documents))
+    head = f'<meta charset="utf-8">\n<title>{_html(title)}</title>'
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n'
+        f'<body style="{_FONT}background:#fff;margin:1.5em">\n{body}\n</body>\n</html>'
+    )
+
+
+def _html_document(document: Document) -> str:
+    parts = [f'<h2 style="{_FONT}font-size:14pt">{_html(document.title)}</h2>'] if document.title else []
+    parts += map(_html_table, document.tables)
+    parts += [f'<p style="{_FONT}font-size:9pt">{_html(document.legend)}</p>'] if document.legend else []
+    for said, size in ((document.notes, "9pt"), (document.sentences, "10pt")):
+        items = "".join(f"\n<li>{_html(one)}</li>" for one in said)
+        parts += [f'<ul style="{_FONT}font-size:{size}">{items}\n</ul>'] if items else []
+    return "\n".join(parts)
+
+
+def _html_table(table: Shown) -> str:
+    right = _right(table)
+    sides = [f"{_CELL}text-align:{'right' if one else 'left'}" for one in right]
+    head = "".join(
+        f'<th scope="col" style="{side};background:#eee">{_html(cell)}</th>'
+        for cell, side in zip(table.header, sides, strict=True)
+    )
+    rows = [
+        "".join(f'<td style="{side}">{_html(cell)}</td>' for cell, side in zip(line, sides, strict=True))
+        for line in table.rows
+    ]
+    body = "\n".join(f"<tr>{one}</tr>" for one in rows)
+    return (
+        f'<p style="{_FONT}margin:1.2em 0 .4em"><strong>{_html(table.title)}</strong></p>\n'
+        f'<table border="1" cellspacing="0" style="{_FONT}border-collapse:collapse">\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
+
+
+def _html(text: str) -> str:
+    return escape(one_line(text))
+
+
+def _right(table: Shown) -> list[bool]:
+    """Return which columns are right-aligned; all but the first if there are no rows."""
+    return right_columns(table.rows) or [at > 0 for at in range(len(table.header))]

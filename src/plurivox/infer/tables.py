@@ -1,0 +1,88 @@
+"""Results that are tables rather than one value per row: what to do next, whom to choose, what to train on."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from plurivox.base.arguments import check_methods, checked
+from plurivox.base.errors import SelectionError
+from plurivox.infer.exported import Exported
+from plurivox.infer.numbering import numbered
+from plurivox.infer.restoring import restored
+from plurivox.infer.result import Statement, Table, strict, told
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
+class TableResult(Exported, ABC):
+    """Several tables, the first of which is the result itself.
+
+    Attributes
+    ----------
+    tables
+        The tables by name.
+    settings
+        What was requested, including the seed.
+    """
+
+    tables: tuple[Table, ...]
+    settings: dict[str, Any]
+
+    KIND: ClassVar[str] = "tables"
+    ALL_ROWS: ClassVar[str] = "to_frame() and table()"
+
+    def __init_subclass__(cls) -> None:
+        check_methods(cls)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the first table."""
+        return self.tables[0].frame
+
+    @checked
+    def table(self, name: str) -> pl.DataFrame:
+        """Return one of the tables."""
+        for table in self.tables:
+            if table.name == name:
+                return table.frame
+        known = ", ".join(table.name for table in self.tables)
+        raise SelectionError(f"there is no table {name!r}; the tables are: {known}")
+
+    @abstractmethod
+    def _said(self) -> list[str]:
+        """Return what matters, one sentence each."""
+
+    def statements(self) -> list[Statement]:
+        """Return what matters; none of it claims a difference unless a result says so."""
+        return told(self._said())
+
+    def findings(self) -> list[str]:
+        """Return what matters, one sentence each."""
+        return [statement.text for statement in self.statements()]
+
+    def shown_frame(self) -> pl.DataFrame:
+        """Return the first table as it is shown to people: raters are numbered unless ids are requested."""
+        return numbered(self.to_frame(), self.settings)
+
+    def to_json(self) -> str:
+        """Return everything as strict JSON; NaN and infinities are strings."""
+        data = {
+            "kind": self.KIND,
+            "tables": [table.as_dict() for table in self.tables],
+            "settings": self.settings,
+            "findings": self.findings(),
+            "statements": [statement.as_dict() for statement in self.statements()],
+        }
+        return json.dumps(strict(data), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild a result from :meth:`to_json`."""
+
+        def build(data: dict[str, Any]) -> Any:
+            return cls(tuple(Table.from_dict(one) for one in data["tables"]), data["settings"])
+
+        return restored(cls, text, build)

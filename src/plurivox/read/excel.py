@@ -1,0 +1,218 @@
+"""Workbooks of Excel: a sheet becomes a table of text.
+
+A workbook is a ZIP of XML, which calamine turns into a dense block of cells: a single cell at XFD1048576 would make 17
+billion of them, and a long text shared by a million cells would become a million texts. So each file in the ZIP is
+unpacked here piece by piece, counted, and scanned for how far its cells reach and what they share. What passes is
+packed again, and calamine sees only that, so that no other reading of the same bytes can hold more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from plurivox.base.errors import ColumnError, FileError, few
+from plurivox.domain.raw import ROWS, RawTable, Runs, cell_text, frame_of_cells, refuse_columns
+from plurivox.read.opening import INSIDE, MAX_WHOLE, WHOLE_PER_BYTE, Opened, whole
+from plurivox.read.panics import without_panics
+from plurivox.read.text import refuse_blank
+from plurivox.read.workbooks import repacked
+
+_NOT_AVAILABLE = "#N/A"
+_TITLES = 20
+"""Up to this many rows above the header may hold a single cell."""
+Row = list[Any]
+
+
+def read_excel(opened: Opened, inside: str | None) -> RawTable:
+    """Read the first sheet or the named one; its first row with several cells is the header."""
+    data = whole(opened)
+    name = opened.name
+    checked = repacked(data, name, max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()))
+    with _readable(name):
+        from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
+
+        book = CalamineWorkbook.from_filelike(io.BytesIO(checked))
+        known = [one for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet]
+        sheets = [one.name for one in known]
+        shown = [one.name for one in known if one.visible == SheetVisibleEnum.Visible]
+    chosen = _chosen(shown or sheets, sheets, inside, name)
+    remarks = []
+    if inside is None and len(sheets) > 1:
+        other = next(one for one in sheets if one != chosen)
+        remarks.append(
+            f"{name}: of the sheets {few(sheets)}, only '{chosen}' is read; {name}{INSIDE}{other} reads another."
+        )
+    called = name if len(sheets) == 1 else f"{name}{INSIDE}{chosen}"
+    with _readable(name):
+        sheet = book.get_sheet_by_name(chosen)
+        table = _Sheet(sheet, called, sheets)
+    refuse_columns(sheet.width, called)
+    columns = table.columns()
+    remarks += table.remarks
+    return RawTable(
+        called, columns, table.pieces(columns), text=True, locate=table.runs.locate, size=opened.size, remarks=remarks
+    )
+
+
+def _chosen(shown: Sequence[str], sheets: Sequence[str], inside: str | None, name: str) -> str:
+    if not sheets:
+        raise FileError("none of its sheets has cells", source=name, hint="Put the table on a sheet, with a header.")
+    if inside is None:
+        return shown[0]
+    if inside in sheets:
+        return inside
+    found = [one for one in sheets if one.casefold() == inside.casefold()]
+    if len(found) == 1:
+        return found[0]
+    raise FileError(
+        f"there is no sheet '{inside}'; it has {few(sheets)}",
+        source=name,
+        hint=f"Name one of them: {name}{INSIDE}{sheets[0]}.",
+    )
+
+
+class _Sheet:
+    """The cells of a sheet: where its header is, and the rows below."""
+
+    def __init__(self, sheet: Any, name: str, sheets: Sequence[str]) -> None:
+        self._sheet, self._name = sheet, name
+        self.runs = Runs()
+        self.remarks: list[str] = []
+        if sheet.start is None:
+            others = f" The sheets are {few(sheets)}." if len(sheets) > 1 else ""
+            raise FileError("the sheet is empty", source=name, hint=f"It needs a header and rows.{others}")
+        self._left = sheet.start[1]
+        self._top = self._find_header()
+        self._kept: list[int] = []
+
+    def _find_header(self) -> int:
+        """Return the row of the header, counted from 0: the rows above it are titles of one cell each."""
+        titles: list[int] = []
+        for at, row in enumerate(self._sheet.iter_rows()):
+            n_filled = sum(cell != "" for cell in row)
+            if n_filled > 1:
+                if titles:
+                    row = (
+                        f"row {titles[0] + 1} is"
+                        if len(titles) == 1
+                        else f"rows {titles[0] + 1} to {titles[-1] + 1} are"
+                    )
+                    self.remarks.append(f"{self._name}: {row} skipped, as a title above the header in row {at + 1}.")
+                return at
+            if n_filled:
+                titles.append(at)
+            if len(titles) > _TITLES:
+                break
+        return titles[0]
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns that hold anything."""
+        header = next(row for at, row in enumerate(self._sheet.iter_rows()) if at == self._top)
+        self._refuse_merged()
+        names = [cell_text(cell) or "" for cell in header]
+        unnamed = {place for place, one in enumerate(names) if not one.strip()}
+        used = self._used(unnamed)
+        for place in used:
+            names[place] = f"column {_letters(self._left + place)}"
+        self._kept = [place for place in range(len(names)) if place not in unnamed or place in used]
+        if used:
+            self.remarks.append(
+                f"{self._name}: columns without a name are named by their letters: "
+                f"{few([names[place] for place in sorted(used)])}."
+            )
+        kept = [names[place] for place in self._kept]
+        if len(set(kept)) < len(kept):
+            twice = next(one for place, one in enumerate(kept) if one in kept[:place])
+            raise ColumnError(
+                f"two columns are named '{twice}'", source=self._name, places=[f"row {self._top + 1}"],
+                hint="Rename one of them.",
+            )  # fmt: skip
+        return kept
+
+    def _used(self, unnamed: set[int]) -> set[int]:
+        """Return which of the unnamed columns hold anything."""
+        used: set[int] = set()
+        if unnamed:
+            for at, row in enumerate(self._sheet.iter_rows()):
+                if at > self._top:
+                    used |= {place for place in unnamed - used if row[place] != ""}
+                    if used == unnamed:
+                        break
+        return used
+
+    def _refuse_merged(self) -> None:
+        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
+            if bottom >= self._top and (top, left) != (bottom, right):
+                cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
+                raise FileError(
+                    f"the cells {cells} are merged, so that only the first of them holds a value",
+                    source=self._name,
+                    hint="Unmerge them and fill in each cell.",
+                )
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield blocks of rows without blank ones."""
+        kept = self._kept
+        block: list[Row] = []
+        n_blank = 0
+        for at, row in enumerate(self._sheet.iter_rows()):
+            if at <= self._top:
+                continue
+            cells = [None if row[place] in ("", _NOT_AVAILABLE) else row[place] for place in kept]
+            if all(cell is None for cell in cells):
+                n_blank += 1
+                refuse_blank(n_blank, self._name)
+                continue
+            self.runs.add(at + 1)
+            block.append(cells)
+            if len(block) == ROWS:
+                yield frame_of_cells(columns, block)
+                block = []
+        if block:
+            yield frame_of_cells(columns, block)
+
+
+def _letters(column: int) -> str:
+    """Return the letters of a column, counted from 0.
+
+    Examples
+    --------
+    >>> _letters(0), _letters(25), _letters(26), _letters(16383)
+    ('A', 'Z', 'AA', 'XFD')
+    """
+    text = ""
+    while column >= 0:
+        text = chr(ord("A") + column % 26) + text
+        column = column // 26 - 1
+    return text
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Turn what calamine raises, or panics with, into one clear error."""
+    from python_calamine import CalamineError
+
+    try:
+        with without_panics():
+            yield
+    except FileError:
+        raise
+    except CalamineError as error:
+        raise _damaged(name, str(error)) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise _damaged(name, "calamine panicked") from None
+
+
+def _damaged(name: str, why: str) -> FileError:
+    first = " ".join(why.split())
+    return FileError(
+        f"the workbook is damaged or is not an Excel file ({first})", source=name,
+        hint="Open it in a spreadsheet and save it again as .xlsx, or as CSV.",
+    )  # fmt: skip

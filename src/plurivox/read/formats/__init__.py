@@ -1,0 +1,99 @@
+"""Exports of platforms: one module each, recognised by column names and the first rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, NamedTuple, get_args
+
+from plurivox.base.errors import FileError
+from plurivox.domain.raw import RawTable
+from plurivox.read.formats import (
+    argilla,
+    doccano,
+    google_forms,
+    label_studio,
+    lewidi,
+    lists,
+    mturk,
+    potato,
+    prodigy,
+    prolific,
+    qualtrics,
+    survey,
+    toloka,
+)
+from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.opening import KINDS, Kind
+
+PLAIN = "table"
+Format = Literal[
+    "csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip", "table", "label-studio",
+    "argilla", "potato", "prolific", "mturk", "doccano", "prodigy", "toloka", "qualtrics", "google-forms", "lewidi",
+    "lists", "survey",
+]  # fmt: skip
+"""What ``--format`` accepts: a kind of file, a platform, or ``table`` for a table that comes from none."""
+FORMATS: tuple[Format, ...] = get_args(Format)
+PLATFORMS: tuple[Platform, ...] = (
+    label_studio.PLATFORM, argilla.PLATFORM, potato.PLATFORM, prolific.PLATFORM, mturk.PLATFORM, doccano.PLATFORM,
+    prodigy.PLATFORM, toloka.PLATFORM, qualtrics.PLATFORM, lewidi.PLATFORM, lists.PLATFORM, google_forms.PLATFORM,
+    survey.PLATFORM,
+)  # fmt: skip
+"""Platforms in the order in which they are tried: those that fit few tables come before those that fit many."""
+_HEAD = 1000
+What = Literal["ratings", "raters", "items", "answers"]
+
+
+class Taken(NamedTuple):
+    """What a table was taken for."""
+
+    platform: Platform
+    export: Export
+
+
+def kind_of(given: Format | None) -> Kind | None:
+    """Return the kind of file that was named, None if a platform was, or nothing."""
+    return next((kind for kind in KINDS if kind == given), None)
+
+
+def ratings_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+    """Return the answers in an export of a platform, None if the table is not one."""
+    platform = _platform(table, given, asked, "ratings")
+    if platform is None or platform.ratings is None:
+        return None
+    export = platform.ratings(table, replace(asked, platform=platform.name if given == platform.name else None))
+    export.table.pieces = export.tally.checked(export.table.pieces, table.name)
+    return Taken(platform, export)
+
+
+def raters_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+    """Return what an export of a platform says about raters, None if the table is not such an export."""
+    platform = _platform(table, given, asked, "raters")
+    return None if platform is None or platform.raters is None else Taken(platform, platform.raters(table, asked))
+
+
+def items_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+    """Return what an export of a platform says about items, None if the table is not such an export."""
+    platform = _platform(table, given, asked, "items")
+    return None if platform is None or platform.items is None else Taken(platform, platform.items(table, asked))
+
+
+def answers_of(table: RawTable, given: Format | None, asked: Asked) -> Export | None:
+    """Return the answers of models in an export of a platform, None if the table is not such an export."""
+    platform = _platform(table, given, asked, "answers")
+    return None if platform is None or platform.answers is None else platform.answers(table, asked)
+
+
+def _platform(table: RawTable, given: Format | None, asked: Asked, what: What) -> Platform | None:
+    if given == PLAIN:
+        return None
+    head = table.first().head(_HEAD)
+    named = next((one for one in PLATFORMS if one.name == given), None)
+    if named is None:
+        able = (one for one in PLATFORMS if getattr(one, what) is not None)
+        return next((one for one in able if one.fits(table.columns, head, asked)), None)
+    if getattr(named, what) is None or not named.fits(table.columns, head, asked):
+        raise FileError(
+            f"it does not look like {named.title}", source=table.name,
+            hint=f"Leave out --format so that it is recognised, or use --format {PLAIN} for a plain table.",
+        )  # fmt: skip
+    return named

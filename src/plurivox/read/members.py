@@ -1,0 +1,289 @@
+"""Folders and ZIP archives: their only table, or one table over all of their files with the same columns.
+
+Nothing is unpacked to disk. Files that are not tables, such as a README or pictures, are skipped and listed.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from plurivox.base.errors import FileError, few
+from plurivox.base.wording import counted
+from plurivox.domain.attributes import Locate, as_categories
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import FILE, MEMBER, RawTable, refuse_columns
+from plurivox.read.opening import INSIDE, Kind, Opened, ending_of, likely, open_source, open_stream, printable
+from plurivox.read.zipped import MAX_MEMBERS, Archive
+
+Read = Callable[[Opened, str | None, str, ExitStack], RawTable | Ratings]
+"""Returns the table in an open file."""
+_ASIDE = ("readme", "license", "licence", "copying", "notice", "changelog", "requirements")
+_NOT_PACKED: tuple[Kind, ...] = ("sqlite", "duckdb", "zip")
+_JSON: tuple[Kind | None, ...] = ("json", "jsonl")
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A file in a folder or an archive: its path there, what its name claims, and how to open it."""
+
+    path: str
+    kind: Kind | None
+    open: Callable[[], AbstractContextManager[Opened]]
+
+    @property
+    def stem(self) -> str:
+        """Its name without the endings for its format."""
+        name = PurePosixPath(self.path).name
+        return name.split(".", 1)[0] if self.kind else PurePosixPath(name).stem
+
+
+def read_folder(
+    folder: str, inside: str | None, kind: Kind | None, encoding: str, stack: ExitStack, read: Read
+) -> RawTable | Ratings:
+    """Return the table in a folder, or one over all of its files."""
+    name = printable(folder)
+    members, aside, size = [], [], 0
+    for path, full in _walked(folder, name):
+        if _is_table(path):
+            members.append(_Member(path, ending_of(path), lambda full=full: open_source(full, kind)))  # type: ignore[misc]
+            size += os.path.getsize(full)
+        else:
+            aside.append(path)
+    return _Members(name, size, members, aside, encoding, read).table(inside, stack)
+
+
+def read_files(
+    paths: Sequence[str], kind: Kind | None, encoding: str, stack: ExitStack, read: Read
+) -> RawTable | Ratings:
+    """Return one table over several files, in the order of their names."""
+    members = [_Member(printable(one), ending_of(one), lambda one=one: open_source(one, kind)) for one in paths]  # type: ignore[misc]
+    size = sum(os.path.getsize(one) for one in paths if os.path.isfile(one))
+    name = (
+        printable(paths[0]) if len(paths) == 1 else f"{printable(paths[0])} and {counted(len(paths) - 1, 'more file')}"
+    )
+    return _Members(name, size, members, [], encoding, read).table(None, stack)
+
+
+def _walked(folder: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of a folder, except hidden ones, by their path in it."""
+
+    def refuse(error: OSError) -> None:
+        raise FileError(f"it cannot be read ({error.strerror})", source=name, hint="Check its owner and mode.")
+
+    n_files = 0
+    for home, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [one for one in folders if not _is_hidden(one)]
+        for one in files:
+            full = os.path.join(home, one)
+            if _is_hidden(one) or not os.path.isfile(full):
+                continue
+            n_files += 1
+            if n_files > MAX_MEMBERS:
+                raise FileError(
+                    f"it contains more than {MAX_MEMBERS:,} files", source=name, hint="Name a file or a smaller folder."
+                )
+            yield printable(os.path.relpath(full, folder)).replace(os.sep, "/"), full
+
+
+def read_archive(opened: Opened, inside: str | None, encoding: str, stack: ExitStack, read: Read) -> RawTable | Ratings:
+    """Return the table in a ZIP, or one over all of its files."""
+    if opened.path is None:
+        raise FileError(
+            "a ZIP can only be read from a file of its own", source=opened.name, hint="Unpack or save it first."
+        )
+    stream = stack.enter_context(Path(opened.path).open("rb"))  # noqa: SIM115 - the stack closes it
+    archive = Archive(stream, opened.name, opened.size())
+    stack.callback(archive.close)
+    members, aside = [], []
+    for one in archive.members():
+        path = one.filename
+        if any(map(_is_hidden, path.split("/"))):
+            continue
+        if _is_table(path):
+            called = f"{opened.name}{INSIDE}{path}"
+            known = lambda one=one, path=path, called=called: open_stream(archive.open(one), path, called)  # noqa: E731
+            members.append(_Member(path, ending_of(path), known))
+        else:
+            aside.append(path)
+    found = _Members(opened.name, archive.size, members, aside, encoding, read, packed=True)
+    return found.table(inside, stack)
+
+
+def _is_hidden(name: str) -> bool:
+    return (name.startswith(".") and name not in (".", "..")) or name == "__MACOSX"
+
+
+def _is_table(path: str) -> bool:
+    """Return whether a file may be a table, judged by its name."""
+    name = PurePosixPath(path).name.casefold()
+    if name.startswith(_ASIDE):
+        return False
+    return ending_of(path) is not None or name.endswith((".txt", ".txt.gz", ".txt.zst", ".db"))
+
+
+@dataclass(slots=True)
+class _Members:
+    """The files in a folder or an archive that may be tables."""
+
+    name: str
+    size: int
+    members: Sequence[_Member]
+    aside: Sequence[str]
+    encoding: str
+    read: Read
+    packed: bool = False
+
+    def table(self, inside: str | None, stack: ExitStack) -> RawTable | Ratings:
+        """Return the only table, the named one, or one over all files."""
+        members = sorted(self.members, key=lambda one: _natural(one.path))
+        if not members:
+            left = f" ({few(sorted(self.aside), _SHOWN)})" if self.aside else ""
+            raise FileError(
+                f"it contains no table{left}", source=self.name,
+                hint="Names of tables end in .csv, .tsv, .json, .jsonl, .parquet, .arrow or .xlsx.",
+            )  # fmt: skip
+        if inside is not None:
+            path, _, deeper = inside.partition(INSIDE)
+            return self._alone(self._named(path, members), stack, deeper or None, [])
+        return self._alone(members[0], stack, None, self._left_aside()) if len(members) == 1 else self._all(members)
+
+    def _named(self, inside: str, members: Sequence[_Member]) -> _Member:
+        for key in (lambda one: one.path, lambda one: PurePosixPath(one.path).name, lambda one: one.stem):
+            found = [one for one in members if key(one) == inside]
+            if len(found) == 1:
+                return found[0]
+        paths = [one.path for one in members]
+        raise FileError(
+            f"it contains no file '{inside}', or several; it has {few(paths)}", source=self.name,
+            hint=f"Name one of them: {self.name}{INSIDE}{paths[0]}.",
+        )  # fmt: skip
+
+    def _opened(self, member: _Member, stack: ExitStack, inside: str | None = None) -> RawTable | Ratings:
+        opened = stack.enter_context(member.open())
+        if self.packed and opened.kind in _NOT_PACKED:
+            raise FileError(
+                f"a file of the kind {opened.kind} cannot be read from inside a ZIP", source=opened.name,
+                hint="Unpack it, then give that file.",
+            )  # fmt: skip
+        return self.read(opened, inside, self.encoding, stack)
+
+    def _alone(
+        self, member: _Member, stack: ExitStack, inside: str | None, remarks: Sequence[str]
+    ) -> RawTable | Ratings:
+        table = self._opened(member, stack, inside)
+        if isinstance(table, Ratings):
+            return table
+        columns = [*table.columns, MEMBER]
+        pieces = (piece.with_columns(pl.lit(member.stem).alias(MEMBER)) for piece in table.pieces)
+        return replace(table, columns=columns, pieces=pieces, remarks=[*table.remarks, *remarks])
+
+    def _left_aside(self) -> list[str]:
+        if not self.aside:
+            return []
+        files = counted(len(self.aside), "file that is not a table", "files that are not tables")
+        return [f"{self.name}: {files}, skipped: {few(sorted(self.aside), _SHOWN)}."]
+
+    def _all(self, members: Sequence[_Member]) -> RawTable:
+        """Return one table over all files if they have the same columns, or are JSON with similar keys."""
+        heads: list[tuple[_Member, list[str], pl.Schema | None]] = []
+        remarks: list[str] = []
+        for member in members:
+            with ExitStack() as stack:
+                table = self._opened(member, stack)
+                if isinstance(table, Ratings):
+                    raise FileError(
+                        f"'{member.path}' in it holds ratings that plurivox stored, which can only be read alone",
+                        source=self.name, hint=f"Read it with {self.name}{INSIDE}{member.path}.",
+                    )  # fmt: skip
+                heads.append((member, table.columns, None if table.text else table.first().schema))
+                remarks += table.remarks
+        columns = list(dict.fromkeys(name for _, names, _ in heads for name in names))
+        if not _belong(heads, columns):
+            raise self._different(heads)
+        refuse_columns(len(columns), self.name)
+        typed = all(schema is not None and schema == heads[0][2] for _, _, schema in heads)
+        joined = _Joined(self, members, columns, typed)
+        one = f"{self.name}: {len(members):,} files are read as one table; --rater {FILE} makes each file a rater."
+        remarks = [one, *remarks, *self._left_aside()]
+        return RawTable(
+            self.name, [*columns, MEMBER], joined.pieces(), text=not typed, locate=joined.locate,
+            size=lambda: self.size, remarks=list(dict.fromkeys(remarks)),
+        )  # fmt: skip
+
+    def _different(self, heads: Sequence[tuple[_Member, list[str], object]]) -> FileError:
+        shown = [f"{one.path} ({few(names, _SHOWN)})" for one, names, _ in heads]
+        return FileError(
+            f"it contains {counted(len(heads), 'table')} with different columns: {few(shown, _SHOWN)}",
+            source=self.name,
+            hint=f"Name one of them: {self.name}{INSIDE}{likely([one.path for one, _, _ in heads])}.",
+        )
+
+    def open(self, member: _Member, stack: ExitStack) -> RawTable:
+        """Open a file again for reading."""
+        table = self._opened(member, stack)
+        assert isinstance(table, RawTable)
+        return table
+
+
+def _belong(heads: Sequence[tuple[_Member, list[str], object]], columns: Sequence[str]) -> bool:
+    """Return whether files are parts of one table: the same columns, or JSON, where a file may lack some keys."""
+    if all(set(names) == set(columns) for _, names, _ in heads):
+        return True
+    if not all(one.kind in _JSON for one, _, _ in heads):
+        return False
+    alike = len({PurePosixPath(one.path).name for one, _, _ in heads}) == 1
+    return alike or all(2 * len(names) >= len(columns) for _, names, _ in heads)
+
+
+class _Joined:
+    """Reads files one after the other and knows which rows come from which."""
+
+    def __init__(self, of: _Members, members: Sequence[_Member], columns: Sequence[str], typed: bool) -> None:
+        self._of, self._members, self._columns, self._typed = of, members, columns, typed
+        self._starts: list[int] = []
+        self._places: list[tuple[str, Locate]] = []
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yield the pieces of all files, with the columns in one order and the name of the file."""
+        n_rows = 0
+        for member in self._members:
+            with ExitStack() as stack:
+                table = self._of.open(member, stack)
+                self._starts.append(n_rows)
+                self._places.append((member.path, table.locate))
+                for piece in table.pieces:
+                    n_rows += piece.height
+                    yield self._alike(piece).with_columns(pl.lit(member.stem).alias(MEMBER))
+
+    def _alike(self, piece: pl.DataFrame) -> pl.DataFrame:
+        if not self._typed:
+            piece = piece.with_columns(as_categories(one) for one in piece if one.dtype != pl.String)
+        lacking = [pl.lit(None, dtype=pl.String).alias(one) for one in self._columns if one not in piece.columns]
+        return piece.with_columns(lacking).select(self._columns)
+
+    def locate(self, position: int) -> str:
+        """Name the file and the row in it."""
+        at = bisect.bisect_right(self._starts, position) - 1
+        path, locate = self._places[at]
+        return f"{path} {locate(position - self._starts[at])}"
+
+
+def _natural(path: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts names as people do: part2 before part10.
+
+    Examples
+    --------
+    >>> sorted(["part10.csv", "part2.csv", "Part1.csv"], key=_natural)
+    ['Part1.csv', 'part2.csv', 'part10.csv']
+    """
+    found = re.findall(r"[0-9]+|[^0-9]+", path.casefold())
+    return [(0, int(part), "") if len(part) < 1000 and part[0].isdecimal() else (1, 0, part) for part in found]

@@ -1,0 +1,227 @@
+"""Ratings in a Parquet file of their own, which loses nothing.
+
+The file is an ordinary table of item, rater and score (or count) that any tool can read; ratings given again are rows
+with a later ``occasion``. Its metadata hold the scale, the intake and the attribute tables, so that reading it back
+gives an equal object.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import warnings
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.base.arguments import FilePath, check_fields, checked, shown
+from plurivox.base.errors import FileError, UnweightedWarning
+from plurivox.base.files import writing
+from plurivox.domain.again import Again, first_and_again
+from plurivox.domain.check import Intake
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
+from plurivox.domain.times import UNITS
+from plurivox.read.owners import table_from, table_to
+from plurivox.read.panics import without_panics
+
+KEY = "plurivox"
+ENDINGS = (".parquet", ".pq")
+VERSION = 2
+"""The form with times, occasions or a recoding; other ratings are written in form 1, which earlier versions read."""
+AGAIN = "Write it again with write_ratings, from the table it was made from."
+_MOST_COUNT = 2**62
+_LATER = (
+    "kept_repeats", "time_unit", "missing_times", "point_columns", "recoded", "recoded_missing", "numbers", "conflicts",
+    "rater_conflicts", "item_conflicts", "unknown_words", "unknown_said", "unbinned", "platform", "left_out", "remarks",
+    "said",
+)  # fmt: skip
+
+
+@checked
+def write_ratings(ratings: Ratings, path: FilePath) -> None:
+    """Write ratings to a Parquet file that :func:`read_ratings` turns back into an equal object.
+
+    Parameters
+    ----------
+    ratings
+        The ratings to write.
+    path
+        The file, whose name ends in ``.parquet`` or ``.pq``; it is replaced only once the new one is complete. The file
+        that the ratings were read from is rejected. Weights are not written: weight the ratings again after reading
+        them.
+
+    Raises
+    ------
+    FileError
+        If the name has another ending: no other file could hold all of it.
+    """
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise FileError(
+            "ratings are stored as Parquet, so the name of the file must end in .parquet or .pq", source=str(path),
+            hint="For the scores alone, as CSV, use ratings.to_frame().write_csv(...).",
+        )  # fmt: skip
+    if ratings.weights is not None:
+        warnings.warn(UnweightedWarning("weights are not written; weight again after reading"), stacklevel=3)
+    intake = ratings.intake
+    described = {
+        "version": VERSION if intake.time_unit or intake.recoded or ratings.again is not None else 1,
+        "scale": ratings.scale.to_dict(),
+        "intake": _told(intake),
+        "items": base64.b64encode(table_to(ratings.items)).decode(),
+        "raters": base64.b64encode(table_to(ratings.raters)).decode(),
+    }
+    described["digest"] = _digest(described, ratings)
+    frame = _with_codes(ratings)
+    if ratings.again is not None:
+        every = ratings.every_rating()
+        whole = replace(
+            ratings, item_codes=every.item_codes, rater_codes=every.rater_codes, scores=every.scores, times=every.times,
+            again=None,
+        )  # fmt: skip
+        frame = _with_codes(whole).with_columns(pl.Series("occasion", every.occasions))
+    with writing(path, [intake.source]) as file:
+        frame.write_parquet(file, metadata={KEY: json.dumps(described)})
+
+
+def _told(intake: Intake) -> dict[str, Any]:
+    """Return what was noticed; fields unknown to earlier versions only if they are set, so that those can read it."""
+    found = asdict(intake)
+    return {name: part for name, part in found.items() if part or name not in _LATER}
+
+
+def _with_codes(ratings: Ratings) -> pl.DataFrame:
+    """Return the ratings with codes and ids: codes are read back, ids are for everyone else."""
+    frame = ratings.to_frame()
+    for role, codes in {"item": ratings.item_codes, "rater": ratings.rater_codes}.items():
+        if codes is not None:
+            frame = frame.with_columns(pl.Series(f"{role}_code", codes))
+    frame = frame.with_columns(pl.Series("score_code", ratings.scores))
+    return frame if ratings.times is None else frame.with_columns(pl.Series("time_value", ratings.times))
+
+
+def description(data: str | bytes) -> dict[str, Any] | None:
+    """Return what a Parquet file says about the ratings in it, None if plurivox did not write it."""
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    text = pl.read_parquet_metadata(source).get(KEY)
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
+    """Rebuild the ratings.
+
+    Raises
+    ------
+    FileError
+        If the file has another form, or is damaged: codes without ids, ids that occur twice, ratings whose ids and
+        codes do not match.
+    """
+    version = described.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise FileError(
+            f"it was written in form {shown(version)}, but this version of plurivox reads form {VERSION}",
+            source=name,
+            hint="Update plurivox.",
+        )
+    try:
+        with without_panics():
+            frame = pl.read_parquet(data)
+        return _restored(frame, described)
+    except (Exception, pl.exceptions.PanicException) as error:  # whatever Python, numpy or polars raises
+        reason = " ".join(str(error).split())[:120]
+        reason = f"{reason} is missing" if isinstance(error, KeyError) else reason.rstrip(".")
+        raise FileError(f"these ratings, stored by plurivox, are damaged ({reason})", source=name, hint=AGAIN) from None
+
+
+def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
+    """Rebuild the ratings, or raise a ValueError or whatever else damaged data cause."""
+    if described["version"] not in (1, VERSION):
+        raise ValueError("it does not state its form")
+    scale = Scale.from_dict(described["scale"])
+    intake = Intake(**described["intake"])
+    check_fields(intake)
+    if intake.time_unit not in ("", *UNITS):
+        raise ValueError("it does not state the unit of times")
+    items, raters = (
+        table_from(base64.b64decode(described[f"{role}s"], validate=True), role) for role in ("item", "rater")
+    )
+    with_raters = "rater_code" in frame.columns
+    item = _codes(frame["item_code"], items.height)
+    score = _codes(frame["score_code"], len(scale))
+    second = _codes(frame["rater_code"], raters.height) if with_raters else score
+    occasion = _codes(frame["occasion"], _MOST_COUNT) if "occasion" in frame.columns else np.ones(len(item), np.int64)
+    if not _sorted(item, second, occasion):
+        raise ValueError("its rows are not in order, or some occur twice")
+    counts = None if with_raters else _codes(frame["count"], _MOST_COUNT)
+    if counts is not None and (counts < 1).any():
+        raise ValueError("a count is below 1")
+    times = _times(frame["time_value"]) if intake.time_unit else None
+    found = Ratings(
+        scale,
+        items,
+        raters,
+        item.astype(np.int32),
+        second.astype(np.int32) if with_raters else None,
+        score.astype(scale.dtype),  # type: ignore[arg-type]
+        counts,
+        intake,
+        times=times,
+    )
+    if (occasion > 1).any():
+        every = Again(found.item_codes, found.codes_of_raters, found.scores, found.times)
+        found = replace(found, **first_and_again(every))
+    if "digest" in described:
+        if described["digest"] != _digest(described, found):
+            raise ValueError("its content is not what was written")
+    elif not found.to_frame().equals(frame.drop("item_code", "rater_code", "score_code", strict=False)):
+        raise ValueError("its ids and its codes do not match")
+    return found
+
+
+def _digest(described: dict[str, Any], ratings: Ratings) -> str:
+    """Return a checksum of everything that is read back."""
+    known = {name: part for name, part in described.items() if name != "digest"}
+    whole = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+    again = ratings.again
+    arrays = [ratings.item_codes, ratings.rater_codes, ratings.scores, ratings.multiplicity, ratings.times]
+    arrays += [] if again is None else [again.item_codes, again.rater_codes, again.scores, again.times]
+    for array in arrays:
+        if array is not None:
+            whole.update(np.ascontiguousarray(array).data)
+    return whole.hexdigest()
+
+
+def _times(column: pl.Series) -> NDArray[np.float64]:
+    """Return times, which are finite or unknown."""
+    if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
+        raise ValueError(f"{column.name} holds something other than times")
+    return column.to_numpy()
+
+
+def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:
+    """Return whole numbers from 0 to below n."""
+    if not column.dtype.is_integer() or column.null_count():
+        raise ValueError(f"{column.name} holds something other than whole numbers")
+    if len(column) and not 0 <= int(column.min()) <= int(column.max()) < n:  # type: ignore[arg-type]
+        raise ValueError(f"{column.name} holds numbers that are out of range")
+    return column.to_numpy().astype(np.int64)
+
+
+def _sorted(item: NDArray[np.int64], second: NDArray[np.int64], occasion: NDArray[np.int64]) -> bool:
+    """Return whether rows are sorted by item, then by rater or score, with occasions of a pair numbered from 1."""
+    step, inner = np.diff(item), np.diff(second)
+    new = (step > 0) | ((step == 0) & (inner > 0))
+    same = (step == 0) & (inner == 0) & (np.diff(occasion) == 1)
+    return bool((new | same).all() and (occasion[:1] == 1).all() and (occasion[1:][new] == 1).all())

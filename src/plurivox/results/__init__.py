@@ -1,1 +1,0 @@
-"""What all results share: rows, frames, JSON, sentences, and writing them."""
