@@ -1,0 +1,29 @@
+"""What the documents for contributors say about the source is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import plurivox
+
+SOURCE = Path(plurivox.__file__).parent
+DOCS = Path(__file__).parents[1]
+PACKAGES = "|".join(sorted(path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()))
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_modules_that_are_named_exist(page: str) -> None:
+    named = re.findall(rf"`((?:{PACKAGES})/\w[\w/]*?)/?(?:\.[A-Za-z]\w*)?`", (DOCS / page).read_text(encoding="utf-8"))
+    assert named
+    there = {str(path.relative_to(SOURCE).with_suffix("")) for path in SOURCE.rglob("*")}
+    assert {name for name in named if name not in there} == set()
+
+
+def test_every_package_has_its_row() -> None:
+    text = (DOCS / "docs" / "architecture.md").read_text(encoding="utf-8")
+    told = re.search(r"\| package \| what it holds \|\n\|---\|---\|\n((?:\|.*\n)+)", text)
+    assert told
+    assert set(PACKAGES.split("|")) - {"intake"} <= set(re.findall(r"`(\w+)`", told[1]))
