@@ -318,7 +318,7 @@ def test_losses_against_their_definitions(kind: str) -> None:
     encoder, _ = known.encoder.learn(said, [()] * 30, features=100, length=8)
     torch.manual_seed(0)
     network = known.network(encoder.n_features, 5, 8).eval()
-    part = training.Part.of(known, encoder.encode(said, [()] * 30), counts, torch.device("cpu"))
+    part = training.TrainingItems.of(known, encoder.encode(said, [()] * 30), counts, torch.device("cpu"))
     with torch.no_grad():
         q = training.log_shares(network, part.inputs, np.arange(30), part.targets).exp().double().numpy()
     assert training.mean_loss(network, known, part) == pytest.approx(literal_loss(kind, counts, q), rel=1e-5)

@@ -283,7 +283,7 @@ def test_appending_against_packing_all(
     with pytest.MonkeyPatch.context() as patch:
         small.__wrapped__(patch)  # type: ignore[attr-defined]
         # A column that hardly describes raters is refused, which depends on all of the rows; so is a scale of nothing.
-        patch.setattr("plurivox.domain.describing.Described._judge", lambda *given: None)
+        patch.setattr("plurivox.domain.describing.AttributeReader._judge", lambda *given: None)
         pieces = [folder / f"{number}.csv" for number in range(len(bounds) - 1)]
         if not _has_scores(pieces[0], 2 if inferred else 0):
             return

@@ -16,7 +16,7 @@ from plurivox.base.errors import InputError
 from plurivox.cli.app import program
 from plurivox.cli.reproduce import PAPERS
 from plurivox.reproduce import norms, responsiveness
-from plurivox.reproduce.record import Cell
+from plurivox.reproduce.record import PublishedCell
 from plurivox.reproduce.tables import tables
 from test_lewidi import Items, rater_twin, soft_twin
 
@@ -126,7 +126,7 @@ def test_lewidi_against_a_plain_script(
      ("0.60", 0.6, True), ("", 0.3, None), ("0.5", float("nan"), None)],
 )  # fmt: skip
 def test_a_cell_agrees_to_the_decimals_printed(published: str, ours: float, agrees: bool | None) -> None:
-    assert Cell("t", "r", "c", published, ours).as_row()[-1] is agrees
+    assert PublishedCell("t", "r", "c", published, ours).as_row()[-1] is agrees
 
 
 @pytest.mark.parametrize(

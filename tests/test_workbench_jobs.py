@@ -20,7 +20,7 @@ from plurivox.workbench.jobs import Jobs, Progress
 from plurivox.workbench.making import Desk, Source, make
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from workbench_support import RATINGS
 
 READING = {"rater_attributes": ["gender"], "scale": "0:3"}
@@ -28,11 +28,11 @@ ASKED = {"by": [["gender"]], "permutations": 20, "max_permutations": 20}
 LONG = {**ASKED, "permutations": 50_000, "max_permutations": 50_000, "bootstrap": 5_000, "interval": "bootstrap"}
 
 
-def working(folder: Path, work: Callable[[Store, Jobs, str], Awaitable[None]], *, forked: bool = True) -> None:
+def working(folder: Path, work: Callable[[StudyStore, Jobs, str], Awaitable[None]], *, forked: bool = True) -> None:
     """Run something on a store with one study, and end all processes afterwards."""
 
     async def all_of_it() -> None:
-        store = Store(folder)
+        store = StudyStore(folder)
         jobs = Jobs(store)
         study = store.add_study("One", READING)
         with store.adding(study, "ratings", "my ratings.csv") as upload:
@@ -68,7 +68,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_run_tells_of_its_parts_and_is_made_once(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         record = store.study(study)
         run = jobs.ask(record, "run", ASKED)
         assert jobs.ask(record, "run", ASKED).id == run.id  # the same question is the same run
@@ -91,7 +91,7 @@ def test_a_run_tells_of_its_parts_and_is_made_once(tmp_path: Path) -> None:
 
 
 def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         run = jobs.ask(store.study(study), "run", LONG)
         await until(lambda: bool(jobs.progress(run.id).parts))
         (pid,) = pids(jobs)
@@ -107,7 +107,7 @@ def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_killed_is_said_to_be(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         run = jobs.ask(store.study(study), "run", LONG)
         await until(lambda: bool(jobs.progress(run.id).parts))
         os.killpg(pids(jobs)[0], signal.SIGKILL)
@@ -121,7 +121,7 @@ def test_a_process_that_is_killed_is_said_to_be(tmp_path: Path) -> None:
 
 
 def test_two_at_once_and_no_more(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         runs = [jobs.ask(store.study(study), "run", {**LONG, "seed": seed}) for seed in range(4)]
         await asyncio.sleep(1)
         assert len(jobs._workers) == 2
@@ -137,7 +137,7 @@ def test_two_at_once_and_no_more(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_data_names_the_file_of_its_owner(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         run = await jobs.until_ended(jobs.ask(store.study(study), "run", {"by": [["shoe size"]]}).id)
         assert run.state == FAILED
         assert run.problem is not None
@@ -207,7 +207,7 @@ def test_a_damaged_result_is_worked_out_anew(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_nobody_looked_at_for_longest_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         record = store.study(study)
 
         async def done(kind: str, asked: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ import plurivox as pv
 from plurivox.base.errors import FileError
 from plurivox.workbench.linking import WHOLE, link_of
 from plurivox.workbench.starting import begin
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from support import run_cli
 from workbench_support import OWN, RATINGS, send, settled, workbench
 
@@ -232,7 +232,7 @@ def test_another_machine_names_no_folders(packed: Path, tmp_path: Path) -> None:
 def test_it_is_begun_from_the_command_line(packed: Path, tmp_path: Path) -> None:
     (tmp_path / "predictions.csv").write_text(PREDICTIONS)
     (tmp_path / "predictions_two.csv").write_text(PREDICTIONS)
-    store = Store(tmp_path / "bench")
+    store = StudyStore(tmp_path / "bench")
     try:
         first = begin(store, [str(packed)])
         assert begin(store, [str(packed)]) == first  # it is open already

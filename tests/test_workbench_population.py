@@ -18,7 +18,7 @@ pytest.importorskip("altair")
 import plurivox as pv
 from plurivox.base.errors import InputError
 from plurivox.workbench.starting import begin
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from plurivox.workbench.uploads import role_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said_where_the_file_is(client: Any, text: str, problem
 
 def test_it_is_given_on_the_command_line(here: Path) -> None:
     pv.pack("ratings.csv", "study.pvx", rater_attributes=["gender"])
-    store = Store(here / "bench")
+    store = StudyStore(here / "bench")
     try:
         for files in (["ratings.csv"], ["study.pvx"]):
             found = store.study(begin(store, files, "population.csv", 2.5).rpartition("/")[2])

@@ -17,7 +17,7 @@ pytest.importorskip("altair")
 from plurivox.base.errors import InputError
 from plurivox.workbench import watcher
 from plurivox.workbench.starting import begin
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watches
 from workbench_support import OWN, RATINGS, send, settled, workbench
 
@@ -39,7 +39,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def begun(folder: Path, *files: Path) -> str:
-    store = Store(folder)
+    store = StudyStore(folder)
     try:
         return begin(store, [str(one) for one in files])
     finally:
@@ -277,7 +277,7 @@ def test_raters_beside_the_ratings_are_watched_too(tmp_path: Path) -> None:
 
 
 def test_looks_are_counted_by_data(tmp_path: Path, file: Path, home: str) -> None:
-    store = Store(tmp_path / "bench")
+    store = StudyStore(tmp_path / "bench")
     try:
         watches, study = Watches(store), home.rpartition("/")[2]
         assert watches.look(study) == 1  # nobody watches it

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from forking import forks
 from plurivox.workbench.server import guarded
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
 PORT = 8765
 HOME = f"http://127.0.0.1:{PORT}"
@@ -33,7 +33,7 @@ RATINGS = "item,rater,score,gender\n" + "".join(
 @contextlib.contextmanager
 def workbench(folder: Path, *, drawn: bool = False, **options: Any) -> Iterator[TestClient]:
     """Yield a client that has opened the first address of a workbench; unless ``drawn``, its charts are empty."""
-    store = Store(folder)
+    store = StudyStore(folder)
     guard = guarded(store, PORT, **options)
     try:
         with forks().instead(drawn), TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:

@@ -35,7 +35,7 @@ Stratum = tuple[str, str]
 """A rule and a model."""
 
 
-class _Place(NamedTuple):
+class _DrawnPlace(NamedTuple):
     """The place of an answer in its state: by rule, model, and a number derived from seed and key."""
 
     rule: str
@@ -82,10 +82,10 @@ def draw_audit(store: str | os.PathLike[str], n: int, seed: int = 0) -> pl.DataF
 
 def _drawn(opened: Store, n: int, seed: int) -> dict[str, float]:
     """Return the weight of each answer that is drawn, by its key."""
-    places: dict[str, list[_Place]] = {}
+    places: dict[str, list[_DrawnPlace]] = {}
     for one in opened.each():
         if one.reading.state in CHECKED_STATES:
-            place = _Place(one.reading.rule or "", one.model, _number(seed, one.key), one.key)
+            place = _DrawnPlace(one.reading.rule or "", one.model, _number(seed, one.key), one.key)
             places.setdefault(one.reading.state, []).append(place)
     weights: dict[str, float] = {}
     for state, share in shares({state: len(found) for state, found in places.items()}, n).items():

@@ -112,17 +112,17 @@ def accuracy(checked: Any) -> Accuracy:
     InputError
         If a column is missing, a word is neither yes nor no, or a weight is not a positive number.
     """
-    return _accuracy(_cleaned(_Table(to_polars(checked), "table", COUNTED_FROM_1)))
+    return _accuracy(_cleaned(_CheckedTable(to_polars(checked), "table", COUNTED_FROM_1)))
 
 
 def audited(store: str | os.PathLike[str], file: str | os.PathLike[str]) -> Accuracy:
     """Read a checked table from a file, as a spreadsheet may have saved it, and compare it with its store."""
     raw = read_table(file, encoding=_encoding(file))
-    table = _cleaned(_Table(raw.frame(), raw.name, raw.locate))
+    table = _cleaned(_CheckedTable(raw.frame(), raw.name, raw.locate))
     return replace(_accuracy(table), n_changed=_changed(table, store))
 
 
-class _Table(NamedTuple):
+class _CheckedTable(NamedTuple):
     """A table, and how to name it and its rows in messages; ``_row`` holds their numbers once it is cleaned."""
 
     frame: pl.DataFrame
@@ -137,7 +137,7 @@ class _Table(NamedTuple):
             raise error(told, column=column, **where(self.source, self.locate, found["_row"]), hint=hint)
 
 
-def _cleaned(table: _Table) -> _Table:
+def _cleaned(table: _CheckedTable) -> _CheckedTable:
     """Return the needed columns with checked rows; blank rows from a spreadsheet are ignored."""
     names: dict[str, str] = {}
     for column in table.frame.columns:
@@ -164,7 +164,7 @@ def _cleaned(table: _Table) -> _Table:
     return _valid(table._replace(frame=cleaned))
 
 
-def _valid(table: _Table) -> _Table:
+def _valid(table: _CheckedTable) -> _CheckedTable:
     if not table.frame.height:
         raise InputError("there are no rows", source=table.source, hint="Give the table that --audit wrote.")
     unknown = pl.col("verdict").is_null() & (pl.col("correct") != "")
@@ -182,7 +182,7 @@ def _valid(table: _Table) -> _Table:
     return table
 
 
-def _accuracy(table: _Table) -> Accuracy:
+def _accuracy(table: _CheckedTable) -> Accuracy:
     checked = table.frame.filter(pl.col("verdict").is_not_null())
     return Accuracy(tuple(_shares(checked)), table.frame.height - checked.height)
 
@@ -207,7 +207,7 @@ def _share(of: str, name: str, part: pl.DataFrame) -> Share:
     return Share(of, name, part.height, int(verdicts.sum()), share, *bounds, effective)
 
 
-def _changed(table: _Table, store: str | os.PathLike[str]) -> int:
+def _changed(table: _CheckedTable, store: str | os.PathLike[str]) -> int:
     """Return how many answers are read differently by now; raise if one is not in the store."""
     held = {row["id"]: row for row in table.frame.iter_rows(named=True)}
     known: set[str] = set()

@@ -90,7 +90,7 @@ class Pace:
                 return
 
 
-class Server:
+class ChatServer:
     """A server that speaks OpenAI's chat completions.
 
     Parameters

@@ -47,7 +47,7 @@ class Planned(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class AskingPlan:
     """Everything that will be asked, lazily."""
 
     question: Question

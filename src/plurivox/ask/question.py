@@ -16,7 +16,7 @@ READS = "reads_answers"
 """The mark of a store whose replies are those of a second reader."""
 
 
-class Option(NamedTuple):
+class ShownOption(NamedTuple):
     """An option as it is shown: the letter to answer with, the point, and what it means."""
 
     letter: str
@@ -31,7 +31,7 @@ class Asking(Protocol):
     def letters(self) -> tuple[str, ...]:
         """What to answer with."""
 
-    def options(self, order: Sequence[int], prompt: str = "") -> list[Option]:
+    def options(self, order: Sequence[int], prompt: str = "") -> list[ShownOption]:
         """Return the options as a prompt shows them."""
 
     def about(self) -> dict[str, Any]:
@@ -83,14 +83,14 @@ class Question:
         whole = all(label.removeprefix("-").isdecimal() for label in labels)
         return tuple(labels) if whole else tuple(map(str, range(1, n + 1)))
 
-    def options(self, order: Sequence[int] | None = None, prompt: str = "") -> list[Option]:
+    def options(self, order: Sequence[int] | None = None, prompt: str = "") -> list[ShownOption]:
         """Return the options as a prompt shows them; ``order`` lists positions on the scale."""
         shown = list(range(len(self.scale)) if order is None else order)
         descriptions = self.described(prompt) or ("",) * len(self.scale)
         labels = [str(label) for label in self.scale.labels]
         own = self.letters == tuple(labels)  # a number that is its own answer stays so in any order
         return [
-            Option(labels[place] if own else letter, labels[place], descriptions[place])
+            ShownOption(labels[place] if own else letter, labels[place], descriptions[place])
             for letter, place in zip(self.letters, shown, strict=True)
         ]
 

@@ -24,7 +24,7 @@ SHOWN = 80
 _TOLD = 1_000  # answers between two calls of what shows progress
 
 
-class Kind(NamedTuple):
+class ChangeKind(NamedTuple):
     """One kind of change: whose answers, from what to what, and the rules that read them."""
 
     model: str
@@ -64,10 +64,10 @@ class Rereading:
     n_changed: int
     n_renamed: int
     n_stored: int
-    kinds: Mapping[Kind, int]
-    examples: Mapping[Kind, tuple[str, ...]]
+    kinds: Mapping[ChangeKind, int]
+    examples: Mapping[ChangeKind, tuple[str, ...]]
     _changes: tuple[Change, ...] = field(repr=False)
-    _rows: tuple[tuple[str, int, Kind], ...] = field(repr=False)
+    _rows: tuple[tuple[str, int, ChangeKind], ...] = field(repr=False)
 
     @property
     def n_same(self) -> int:
@@ -76,10 +76,10 @@ class Rereading:
 
     def to_frame(self) -> pl.DataFrame:
         """Return the answers whose state or point changes, one per row."""
-        names = ("item", "sample", *Kind._fields)
+        names = ("item", "sample", *ChangeKind._fields)
         schema = {name: pl.Int64 if name == "sample" else pl.String for name in names}
         frame = pl.DataFrame([(item, sample, *kind) for item, sample, kind in self._rows], schema=schema, orient="row")
-        return frame.select("model", "prompt", "item", "sample", *Kind._fields[2:]).sort(
+        return frame.select("model", "prompt", "item", "sample", *ChangeKind._fields[2:]).sort(
             "model", "prompt", "item", "sample", maintain_order=True
         )
 
@@ -87,7 +87,7 @@ class Rereading:
         """Show in a notebook how many answers are read differently, and how."""
         told = f"{self.n_read:,} answers, of which {self.n_changed:,} have another state or point"
         rows = [[n, *("–" if value is None else str(value) for value in kind)] for kind, n in self.kinds.items()]
-        grid = plain_grid(["answers", *Kind._fields], rows)
+        grid = plain_grid(["answers", *ChangeKind._fields], rows)
         return card("Rereading", told, grids=[grid] if rows else [], more="to_frame()")
 
     def apply(self) -> Rereading:
@@ -118,7 +118,7 @@ def reread(
         If the file is not a store, or does not say which options were shown.
     """
     with Store.read(store) as opened:
-        found = _Found(Question.from_about(opened.about, opened.path))
+        found = _Changes(Question.from_about(opened.about, opened.path))
         total = sum(n for states in opened.counts().values() for n in states.values()) if progress else 0
         for done, stored in enumerate(opened.each()):
             found.add(stored)
@@ -128,17 +128,17 @@ def reread(
     return result.apply() if apply else result
 
 
-class _Found:
+class _Changes:
     """What is found on the way through the store."""
 
     def __init__(self, question: Question) -> None:
         self.labels = question.scale.labels
         self.options = functools.lru_cache(maxsize=1024)(functools.partial(as_shown, question))
         self.n_read = 0
-        self.kinds: Counter[Kind] = Counter()
-        self.examples: dict[Kind, list[str]] = {}
+        self.kinds: Counter[ChangeKind] = Counter()
+        self.examples: dict[ChangeKind, list[str]] = {}
         self.changes: list[Change] = []
-        self.rows: list[tuple[str, int, Kind]] = []
+        self.rows: list[tuple[str, int, ChangeKind]] = []
 
     def add(self, stored: Stored) -> None:
         """Read an answer, and note what changes."""
@@ -152,7 +152,7 @@ class _Found:
         self.changes.append(stored.read_as(after))
         if (after.state, after.point) == (before.state, before.point):
             return
-        kind = Kind(
+        kind = ChangeKind(
             stored.model, stored.prompt, before.state, label_of(before.point, self.labels), after.state,
             label_of(after.point, self.labels), before.rule, after.rule,
         )  # fmt: skip

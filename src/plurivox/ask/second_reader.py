@@ -12,7 +12,7 @@ from typing import Any
 from plurivox.ask.client import shown_address
 from plurivox.ask.planning import check_models
 from plurivox.ask.prompts import fenced
-from plurivox.ask.question import READS, Option, Question
+from plurivox.ask.question import READS, Question, ShownOption
 from plurivox.ask.replies import SECOND_READER, as_shown
 from plurivox.ask.requests import Request
 from plurivox.ask.running import DEFAULT_SERVER, KEY_VARIABLE, Asked, Told, carry_out, check_text
@@ -45,10 +45,13 @@ class Choice:
         known = self.question.letters
         return (*known, *(("XX", "ZZ") if {"X", "Z"} & set(known) else ("X", "Z")))
 
-    def options(self, order: Sequence[int], prompt: str = "") -> list[Option]:
+    def options(self, order: Sequence[int], prompt: str = "") -> list[ShownOption]:
         """Return the options as a prompt showed them, then the two further ones."""
         further = zip(self.letters[-2:], (DECLINED, UNTOLD), strict=True)
-        return [*self.question.options(order[:-2], prompt), *(Option(letter, text, "") for letter, text in further)]
+        return [
+            *self.question.options(order[:-2], prompt),
+            *(ShownOption(letter, text, "") for letter, text in further),
+        ]
 
     def about(self) -> dict[str, Any]:
         """Return what distinguishes these replies from others, and from answers."""

@@ -79,7 +79,7 @@ def _environment() -> Any:
     jinja2 = _jinja()
     nodes = jinja2.nodes
 
-    class Bounded(jinja2.sandbox.ImmutableSandboxedEnvironment):  # type: ignore[misc, name-defined]
+    class BoundedTemplates(jinja2.sandbox.ImmutableSandboxedEnvironment):  # type: ignore[misc, name-defined]
         intercepted_binops = frozenset({"*", "**", "%", "+"})
 
         def _parse(self, *given: Any) -> Any:
@@ -99,7 +99,9 @@ def _environment() -> Any:
             _spend(_size_of_call(getattr(called, "__name__", ""), [*values, *given, *named.values()]))
             return super().call(context, called, *given, **named)
 
-    made = Bounded(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    made = BoundedTemplates(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
     made.globals.pop("lipsum")
     made.filters = {name: _paying(name, function) for name, function in made.filters.items()}
     made.filters |= {"cell": _cell, "_steps": _steps, "_joined": _joined}

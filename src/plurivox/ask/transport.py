@@ -43,7 +43,7 @@ def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
         limits=http.Limits(max_connections=None, max_keepalive_connections=100),
     )
 
-    class Bounded(http.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+    class BoundedTransport(http.AsyncBaseTransport):  # type: ignore[misc, name-defined]
         async def handle_async_request(self, request: Any) -> Any:
             received = await inner.handle_async_request(request)
             try:
@@ -62,7 +62,7 @@ def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
         async def aclose(self) -> None:
             await inner.aclose()
 
-    return kind(transport=Bounded(), trust_env=False, **options)
+    return kind(transport=BoundedTransport(), trust_env=False, **options)
 
 
 async def _body(received: Any) -> bytes:

@@ -19,7 +19,7 @@ from plurivox.cli.printing import put, say
 from plurivox.cli.progress import one_bar, several
 
 if TYPE_CHECKING:
-    from plurivox.ask.planning import Plan
+    from plurivox.ask.planning import AskingPlan
     from plurivox.ask.prompts import Example
     from plurivox.ask.question import Question
     from plurivox.ask.running import Asked
@@ -153,7 +153,7 @@ def _fields(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _announce(plan: "Plan", most: int | None) -> None:
+def _announce(plan: "AskingPlan", most: int | None) -> None:
     """Print on standard error what will be asked."""
     parts = [
         several(len(ones), what)
@@ -175,7 +175,7 @@ def _announce(plan: "Plan", most: int | None) -> None:
         )
 
 
-def _show_prompt(plan: "Plan") -> None:
+def _show_prompt(plan: "AskingPlan") -> None:
     import json
 
     request = next(plan.requests())

@@ -14,8 +14,8 @@ from plurivox.cli.printing import say
 if TYPE_CHECKING:
     from plurivox.config import Bins, Config
     from plurivox.domain.answers import Answers
-    from plurivox.domain.describing import Rules
-    from plurivox.domain.panel import Population
+    from plurivox.domain.describing import AttributeRules
+    from plurivox.domain.panel import PopulationShares
     from plurivox.domain.predictions import Predictions
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.raw import RawTable
@@ -37,7 +37,7 @@ class Loaded:
     scale: "Scale"
     recoding: "Recoding | None" = None
     bins: "Mapping[str, Bins]" = field(default_factory=dict)
-    rules: "Rules | None" = None
+    rules: "AttributeRules | None" = None
 
     @property
     def scale_of_files(self) -> "Scale":
@@ -270,7 +270,7 @@ def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) ->
     return read_ratings(reading.file, **{**asked, "by": [*asked["by"], *raked]})
 
 
-def _population(reading: InputOptions, config: "Config") -> "Population | None":
+def _population(reading: InputOptions, config: "Config") -> "PopulationShares | None":
     """Read the shares of the population, if the command line or else the config names them."""
     from plurivox.read.population import read_population
 
@@ -284,7 +284,7 @@ def _population(reading: InputOptions, config: "Config") -> "Population | None":
     return read_population(file, encoding=reading.encoding or config.encoding or "utf-8")
 
 
-def _weighted(ratings: "Ratings", population: "Population", trim: float | None, size: int) -> "Ratings":
+def _weighted(ratings: "Ratings", population: "PopulationShares", trim: float | None, size: int) -> "Ratings":
     """Weight the raters that --where leaves to the population, and describe the weights."""
     from plurivox.statistics.raking import TRIM
 
@@ -330,14 +330,14 @@ def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
     }
 
 
-def _rules(reading: InputOptions, config: "Config") -> "Rules":
+def _rules(reading: InputOptions, config: "Config") -> "AttributeRules":
     """Return how attributes are read as the command line or else the config says."""
     from plurivox.domain.attributes import CONFLICTS, UNKNOWN
-    from plurivox.domain.describing import Rules
+    from plurivox.domain.describing import AttributeRules
 
     rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)
     words = config.unknown if reading.unknown is None else tuple(filter(None, names_in(reading.unknown)))
-    return Rules(rule, UNKNOWN if words is None else words)
+    return AttributeRules(rule, UNKNOWN if words is None else words)
 
 
 def _attributes_asked(reading: InputOptions, config: "Config") -> list[str]:

@@ -62,9 +62,9 @@ def serve(
         if error.name is not None and error.name.split(".")[0] == "plurivox":
             raise
         raise MissingExtraError("the workbench needs Starlette, uvicorn and Jinja", "web") from None
-    from plurivox.workbench.store import Store
+    from plurivox.workbench.store import StudyStore
 
-    store = Store(default_folder() if folder is None else folder, adopt)
+    store = StudyStore(default_folder() if folder is None else folder, adopt)
     for remark in store.remarks:
         say(remark)
     with contextlib.closing(store):

@@ -106,7 +106,7 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
+class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects only to https."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
@@ -149,7 +149,7 @@ def _go_on(address: str, file: IO[bytes], note: Path, name: str, progress: Progr
 
 def _answer(address: str, headers: dict[str, str]) -> Any:
     request = urllib.request.Request(address, headers=headers)  # noqa: S310 - allowed() has looked at it
-    opener = urllib.request.build_opener(_Redirects)
+    opener = urllib.request.build_opener(_HttpsRedirects)
     try:
         return opener.open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:

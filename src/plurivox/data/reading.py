@@ -15,7 +15,7 @@ import polars as pl
 
 from plurivox.base.errors import ColumnError, FileError, InputError, few
 from plurivox.base.files import note_input
-from plurivox.data.record import Both, Dataset, Table, Tables
+from plurivox.data.record import Both, Dataset, SourceTable, Tables
 from plurivox.domain.ratings import Ratings
 from plurivox.read.beside import read_table
 from plurivox.read.json_documents import loaded, without_commas
@@ -84,7 +84,7 @@ def _damaged(archive: Path, error: Exception) -> FileError:
     return FileError(f"the archive is damaged ({error})", source=str(archive), hint="Download it again.")
 
 
-def content(table: Table, place: Place) -> Content:
+def content(table: SourceTable, place: Place) -> Content:
     """Return what a table holds: a frame of text, or a list of objects."""
     path, member = place
     if member is None and table.form in ("csv", "tsv"):
@@ -132,7 +132,7 @@ def _delimited(data: bytes, separator: str, name: str) -> pl.DataFrame:
         raise FileError(f"it cannot be read as a table ({first})", source=name, hint="Download it again.") from None
 
 
-def _objects(data: bytes | Iterable[bytes], table: Table, name: str) -> Iterator[dict[str, Any]]:
+def _objects(data: bytes | Iterable[bytes], table: SourceTable, name: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of JSON, with their key, or the number of their line, as :data:`KEY`."""
     found: Any
     if not isinstance(data, bytes):
@@ -183,7 +183,7 @@ def columns_of(found: Content) -> list[str]:
     return [key for key in keys if key != KEY]
 
 
-def lacking(table: Table, found: Content) -> list[str]:
+def lacking(table: SourceTable, found: Content) -> list[str]:
     """Return the columns that a loader needs and a table lacks; for objects, what any of them lacks."""
     if isinstance(found, pl.DataFrame):
         return [one for one in table.columns if one not in found.columns]

@@ -19,7 +19,7 @@ Both = tuple[Ratings, Ratings | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SourceTable:
     """One table that a loader reads: a file, or a file in an archive."""
 
     name: str
@@ -76,7 +76,7 @@ class Dataset:
     licence: str
     home: str
     scale: str
-    tables: tuple[Table, ...]
+    tables: tuple[SourceTable, ...]
     downloads: tuple[Download, ...]
     counts: Counts
     seen: str

@@ -35,7 +35,7 @@ _UNKNOWN = -2
 Ints = NDArray[np.int64]
 
 
-class Found(NamedTuple):
+class AnswersFound(NamedTuple):
     """The answer of each row.
 
     Attributes
@@ -123,7 +123,7 @@ class AnswerColumns:
         own = pairs.height == pairs["item"].n_unique() == pairs["prompt"].n_unique() >= OWN_PROMPTS
         return None if own else texts
 
-    def answers(self, column: str | None, prompts: pl.Series | None = None, taken: Sequence[str] = ()) -> Found:
+    def answers(self, column: str | None, prompts: pl.Series | None = None, taken: Sequence[str] = ()) -> AnswersFound:
         """Return the point and the state of each row, and how texts were read; ``taken`` columns hold no answers.
 
         A text is read against the options as they were shown, except where the state is known and is not an answer.
@@ -153,7 +153,7 @@ class AnswerColumns:
         point[state != ANSWERED] = NO_POINT
         told = self._told(rows, read.rule, read.read, elsewhere & (state == UNREADABLE))
         readings = None if texts.null_count() == n else pl.DataFrame([texts.alias("text"), *told])
-        return Found(name, point, state, readings, len(rows))
+        return AnswersFound(name, point, state, readings, len(rows))
 
     def _nothing(self) -> pl.Series:
         return pl.Series([None], dtype=pl.String).new_from_index(0, self.table.height)

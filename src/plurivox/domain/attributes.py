@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plurivox.base.errors import AttributeConflictError, ConfigError, FileError, IdError, InputError, no_column
 from plurivox.domain.code import ABSENT, as_numbers, as_text, whole_floats
 from plurivox.domain.scale import ALWAYS_MISSING
-from plurivox.domain.spill import Codes, Rows, stretches
+from plurivox.domain.spill import Codes, FirstRows, stretches
 
 Locate = Callable[[int], str]
 
@@ -32,7 +32,7 @@ COUNTED_FROM_1 = row_number(1)
 
 def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:
     """Return what an error says about where it is: the source, and the first of the rows (row numbers or a mask)."""
-    rows, n = wrong if isinstance(wrong, Rows) else (np.asarray(wrong), None)
+    rows, n = wrong if isinstance(wrong, FirstRows) else (np.asarray(wrong), None)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     places = [locate(int(row)) for row in rows[: InputError.SHOWN]]
     return {"source": source, "places": places, "n_places": len(rows) if n is None else n}

@@ -14,7 +14,7 @@ from plurivox.base.cards import card, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
 from plurivox.domain.attributes import as_categories, category_order, in_order
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.withholding import Side, revealing, too_small, withheld_together
+from plurivox.domain.withholding import AxisRaters, revealing, too_small, withheld_together
 
 CROSS = " × "
 MIN_GROUP_SIZE = 5
@@ -172,7 +172,7 @@ def withholding(axes: Sequence[Axis], rated: NDArray[np.bool_] | None = None) ->
     out. With ``rated``, only those raters count.
     """
     order = in_turn(axes)
-    sides = [Side(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].withheld) for at in order]
+    sides = [AxisRaters(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].withheld) for at in order]
     found = dict(zip(order, withheld_together(sides, axes[order[0]].min_group_size), strict=True)) if order else {}
     return [replace(axis, withheld=found[at]) if at in found else axis for at, axis in enumerate(axes)]
 

@@ -18,11 +18,11 @@ from plurivox.base.errors import DuplicateError, IdError, InputError, ScaleError
 from plurivox.domain.again import Again
 from plurivox.domain.attributes import COUNTED_FROM_1, UNKNOWN, AttributeTable, Locate, Matched, where
 from plurivox.domain.code import ABSENT, Coded, Coder, Pieces
-from plurivox.domain.describing import Described, Rules
+from plurivox.domain.describing import AttributeReader, AttributeRules
 from plurivox.domain.numbers import as_written
-from plurivox.domain.order import RULES, Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.order import RULES, Duplicates, RatingRows, Repeats, sorted_ratings, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
-from plurivox.domain.spill import Rows, rows_where
+from plurivox.domain.spill import FirstRows, rows_where
 from plurivox.domain.times import Times
 
 SEVERAL = "several: "
@@ -124,7 +124,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class CodedColumns:
     """The columns of a table, coded: ids that can be used, and scores that are on the scale.
 
     Attributes
@@ -155,7 +155,7 @@ class Columns:
     def of(
         cls, table: LongTable, scale: Scale | None, missing: Iterable[Label], keep: Callable[[], Pieces] = list,
         beside: Sequence[Label] = (),
-    ) -> Columns:  # fmt: skip
+    ) -> CodedColumns:  # fmt: skip
         """Read a table and keep its rows in what ``keep`` makes; scores ``beside`` it help to infer the scale."""
         given = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
         coded, multiplicity = _coded_columns(table, given, keep)
@@ -171,9 +171,9 @@ class Columns:
         """How many rows the table has."""
         return len(self.coded["score"].codes)
 
-    def entries(self, rows: slice) -> Entries:
+    def entries(self, rows: slice) -> RatingRows:
         """Return some of the rows, missing scores as -1."""
-        return Entries(
+        return RatingRows(
             self.coded["item"].codes[rows],
             self.coded["rater"].codes[rows] if "rater" in self.coded else None,
             self.position_of.take(self.coded["score"].codes[rows]),
@@ -182,10 +182,12 @@ class Columns:
         )
 
     def described(
-        self, items: AttributeTable | None, raters: AttributeTable | None, rules: Rules | None
+        self, items: AttributeTable | None, raters: AttributeTable | None, rules: AttributeRules | None
     ) -> tuple[Matched, Matched]:
         """Return what is known about items and raters."""
-        owners = Described(self.table.source, self.table.locate, self.coded, rules or Rules(), self.table.offered)
+        owners = AttributeReader(
+            self.table.source, self.table.locate, self.coded, rules or AttributeRules(), self.table.offered
+        )
         known = owners.of("item", self.table.item_attributes, items)
         return known, owners.of("rater", self.table.rater_attributes, raters)
 
@@ -215,12 +217,12 @@ def check(
     duplicates: Duplicates = "error",
     raters: AttributeTable | None = None,
     items: AttributeTable | None = None,
-    rules: Rules | None = None,
+    rules: AttributeRules | None = None,
 ) -> Checked:
     """Turn a table into checked codes, or raise a single error that says what is wrong and where."""
     if duplicates not in RULES:
         raise InputError(f"duplicates is {duplicates!r}", hint=f"Give one of {', '.join(RULES)}.")
-    columns = Columns.of(table, scale, missing)
+    columns = CodedColumns.of(table, scale, missing)
     rows = columns.entries(slice(0, columns.n_rows))
     n_missing = int(np.count_nonzero(rows.score == ABSENT))
     kept, repeats = _ordered(columns, rows, duplicates)
@@ -230,7 +232,7 @@ def check(
         repeats, duplicates, n_missing,
         kept_repeats=0 if again is None else len(again),
         missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
-        **of_owners(known_items, known_raters, rules or Rules()),
+        **of_owners(known_items, known_raters, rules or AttributeRules()),
     )  # fmt: skip
     item_codes = kept.item.astype(np.int32, copy=False)
     scores: Any = kept.score.astype(columns.scale.dtype, copy=False)
@@ -240,7 +242,7 @@ def check(
     )  # fmt: skip
 
 
-def of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
+def of_owners(items: Matched, raters: Matched, rules: AttributeRules) -> dict[str, Any]:
     """Return what was noticed about the attributes of items and raters."""
     return {
         "unknown_raters": raters.unknown,
@@ -259,7 +261,7 @@ def _without_time(times: NDArray[np.float64] | None) -> int:
     return 0 if times is None else int(np.count_nonzero(np.isnan(times)))
 
 
-def _again(later: Entries | None, scale: Scale) -> Again | None:
+def _again(later: RatingRows | None, scale: Scale) -> Again | None:
     """Return the ratings that are kept in addition to the first ones."""
     if later is None or later.rater is None:
         return None
@@ -321,7 +323,7 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
         raise _at(IdError, table, role, rows_of(ids, odd.to_list()), problem, hint)
 
 
-def rows_of(column: Coded, codes: Sequence[int]) -> Rows:
+def rows_of(column: Coded, codes: Sequence[int]) -> FirstRows:
     """Return the rows that have one of the codes."""
     own = column.codes
     if len(codes) == 1:
@@ -393,7 +395,7 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     return error
 
 
-def _ordered(columns: Columns, rows: Entries, rule: Duplicates) -> tuple[Entries, Repeats]:
+def _ordered(columns: CodedColumns, rows: RatingRows, rule: Duplicates) -> tuple[RatingRows, Repeats]:
     """Drop missing scores, order by item and rater, and deal with repeats."""
     rows, coded = present(rows), columns.coded
     if rows.rater is None:
@@ -408,7 +410,7 @@ def _ordered(columns: Columns, rows: Entries, rule: Duplicates) -> tuple[Entries
     return kept, repeats
 
 
-def present(rows: Entries) -> Entries:
+def present(rows: RatingRows) -> RatingRows:
     """Return the rows that hold a rating."""
     found = rows.score != ABSENT
     if rows.count is not None:
@@ -416,7 +418,7 @@ def present(rows: Entries) -> Entries:
     return rows if found.all() else rows[found]
 
 
-def repeated_pairs(columns: Columns, repeats: Repeats) -> DuplicateError:
+def repeated_pairs(columns: CodedColumns, repeats: Repeats) -> DuplicateError:
     """Return the error for raters who rated items more than once; it names the first few."""
     table, items, raters = columns.table, columns.coded["item"], columns.coded["rater"]
     places = []
@@ -450,7 +452,7 @@ def _at(
     error: type[InputError],
     table: LongTable,
     role: str,
-    rows: Rows,
+    rows: FirstRows,
     problem: str,
     hint: str = "Fill it in or remove the row.",
 ) -> Any:

@@ -41,7 +41,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AttributeRules:
     """Which value counts if there are several, and which words say nothing about a rater."""
 
     conflicts: Conflicts = "missing"
@@ -53,7 +53,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class AttributeReader:
     """The ratings from which attributes are read: the coded columns, and where they come from.
 
     Attributes that are only ``offered``, because nobody named them, are dropped if an item or a rater has two values.
@@ -62,7 +62,7 @@ class Described:
     source: str
     locate: Locate
     coded: Mapping[str, Coded]
-    rules: Rules
+    rules: AttributeRules
     offered: frozenset[str] = frozenset()
 
     def of(self, role: Literal["item", "rater"], names: Sequence[str], given: AttributeTable | None) -> Matched:
@@ -129,7 +129,7 @@ class Described:
         said = is_said(column.values, words).to_numpy()
         codes: Codes = column.codes
         if values.null_count():  # a value such as NA means missing
-            codes = _Known(column.codes, values.is_null().to_numpy())
+            codes = _SomeUnknown(column.codes, values.is_null().to_numpy())
         own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
         if several.any():
             self._judge(role, name, values, codes, several)
@@ -186,7 +186,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _SomeUnknown:
     """The codes of a column, some of which mean unknown."""
 
     codes: Codes

@@ -30,7 +30,7 @@ Tell = Callable[[Sequence[str]], Mapping[str, Any]]
 """Maps answers to what an error says about where they are."""
 
 
-class Written(NamedTuple):
+class AnswersWritten(NamedTuple):
     """What answers are looked up as, on which scale, and what was done with them, in words."""
 
     answers: list[Any]
@@ -43,7 +43,7 @@ class _Worded(NamedTuple):
     words: str
 
 
-def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[str], tell: Tell) -> Written:
+def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[str], tell: Tell) -> AnswersWritten:
     """Return answers as numbers where they are written with words, a decimal comma or "out of".
 
     Parameters
@@ -67,7 +67,7 @@ def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[
     for form, read in ((_is_comma, _commas), (_is_share, _shares), (_worded, _worded_points)):
         if any(form(text) for text in odd.values()):
             return read(answers, odd, known, missing, tell)
-    return Written(list(answers), known or _inferred(answers, missing), _joined(answers, known))
+    return AnswersWritten(list(answers), known or _inferred(answers, missing), _joined(answers, known))
 
 
 def _joined(answers: Sequence[Any], scale: Scale | None) -> str:
@@ -146,7 +146,7 @@ def _worded(text: str) -> _Worded | None:
 
 def _commas(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
-) -> Written:
+) -> AnswersWritten:
     """Read decimal commas, unless they may equally well separate thousands."""
     cells = [answer for answer, text in odd.items() if _is_comma(text)]
     points = [answer for answer in answers if isinstance(answer, str) and answer not in missing and "." in answer]
@@ -170,7 +170,7 @@ def _commas(
     how = "decimal commas read as points"
     found = [decimal.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
     try:
-        return Written(found, scale or _inferred(found, missing), how)
+        return AnswersWritten(found, scale or _inferred(found, missing), how)
     except ScaleError as error:
         raise ScaleError(f"{error.problem} ({how})", hint=error.hint) from None
 
@@ -187,7 +187,7 @@ def _fit(texts: Collection[str], scale: Scale) -> bool:
 
 def _shares(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
-) -> Written:
+) -> AnswersWritten:
     """Read "4/5": all answers must be out of the same number, which is the highest point."""
     found = {answer: share for answer, text in odd.items() if (share := _is_share(text))}
     tops = {int(top): answer for answer, (_, top) in reversed(found.items())}
@@ -216,7 +216,7 @@ def _shares(
             **tell(list(found)), hint="Give the scale of these scores with --scale.",
         )  # fmt: skip
     read = [texts.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
-    return Written(read, scale, f"answers such as {odd[example]!r} read as points out of {top}")
+    return AnswersWritten(read, scale, f"answers such as {odd[example]!r} read as points out of {top}")
 
 
 def _up_to(top: int, numbers: Collection[str]) -> Scale:
@@ -239,7 +239,7 @@ def _means_missing(answer: Any, missing: Collection[str]) -> bool:
 
 def _worded_points(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
-) -> Written:
+) -> AnswersWritten:
     """Read "4 - Agree": each number must have one text, and each text one number."""
     found = {answer: worded for answer, text in odd.items() if (worded := _worded(text))}
     lookup: dict[str, str] = {}
@@ -254,7 +254,7 @@ def _worded_points(
         and _fit([pair.words for pair in pairs.values()], scale)
     ):
         lookup |= {answer: pair.words for answer, pair in pairs.items()}
-        return Written([lookup.get(answer, answer) for answer in answers], scale,
+        return AnswersWritten([lookup.get(answer, answer) for answer in answers], scale,
                        f"words taken from answers such as {example!r}")  # fmt: skip
     plain = [answer for answer in odd if answer not in found]
     if scale is None and plain:
@@ -264,7 +264,7 @@ def _worded_points(
         )  # fmt: skip
     read = [lookup.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
     points = scale or _inferred(read, missing)
-    return Written(read, _described(points, pairs.values()), f"numbers taken from answers such as {example!r}")
+    return AnswersWritten(read, _described(points, pairs.values()), f"numbers taken from answers such as {example!r}")
 
 
 def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Tell) -> None:

@@ -22,7 +22,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class RatingRows:
     """One row per rating: codes of item and rater, position of the score.
 
     Totals have no rater; their count says how many ratings an entry stands for. Times are NaN where unknown.
@@ -34,9 +34,9 @@ class Entries:
     count: NDArray[np.int64] | None = None
     time: NDArray[np.float64] | None = None
 
-    def __getitem__(self, rows: NDArray[Any]) -> Entries:
+    def __getitem__(self, rows: NDArray[Any]) -> RatingRows:
         """Return some of the rows."""
-        return Entries(
+        return RatingRows(
             self.item[rows],
             None if self.rater is None else self.rater[rows],
             self.score[rows],
@@ -56,15 +56,15 @@ class Repeats:
     item: NDArray[np.int64]
     rater: NDArray[np.int64]
     tied: int = 0
-    later: Entries | None = None
+    later: RatingRows | None = None
 
     def __len__(self) -> int:
         return len(self.item)
 
 
 def sorted_ratings(
-    rows: Entries, n_items: int, n_raters: int, n_points: int, rule: Duplicates
-) -> tuple[Entries, Repeats]:
+    rows: RatingRows, n_items: int, n_raters: int, n_points: int, rule: Duplicates
+) -> tuple[RatingRows, Repeats]:
     """Order ratings by item and rater; keep the repeats that the rule names, or all of them under ``"error"``.
 
     First and last go by time, then by the order of rows; ratings without a time come after those with one.
@@ -84,7 +84,7 @@ def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]
 
 def settled(
     words: Words, bits: tuple[int, int], rule: Duplicates, times: NDArray[np.float64] | None = None
-) -> tuple[Entries, Repeats]:
+) -> tuple[RatingRows, Repeats]:
     """Order ratings that are packed into words, in place if the rule allows, and deal with repeats."""
     if rule in ("first", "last", "keep") or times is not None:
         order = np.argsort(words >> np.uint64(bits[1]), kind="stable")
@@ -119,7 +119,7 @@ def _by_time(words: Words, times: NDArray[np.float64], score_bits: int) -> NDArr
     return times
 
 
-def sorted_totals(rows: Entries) -> tuple[Entries, int | None]:
+def sorted_totals(rows: RatingRows) -> tuple[RatingRows, int | None]:
     """Order totals by item and point; the second value is an item that has a point twice, if any."""
     order = np.lexsort((rows.score, rows.item))
     rows = rows[order]
@@ -139,7 +139,7 @@ def packed_words(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], b
     return words
 
 
-def unpacked_words(words: Words, bits: tuple[int, int], times: NDArray[np.float64] | None = None) -> Entries:
+def unpacked_words(words: Words, bits: tuple[int, int], times: NDArray[np.float64] | None = None) -> RatingRows:
     """Return the ratings that words hold."""
     item, rater = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
     score = np.empty(len(words), np.uint8 if bits[1] <= 8 else np.int16)
@@ -148,7 +148,7 @@ def unpacked_words(words: Words, bits: tuple[int, int], times: NDArray[np.float6
         score[part] = words[part] & _mask(bits[1])
         rater[part] = pair & _mask(bits[0])
         item[part] = pair >> np.uint64(bits[0])
-    return Entries(item, rater, score, time=times)
+    return RatingRows(item, rater, score, time=times)
 
 
 def _mask(bits: int) -> np.uint64:

@@ -19,7 +19,7 @@ from plurivox.base.later import later
 from plurivox.domain.again import Again, EveryRating, first_and_again, same_times
 from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, bin_numbers, clean, columns_of_raters
 from plurivox.domain.check import Checked, Intake, LongTable, check
-from plurivox.domain.describing import Rules
+from plurivox.domain.describing import AttributeRules
 from plurivox.domain.frames import Wanted, chosen_rows, label_column, pick, require_apart, require_columns, to_polars
 from plurivox.domain.order import Duplicates
 from plurivox.domain.part import Part, cut
@@ -215,7 +215,7 @@ class Ratings:
                 duplicates=duplicates,
                 raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
                 items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
-                rules=Rules(conflicts, tuple(unknown)),
+                rules=AttributeRules(conflicts, tuple(unknown)),
             )
         )
         return from_points(found.with_poles(poles), point_columns)

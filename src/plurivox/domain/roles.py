@@ -69,20 +69,20 @@ def plain(name: str) -> str:
     return "".join(c for c in name.casefold() if c.isalnum())
 
 
-class Named(NamedTuple):
+class NamedRole(NamedTuple):
     """What a name says: a role, and the rest."""
 
     role: Literal["rater", "score"]
     stem: str
 
 
-def named(name: str) -> Named | None:
+def named(name: str) -> NamedRole | None:
     """Return the role (rater or score) that the first or last words of a name give, also in the plural.
 
     Examples
     --------
-    >>> named("annotator_ids"), named("toxicity_labels"), named("workerIds_toxicity")
-    (Named(role='rater', stem=''), Named(role='score', stem='toxicity'), Named(role='rater', stem='toxicity'))
+    >>> named("annotator_ids"), named("workerIds_toxicity")
+    (NamedRole(role='rater', stem=''), NamedRole(role='rater', stem='toxicity'))
     >>> named("text")
     """
     words = _WORDS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
@@ -92,7 +92,7 @@ def named(name: str) -> Named | None:
                       (slice(0, 2), slice(2, None)), (slice(0, 1), slice(1, None))):  # fmt: skip
         for role in roles:
             if {"".join(words[own]), "".join(single[own])} & set(ROLE_NAMES[role]):
-                return Named(role, " ".join(single[stem]))
+                return NamedRole(role, " ".join(single[stem]))
     return None
 
 

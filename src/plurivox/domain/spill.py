@@ -142,14 +142,14 @@ class Translated:
         return self.rank.take(found.astype(np.int64) - self.low if self.low else found)
 
 
-class Rows(NamedTuple):
+class FirstRows(NamedTuple):
     """Some rows: the first of them, and how many there are."""
 
     first: NDArray[np.int64]
     n: int
 
 
-def rows_where(mask: Any, n_rows: int, most: int = 1000) -> Rows:
+def rows_where(mask: Any, n_rows: int, most: int = 1000) -> FirstRows:
     """Return the rows that a function of slices marks; only the first ones are listed individually."""
     first, n = np.empty(0, np.int64), 0
     for rows in stretches(n_rows):
@@ -157,4 +157,4 @@ def rows_where(mask: Any, n_rows: int, most: int = 1000) -> Rows:
         n += len(found)
         if len(first) < most:
             first = np.concatenate([first, found[: most - len(first)] + rows.start])
-    return Rows(first, n)
+    return FirstRows(first, n)

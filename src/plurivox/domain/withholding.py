@@ -73,7 +73,7 @@ def enough_left(n_raters: int, least: int, source: str) -> None:
         )
 
 
-class Side(NamedTuple):
+class AxisRaters(NamedTuple):
     """Raters along one axis: the group of each, -1 for none, and which groups are already withheld."""
 
     codes: NDArray[np.int32]
@@ -85,7 +85,7 @@ class Side(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.withheld))
 
 
-def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members] = ()) -> list[Members]:
+def withheld_together(sides: Sequence[AxisRaters], least: int, given: Sequence[Members] = ()) -> list[Members]:
     """Return which groups of raters are withheld: small ones, and those from which a small set could be worked out.
 
     Small sets are groups of fewer than ``least`` raters, all small groups of an axis together, what groups of two axes

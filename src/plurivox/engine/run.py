@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import CELLS, as_made, at_once, batched
-from plurivox.engine.resuming import Log
+from plurivox.engine.resuming import ProgressLog
 from plurivox.engine.running import Running
 
 MANY_PARTS, TOGETHER = 8, 16
@@ -119,7 +119,7 @@ def _by_part(
     together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
     for first in range(0, draws.total, together):
         some = draws.between(first, min(first + together, draws.total))
-        log = Log.of(parts, contribution, some, finish)
+        log = ProgressLog.of(parts, contribution, some, finish)
         values = None if log is None else log.values()
         if values is None:
             each = how.within(first * len(parts), draws.total * len(parts), some.total)
@@ -129,7 +129,7 @@ def _by_part(
         yield values
 
 
-def _added(work: _EachPart, how: Running, log: Log | None = None) -> Sums:
+def _added(work: _EachPart, how: Running, log: ProgressLog | None = None) -> Sums:
     """Return the sums over all parts, added in order as they come, so that only a few are held at once."""
     done, known = (0, {}) if log is None else log.sums()
     whole = Sums(known) if done else None

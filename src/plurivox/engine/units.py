@@ -107,11 +107,11 @@ class UnitSums:
             return finish(self.totals())[:0]
         cost = (self.by_unit.size + 20 * self.n_units) / 1e9
         width = self.n_units + self.by_unit[:1].size
-        return np.concatenate(batched(_Resampled(self, seed, finish), n, how, cost=cost, width=width))
+        return np.concatenate(batched(_ResampledUnits(self, seed, finish), n, how, cost=cost, width=width))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Resampled:
+class _ResampledUnits:
     """Some of the draws of units."""
 
     sums: UnitSums

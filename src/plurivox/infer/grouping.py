@@ -16,7 +16,7 @@ from plurivox.domain.attributes import category_order
 from plurivox.domain.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, in_turn, memberships, withholding
 from plurivox.domain.frames import chosen_rows
 from plurivox.domain.ratings import Ratings, with_items
-from plurivox.domain.withholding import Side, withheld_together
+from plurivox.domain.withholding import AxisRaters, withheld_together
 from plurivox.engine.draws import Draws, subsamples
 
 
@@ -378,9 +378,11 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
     rater, place = np.concatenate(who), np.concatenate(where)
     within = [place == at for at in range(len(parts))]
     order = in_turn(flat)
-    sides = [Side(flat[at].codes[rater], flat[at].withheld) for at in order]
+    sides = [AxisRaters(flat[at].codes[rater], flat[at].withheld) for at in order]
     sides += [
-        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld) for chosen in within for at in order
+        AxisRaters(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld)
+        for chosen in within
+        for at in order
     ]
     hidden = iter(withheld_together(sides, flat[0].min_group_size, within)[len(order) :])
     found = [list(axes)]

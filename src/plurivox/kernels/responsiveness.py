@@ -23,7 +23,7 @@ PLURALITY, MEDIAN, MEAN = range(3)
 FEW_GROUPS = 64
 
 
-class Given(NamedTuple):
+class ItemRatings(NamedTuple):
     """Ratings sorted by item: those of item i are entries ``offsets[i]`` to ``offsets[i + 1]``."""
 
     offsets: NDArray[np.int64]

@@ -19,7 +19,7 @@ SIGMA = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ModelKind:
     """One kind of model."""
 
     name: str  # what users call it
@@ -58,17 +58,17 @@ def median(targets: Tensor, weights: Tensor) -> Tensor:
 _each: dict[str, Any] = {"from_logits": True, "reduction": "none", "validate": False}
 
 
-def _kinds() -> Iterator[Kind]:
+def _kinds() -> Iterator[ModelKind]:
     shares, distance = empirical_target, partial(cross_entropy, **_each)
     text = "words in a two-layer network, cross-entropy to the shares of each item's ratings"
-    yield Kind("mlp-ce", text, BagEncoder, Mlp, shares, distance, mean)
+    yield ModelKind("mlp-ce", text, BagEncoder, Mlp, shares, distance, mean)
     text = "words in a two-layer network, KL divergence to the shares smoothed along the scale"
     smoothed = partial(smoothed_target, sigma=SIGMA)
-    yield Kind("mlp-kl", text, BagEncoder, Mlp, smoothed, partial(kl, **_each), mean, smooths=True)
+    yield ModelKind("mlp-kl", text, BagEncoder, Mlp, smoothed, partial(kl, **_each), mean, smooths=True)
     text = "words in a network with one score and ordered cut-points, likelihood of every rating"
-    yield Kind("cumulative-link", text, BagEncoder, CumulativeLink, shares, distance, mean, by_rating=True)
+    yield ModelKind("cumulative-link", text, BagEncoder, CumulativeLink, shares, distance, mean, by_rating=True)
     text = "the sequence of words and symbols in a small transformer, earth mover's distance to the shares"
-    yield Kind("transformer-emd", text, SequenceEncoder, Transformer, shares, partial(emd, **_each), median)
+    yield ModelKind("transformer-emd", text, SequenceEncoder, Transformer, shares, partial(emd, **_each), median)
 
 
 KINDS = {kind.name: kind for kind in _kinds()}
@@ -77,7 +77,7 @@ MODELS = {name: kind.description for name, kind in KINDS.items()}
 """The available models, with a description of each."""
 
 
-def kind_named(name: str, sigma: float | None = None) -> Kind:
+def kind_named(name: str, sigma: float | None = None) -> ModelKind:
     """Return a kind, with another sigma if one is given, or raise with the known names."""
     if not isinstance(name, str) or name not in KINDS:
         raise SelectionError(f"there is no model {name!r}", hint=f"Choose one of {', '.join(KINDS)}.")

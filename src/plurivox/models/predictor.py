@@ -22,7 +22,7 @@ from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.models import saving
 from plurivox.models.inputs import ItemTable, turns_of
 from plurivox.models.kinds import kind_named
-from plurivox.models.records import Settings, Training
+from plurivox.models.records import Training, TrainingSettings
 from plurivox.models.texts import Encoder, Turns
 from plurivox.models.training import AT_ONCE, log_shares, one_thread
 
@@ -54,7 +54,7 @@ class Predictor:
     context: tuple[str, ...]
     item: str
     training: Training
-    settings: Settings
+    settings: TrainingSettings
     versions: Mapping[str, str]
     _encoder: Encoder = field(repr=False)
     _network: nn.Module = field(repr=False)  # in float64, although it was trained in float32
@@ -212,7 +212,7 @@ def load(folder: FilePath, *, scale: GivenScale | None = None) -> Predictor:
     try:
         kind = kind_named(about["kind"])
         found = Scale.from_dict(about["scale"])
-        settings = Settings(**about["settings"])
+        settings = TrainingSettings(**about["settings"])
         settings.check()
         training = Training.from_dict(about["training"])
         encoder = kind.encoder.from_dict(about["vocabulary"], length=settings.length)

@@ -13,7 +13,7 @@ from plurivox.base.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.base.errors import InputError, no_column
 from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
-from plurivox.domain.describing import Rules
+from plurivox.domain.describing import AttributeRules
 from plurivox.domain.frames import ROLES, require_apart, require_columns
 from plurivox.domain.order import Duplicates
 from plurivox.domain.points import GivenPoints, prepare, with_joined
@@ -179,7 +179,7 @@ def read_with(given: SimpleNamespace, code: Callable[..., Ratings]) -> Ratings:
         long = LAYOUTS[found.layout](table, found, columns.rater_attributes, columns.item_attributes)
         ratings = code(
             replace(long, offered=columns.offered), known, missing=missing, duplicates=given.duplicates,
-            raters=rater_table, items=item_table, rules=Rules(given.conflicts, tuple(given.unknown)),
+            raters=rater_table, items=item_table, rules=AttributeRules(given.conflicts, tuple(given.unknown)),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
     ratings = _told(from_points(ratings, point_columns), taken, asked, remarks)

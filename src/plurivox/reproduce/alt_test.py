@@ -14,7 +14,7 @@ from plurivox.base.files import note_input
 from plurivox.domain.ratings import Ratings
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.run import alignment
-from plurivox.reproduce.record import Cell, Paper, published
+from plurivox.reproduce.record import Paper, PublishedCell, published
 
 HUMANS, MODELS = "human_annotations.json", "llm_annotations.json"
 COLUMNS = {"omega": "omega", "rho": "advantage"}
@@ -44,7 +44,7 @@ def _long(file: Path, who: str, what: str) -> pl.DataFrame:
         ) from None
 
 
-def cells(folder: Path | None) -> Iterator[Cell]:
+def cells(folder: Path | None) -> Iterator[PublishedCell]:
     """Yield ω and ρ of six models."""
     assert folder is not None
     found = aligned(folder).stand_ins()
@@ -52,7 +52,7 @@ def cells(folder: Path | None) -> Iterator[Cell]:
         ours = found.filter(pl.col("model") == row["model"])
         for printed, name in COLUMNS.items():
             value = float(ours[name][0]) if ours.height else float("nan")
-            yield Cell("CEBaB stars, ε = .1", row["model"], printed, row[printed], value)
+            yield PublishedCell("CEBaB stars, ε = .1", row["model"], printed, row[printed], value)
 
 
 PAPER = Paper(

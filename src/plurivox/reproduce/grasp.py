@@ -9,7 +9,7 @@ from plurivox.data import load
 from plurivox.domain.ratings import Ratings
 from plurivox.lenses.cohesion.run import cohesion
 from plurivox.read.read import read_ratings
-from plurivox.reproduce.record import Cell, Paper, published
+from plurivox.reproduce.record import Paper, PublishedCell, published
 
 RACES = {
     "Asian": "Asian/Asian subcontinent", "Black": "Black/African American",
@@ -29,7 +29,7 @@ def ratings_of(folder: Path) -> Ratings:
     return found.where(raters={"removed": "False"})
 
 
-def cells(folder: Path | None, convention: str = "published") -> Iterator[Cell]:
+def cells(folder: Path | None, convention: str = "published") -> Iterator[PublishedCell]:
     """Yield 20 groups × 7 statistics; the data are public, so the group of four raters is shown, as in the paper."""
     assert folder is not None
     found = cohesion(
@@ -40,7 +40,7 @@ def cells(folder: Path | None, convention: str = "published") -> Iterator[Cell]:
         axis = row["axis"].replace(" x ", " × ")
         group = " × ".join(RACES.get(part, part) for part in row["group"].split(", "))
         for name in STATISTICS:
-            yield Cell("Table 5", row["group"], name, row[name], found.value(axis, group, name))
+            yield PublishedCell("Table 5", row["group"], name, row[name], found.value(axis, group, name))
 
 
 PAPER = Paper(

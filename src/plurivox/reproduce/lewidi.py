@@ -14,7 +14,7 @@ from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
 from plurivox.read.beside import attributes_in
 from plurivox.read.read import read_ratings
-from plurivox.reproduce.record import Cell, Paper
+from plurivox.reproduce.record import Paper, PublishedCell
 from plurivox.statistics.registry import LABELS
 
 METRICS = ("manhattan", "wasserstein", "error_rate", "absolute_distance", "absolute_distance_points")
@@ -55,14 +55,14 @@ def fitted(folder: Path, train: Ratings) -> Iterator[pl.DataFrame]:
         yield model.predict(wanted).with_columns(pl.col("item").cast(pl.String))
 
 
-def cells(folder: Path | None) -> Iterator[Cell]:
+def cells(folder: Path | None) -> Iterator[PublishedCell]:
     """Yield the task's scores for every prediction."""
     assert folder is not None
     for name in SETS:
         found = scored(folder, name)
         for model in (*found.models, "uniform", "marginal"):
             for metric in METRICS:
-                yield Cell(f"{name}, test", model, LABELS[metric], "", found.value(model, metric))
+                yield PublishedCell(f"{name}, test", model, LABELS[metric], "", found.value(model, metric))
 
 
 PAPER = Paper(

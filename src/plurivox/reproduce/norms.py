@@ -18,7 +18,7 @@ from plurivox.domain.scale import Scale
 from plurivox.lenses.alignment.matching import match
 from plurivox.lenses.alignment.models import alphas
 from plurivox.read.beside import read_table
-from plurivox.reproduce.record import Cell, Paper, published
+from plurivox.reproduce.record import Paper, PublishedCell, published
 
 ITEMS, RESPONSES = "items.csv", "responses.parquet"
 LABELS = {"A": "<1%", "B": "5%-25%", "C": "50%", "D": "75%-90%", "E": ">90%"}
@@ -78,19 +78,21 @@ def agreement(found: pl.DataFrame) -> pl.DataFrame:
     return alphas(told, matched, families, published=True).with_columns(pl.col("models").replace({"all models": "all"}))
 
 
-def cells(folder: Path | None) -> Iterator[Cell]:
+def cells(folder: Path | None) -> Iterator[PublishedCell]:
     """Yield 15 alphas and 132 numbers of refusals."""
     assert folder is not None
     found = answers(folder)
     ours = {(models, prompt): value for models, prompt, value in agreement(found).filter(level="nominal")
             .select("models", "prompt", "value").iter_rows()}  # fmt: skip
     for models, prompt, alpha in published("norms_table4").iter_rows():
-        yield Cell("Table 4", models, prompt, alpha, ours.get((models, prompt), float("nan")))
+        yield PublishedCell("Table 4", models, prompt, alpha, ours.get((models, prompt), float("nan")))
     counted = {tuple(key): n for *key, n in refusals(found, readings(found)).iter_rows()}
     for row in published("norms_table5").iter_rows(named=True):
         model, prompt = row.pop("model"), row.pop("prompt")
         for source, n in row.items():
-            yield Cell("Table 5", f"{model}, {prompt}", source, n, float(counted.get((model, prompt, source), "nan")))
+            yield PublishedCell(
+                "Table 5", f"{model}, {prompt}", source, n, float(counted.get((model, prompt, source), "nan"))
+            )
 
 
 PAPER = Paper(

@@ -28,7 +28,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PublishedCell:
     """One cell of a published table.
 
     Attributes
@@ -89,7 +89,7 @@ class Paper:
     name: str
     order: int
     citation: str
-    cells: Callable[[Path | None], Iterable[Cell]]
+    cells: Callable[[Path | None], Iterable[PublishedCell]]
     files: tuple[str, ...] = ()
     origin: str = ""
     dataset: str = ""

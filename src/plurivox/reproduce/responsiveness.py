@@ -6,24 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plurivox import studies
-from plurivox.reproduce.record import Cell, Paper, published
+from plurivox.reproduce.record import Paper, PublishedCell, published
 
 TOP, REPEATS = 4, 5
 LOWER, SAME = -0.05, 0.1
 """A metric is lower if it falls by more than the first, and about the same if it moves by less than the second."""
 
 
-def cells(folder: Path | None) -> Iterator[Cell]:
+def cells(folder: Path | None) -> Iterator[PublishedCell]:
     """Yield what each scoring pattern does to the metrics and what the paper says about it, then the means."""
     found = studies.responsiveness(tops=[TOP], repeats=REPEATS)
     for pattern, metric, said in published("responsiveness_figure6").iter_rows():
         change = found.value(pattern, metric, TOP) - found.value("normal", metric, TOP)
         agrees = change < LOWER if said == "lower" else abs(change) < SAME
         name = studies.METRICS[metric]
-        yield Cell("Figure 6, change from normal", pattern.replace("_", " "), name, said, change, agrees)
+        yield PublishedCell("Figure 6, change from normal", pattern.replace("_", " "), name, said, change, agrees)
     for pattern in studies.PATTERNS:
         for metric, name in studies.METRICS.items():
-            yield Cell("Figure 6, mean", pattern.replace("_", " "), name, "", found.value(pattern, metric, TOP))
+            yield PublishedCell(
+                "Figure 6, mean", pattern.replace("_", " "), name, "", found.value(pattern, metric, TOP)
+            )
 
 
 PAPER = Paper(

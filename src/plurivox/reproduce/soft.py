@@ -14,7 +14,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
 from plurivox.read.read import read_ratings
-from plurivox.reproduce.record import Cell, Paper, published
+from plurivox.reproduce.record import Paper, PublishedCell, published
 from plurivox.statistics import soft
 
 CONVABUSE = "ConvAbuseEMNLPfull.csv"
@@ -54,25 +54,25 @@ def _scored(ratings: Ratings, predictions: pl.DataFrame) -> SoftScores:
     )  # fmt: skip
 
 
-def cells(folder: Path | None) -> Iterator[Cell]:
+def cells(folder: Path | None) -> Iterator[PublishedCell]:
     """Yield Table 1, the gap of Figure 1, and Table 3 with baselines."""
     for row in published("soft_table1").iter_rows(named=True):
         for name, (p, q) in SCENARIOS.items():
-            yield Cell("Table 1", row["metric"], name, row[name], FUNCTIONS[row["metric"]](p, q))
+            yield PublishedCell("Table 1", row["metric"], name, row[name], FUNCTIONS[row["metric"]](p, q))
     for times in (1, 2, 4, 10):
         counts = [times * n for n in COUNTS]
         for name, column in EXPECTED.items():
             function: Callable[..., Any] = getattr(soft, column)
             gap = function(counts, NEAR) - function(counts, RIGHT)
-            yield Cell("Figure 1, gap between the two predictions", f"counts × {times}", name, "", gap)
+            yield PublishedCell("Figure 1, gap between the two predictions", f"counts × {times}", name, "", gap)
     if folder is None:
         return
     ours = baselines(convabuse(folder))
     for row in published("soft_table3").iter_rows(named=True):
         for name in ("model A", "model B"):
-            yield Cell("Table 3, ConvAbuse", name, row["metric"], row[name], float("nan"))
+            yield PublishedCell("Table 3, ConvAbuse", name, row["metric"], row[name], float("nan"))
         for name in ("uniform", "marginal"):
-            yield Cell("Table 3, ConvAbuse", name, row["metric"], "", ours[name, row["metric"]])
+            yield PublishedCell("Table 3, ConvAbuse", name, row["metric"], "", ours[name, row["metric"]])
 
 
 PAPER = Paper(

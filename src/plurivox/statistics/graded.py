@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
 from plurivox.statistics.checks import scores_of
-from plurivox.statistics.graded_fit import BOUND, Data, Fit, fitted
+from plurivox.statistics.graded_fit import BOUND, Data, GradedFit, fitted
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE, set_aside
 
@@ -265,7 +265,7 @@ def _result(
     used: list[NDArray[np.int32]],
     aside: list[str],
     data: Data,
-    fit: Fit,
+    fit: GradedFit,
 ) -> GradedResponse:
     """Turn the fit, which covers only used points and fitted raters, back into all raters and points."""
     n_raters, n_items = codes.shape
@@ -308,7 +308,7 @@ def _result(
     )  # fmt: skip
 
 
-def _signs(data: Data, fit: Fit) -> Floats:
+def _signs(data: Data, fit: GradedFit) -> Floats:
     """Return for each rater the direction in which the discriminations of all linked raters add up to more than 0."""
     labels, sizes = components(data.codes >= 0)
     totals = np.bincount(labels, fit.a, len(sizes))

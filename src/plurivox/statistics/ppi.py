@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 
 from plurivox.base.errors import InputError
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.ppi_sums import Found, ItemSums, finish, least
+from plurivox.statistics.ppi_sums import ItemSums, PpiEstimates, finish, least
 
 Ints = NDArray[np.int64]
 
@@ -232,7 +232,7 @@ def jackknife_reach(left: Floats, level: float = 0.95) -> float:
     return float(reach(variance, len(known) - 1, level))
 
 
-def _log_ratio(found: Found, raters: float) -> Floats:
+def _log_ratio(found: PpiEstimates, raters: float) -> Floats:
     whole, alone = found.variance + raters, found.human_variance + raters
     known = (whole > 0) & (alone > 0)
     return np.where(known, np.log(np.where(known, alone, 1.0) / np.where(known, whole, 1.0)), np.nan)

@@ -47,7 +47,7 @@ class ItemSums(NamedTuple):
         return cls(n, own, square, f, both, ff, len(more), more.sum(axis=0), more.T @ more)
 
 
-class Found(NamedTuple):
+class PpiEstimates(NamedTuple):
     """What follows from the sums of each set of items."""
 
     moved: Floats
@@ -57,7 +57,7 @@ class Found(NamedTuple):
     human_variance: Floats
 
 
-def finish(sums: ItemSums) -> Found:
+def finish(sums: ItemSums) -> PpiEstimates:
     """Return λ, how far it moves the mean, and the variance with Satterthwaite's degrees of freedom."""
     n, more = sums.n[:, np.newaxis], sums.n_further
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -83,7 +83,7 @@ def finish(sums: ItemSums) -> Found:
         beside = sums.g / max(more, 1) - sums.f / n
         moved = np.where(weights.any(axis=1), (weights * beside).sum(axis=1), 0.0)
         human = np.where(sums.n > 1, squares / (sums.n - 1) / sums.n, np.nan)
-    return Found(moved, weights, total, np.where(total > 0, freedom, np.where(free > 0, free, np.nan)), human)
+    return PpiEstimates(moved, weights, total, np.where(total > 0, freedom, np.where(free > 0, free, np.nan)), human)
 
 
 def least(quadratic: Floats, linear: Floats, start: Floats) -> Floats:

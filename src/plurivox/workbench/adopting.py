@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plurivox.base.errors import FileError, few
-from plurivox.workbench.manifest import MANIFEST, Manifest, read_manifest
+from plurivox.workbench.manifest import MANIFEST, StudyManifest, read_manifest
 from plurivox.workbench.marking import STUDIES
 
 if TYPE_CHECKING:
-    from plurivox.workbench.store import Store
+    from plurivox.workbench.store import StudyStore
 
 SHOWN = 10
 """Folders that a sentence names."""
 
 
-def unlisted(store: Store) -> list[str]:
+def unlisted(store: StudyStore) -> list[str]:
     """Return the names of folders among the studies that are not in the list of studies."""
     known = {row["id"] for row in store.rows("select id from studies")}
     return sorted(
@@ -28,7 +28,7 @@ def unlisted(store: Store) -> list[str]:
     )
 
 
-def remarks_on(store: Store, adopted: bool) -> list[str]:
+def remarks_on(store: StudyStore, adopted: bool) -> list[str]:
     """Return what to say about folders that are not in the list of studies; ``adopted`` if those that can be, were."""
     names = unlisted(store)
     ours = [name for name in names if os.path.lexists(store.folder / STUDIES / name / MANIFEST)]
@@ -49,7 +49,7 @@ def _many(names: Sequence[str]) -> str:
     return f"{len(names):,} folders in {STUDIES}/ are"
 
 
-def adopt(store: Store) -> list[str]:
+def adopt(store: StudyStore) -> list[str]:
     """Take in what the folders of studies say, where the list of studies says nothing; return what to say about it."""
     told, taken, new = [], [], unlisted(store)
     for study in (*new, *(one.id for one in store.studies())):
@@ -70,7 +70,7 @@ def adopt(store: Store) -> list[str]:
     return told
 
 
-def _take(base: sqlite3.Connection, study: str, found: Manifest) -> None:
+def _take(base: sqlite3.Connection, study: str, found: StudyManifest) -> None:
     """Add what is not there yet; a file that grows is no longer watched, but looks at its tests count."""
     row = (study, found.name, found.created, time.time(), json.dumps(found.reading), json.dumps(found.asked), 0)
     base.execute("insert or ignore into studies values (?, ?, ?, ?, ?, ?, ?)", row)

@@ -19,7 +19,7 @@ from plurivox.workbench.making import lens_named, problem_in_words
 from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.records import DONE, PLACES, Run, StudyRecord
+from plurivox.workbench.records import DONE, PLACES, StoredRun, StudyRecord
 from plurivox.workbench.runs import run_of
 
 PATIENCE = 2.0
@@ -51,7 +51,7 @@ def shown_study(study: StudyRecord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shown_run(request: Request, run: Run) -> dict[str, Any]:
+def shown_run(request: Request, run: StoredRun) -> dict[str, Any]:
     """Return what programs are told about a run, with its result once there is one."""
     bench = bench_of(request)
     state = bench.jobs.progress(run.id)

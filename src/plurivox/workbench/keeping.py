@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plurivox.workbench.removing import KEY, RESULT, RESULTS, names_in, remove_file, remove_folder
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
 MOST_BYTES = 1 << 30
 MOST_ENTRIES = 2000
@@ -29,7 +29,7 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def prune(store: Store, study: str, needed: Collection[str]) -> None:
+def prune(store: StudyStore, study: str, needed: Collection[str]) -> None:
     """Remove a study's output that has not been looked at for longest, until the rest is small enough.
 
     ``needed`` are keys that stay: what is being made, and what pages start with. Runs without results are forgotten.

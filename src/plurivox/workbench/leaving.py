@@ -16,7 +16,7 @@ from plurivox.report.sections import has_section
 from plurivox.workbench.bench import Bench, single
 from plurivox.workbench.making import lens_named
 from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
-from plurivox.workbench.records import Run, StudyRecord
+from plurivox.workbench.records import StoredRun, StudyRecord
 from plurivox.workbench.runs import needed
 
 FORMS = ("csv", "parquet", "tex", "html")
@@ -28,7 +28,7 @@ PATIENCE = 8.0
 """Seconds that a request for a file waits before a page shows its progress."""
 
 
-def _report(bench: Bench, study: StudyRecord, based: Run) -> dict[str, Any]:
+def _report(bench: Bench, study: StudyRecord, based: StoredRun) -> dict[str, Any]:
     return {"asked": based.asked, "notes": bench.store.notes(study.id)}
 
 

@@ -11,14 +11,14 @@ from plurivox.base.errors import FileError
 from plurivox.read.packed.folder import is_packed, manifest_in, named, read_manifest
 from plurivox.read.packed.remote import is_address
 from plurivox.workbench.records import StoredFile
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
 WHOLE = 20_000_000
 """The largest number of ratings of a packed study that is read whole by default: about 0.4 GB."""
 MOST_OFFERED = 50
 
 
-def open_packed(store: Store, name: str) -> str:
+def open_packed(store: StudyStore, name: str) -> str:
     """Add a study for a packed one, and return its id.
 
     Raises

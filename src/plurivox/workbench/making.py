@@ -25,7 +25,7 @@ from plurivox import __version__
 from plurivox.base.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.base.files import write_text
 from plurivox.base.quoting import harmless
-from plurivox.domain.panel import Population
+from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
 from plurivox.engine.running import Running
@@ -37,7 +37,7 @@ from plurivox.report.render import environment, with_unique_ids
 from plurivox.report.settings import ReportSettings
 from plurivox.report.terms import Explained
 from plurivox.study import Study
-from plurivox.workbench.charts import Places, with_links
+from plurivox.workbench.charts import LinkedPages, with_links
 from plurivox.workbench.commands import report_command
 from plurivox.workbench.keeping import DONE_FILE, touch
 from plurivox.workbench.linking import check_link
@@ -111,7 +111,7 @@ class Desk:
         return Path(self._folder.name)
 
     @cached_property
-    def population(self) -> Population | None:
+    def population(self) -> PopulationShares | None:
         """The shares of the population, None if there is no file with them."""
         return population_of(self.source.reading, self.names)
 
@@ -159,9 +159,9 @@ class Desk:
     def _item_ids(self) -> frozenset[str]:
         return frozenset(self.ratings.items["item"].cast(pl.String))
 
-    def places(self, groups: Mapping[str, Collection[str]]) -> Places:
+    def places(self, groups: Mapping[str, Collection[str]]) -> LinkedPages:
         """Return what has a page of its own: these groups, and all items."""
-        return Places(groups, lambda name: name in self._item_ids)
+        return LinkedPages(groups, lambda name: name in self._item_ids)
 
     def progress(self, what: str, done: int, total: int) -> None:
         """Report progress."""
@@ -304,7 +304,7 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     return {"files": list(write)}
 
 
-def fragment(section: Section, places: Places, looks: int = 1) -> str:
+def fragment(section: Section, places: LinkedPages, looks: int = 1) -> str:
     """Return a section as a piece of a page, whose charts lead to groups and items.
 
     If several looks at a growing study are planned, only the first screen is corrected for them and makes claims;
@@ -317,7 +317,7 @@ def fragment(section: Section, places: Places, looks: int = 1) -> str:
     return with_links(harmless(text), places)
 
 
-def first_screen(made: Report, places: Places) -> str:
+def first_screen(made: Report, places: LinkedPages) -> str:
     """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
     text: str = (
         templates()

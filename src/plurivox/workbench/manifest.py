@@ -31,7 +31,7 @@ _LEFT = "It was left as it is."
 
 
 @dataclass(frozen=True)
-class Manifest:
+class StudyManifest:
     """What is known about a study; ``looks`` are the data whose tests were looked at, and when, if it was watched."""
 
     name: str
@@ -48,7 +48,7 @@ class Manifest:
 def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, Any],
             looks: Mapping[str, float]) -> str:  # fmt: skip
     """Return the manifest of a study; a packed study that it uses is not ours, and not in it."""
-    told = Manifest(
+    told = StudyManifest(
         study.name, study.created, study.reading, study.asked,
         tuple(file for file in study.files.values() if not file.linked), dict(notes),
         watch.get("planned"), watch.get("expected"), dict(looks),
@@ -56,7 +56,7 @@ def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, An
     return json.dumps({"kind": KIND, "version": VERSION, **asdict(told)}, ensure_ascii=False, indent=1) + "\n"
 
 
-def read_manifest(folder: Path, study: str) -> Manifest:
+def read_manifest(folder: Path, study: str) -> StudyManifest:
     """Return what the folder of a study says about it, if it is one that we can have written and its files are there.
 
     Raises
@@ -77,7 +77,7 @@ def read_manifest(folder: Path, study: str) -> Manifest:
     files = tuple(StoredFile(**one) for one in told["files"])
     for file in files:
         _check(home / "inputs" / file.stored, file)
-    return Manifest(**known, files=files, looks=told["looks"])
+    return StudyManifest(**known, files=files, looks=told["looks"])
 
 
 def _wrong(path: Path, problem: str) -> FileError:
@@ -101,7 +101,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _problem_with(told: Mapping[str, Any]) -> str | None:
     """Return which part of a manifest is not one that we write, None if all are."""
-    if not told.keys() >= {one.name for one in fields(Manifest)}:
+    if not told.keys() >= {one.name for one in fields(StudyManifest)}:
         return "a part of it is missing"
     files, notes, looks = told["files"], told["notes"], told["looks"]
     if not (is_text(told["name"]) and 0 < len(told["name"]) <= 200 and is_number(told["created"])):

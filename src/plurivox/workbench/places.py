@@ -22,7 +22,7 @@ STRANGERS, KNOWN = 100, 200
 """Connections at the same time, of strangers and of those who were let in."""
 
 
-class Places:
+class Connections:
     """Who is connected; ``knows`` tells from a request whether whoever sent it was let in."""
 
     def __init__(self, knows: Callable[[Scope], bool]) -> None:
@@ -61,7 +61,7 @@ class Places:
             await app(scope, receive, send)
 
 
-def connections(places: Places) -> type[asyncio.Protocol]:
+def connections(places: Connections) -> type[asyncio.Protocol]:
     """Return what the server makes for each connection, so that it has a place and says in time what it asks for."""
 
     class Connection(H11Protocol):

@@ -13,7 +13,7 @@ from plurivox.base.errors import ColumnError, InputError, ScaleError
 from plurivox.base.settings import Frozen, Settings, setting, values
 from plurivox.domain.attributes import CONFLICTS
 from plurivox.domain.order import RULES
-from plurivox.domain.panel import Population
+from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
 from plurivox.read.formats import FORMATS
@@ -151,7 +151,7 @@ def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
 
 
 def read(
-    reading: ReadingSettings, files: Mapping[str, str], population: Population | None = None
+    reading: ReadingSettings, files: Mapping[str, str], population: PopulationShares | None = None
 ) -> tuple[Ratings, Recoding | None]:
     """Read the ratings of a study as its owner says; also return how points were recoded.
 
@@ -173,7 +173,7 @@ def read(
     return (ratings.where(**kept(reading)) if reading.where else ratings), recoding
 
 
-def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
+def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> PopulationShares | None:
     """Read the shares of the population, None if there is no file with them."""
     from plurivox.read.population import read_population
 
@@ -182,7 +182,7 @@ def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Populat
     return read_population(files[POPULATION], encoding=reading.encoding or "utf-8")
 
 
-def weighted(reading: ReadingSettings, ratings: Ratings, population: Population | None) -> Ratings:
+def weighted(reading: ReadingSettings, ratings: Ratings, population: PopulationShares | None) -> Ratings:
     """Return the ratings with raters weighted to the population, unchanged without one."""
     return ratings if population is None else ratings.weighted(population, **weighting(reading))
 

@@ -92,7 +92,7 @@ class StudyRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """Something that was or is being computed: what, under which key, and how it ended."""
 
     id: str

@@ -17,13 +17,13 @@ from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.keeping import DONE_FILE, touch
 from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
-from plurivox.workbench.records import DONE, Run, StudyRecord
+from plurivox.workbench.records import DONE, StoredRun, StudyRecord
 
 ANSWER = "answer"
 SECTIONS = ("study", *(lens.name for lens in single() if has_section(lens)), "soft", "methods")
 
 
-def run_of(request: Request) -> Run:
+def run_of(request: Request) -> StoredRun:
     """Return the run and the study named in an address."""
     study, run = study_of(request), bench_of(request).store.run(request.path_params["run"])
     if run.study != study.id:
@@ -73,7 +73,7 @@ async def again(request: Request) -> Response:
     return go(back or "/")
 
 
-def needed(request: Request, study: StudyRecord) -> Run:
+def needed(request: Request, study: StudyRecord) -> StoredRun:
     """Return the run that a page is based on, or raise if there is none."""
     run = bench_of(request).last_run(study.id, request.query_params.get("run"))
     if run is None:
@@ -105,7 +105,7 @@ async def results(request: Request) -> Response:
     )  # fmt: skip
 
 
-def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None:
+def look_of(bench: Bench, study: StudyRecord, run: StoredRun) -> dict[str, Any] | None:
     """Return which look at a growing study a run is; None for a study that is not watched."""
     watch = bench.watcher.watches.of(study.id)
     if watch is None or not watch.counted:
@@ -114,7 +114,7 @@ def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None
     return {"number": number, "planned": watch.planned, "corrected": run.asked.get("looks", 1) >= watch.planned}
 
 
-def piece(path: Path, study: StudyRecord, run: Run | None) -> str:
+def piece(path: Path, study: StudyRecord, run: StoredRun | None) -> str:
     """Return a piece of a page made by the library itself, which escapes everything; empty if it is gone.
 
     Links in its charts lead to pages of the run.

@@ -32,7 +32,7 @@ from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.marking import INCOMING
 from plurivox.workbench.pages import page
 from plurivox.workbench.records import ChangedError
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watcher import Watcher
 
 ASSETS = {
@@ -107,7 +107,7 @@ async def failed(request: Request, error: Exception) -> Response:
 
 
 def application(
-    store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
+    store: StudyStore, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
 ) -> Starlette:
     """Return the application that answers requests; :class:`~plurivox.workbench.guard.Guard` decides who may ask."""
     jobs = Jobs(store)
@@ -137,7 +137,7 @@ async def gone(request: Request, error: Exception) -> Response:
 
 
 def guarded(
-    store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
+    store: StudyStore, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
 ) -> Guard:
     """Return the application with its guard around it."""
     found: list[Guard] = []
@@ -215,11 +215,11 @@ def name_of_host(name: str) -> str:
     raise InputError(f"--allow-host: {name!r} is not the name of a host", hint=hint)
 
 
-def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
+def serve(address: Address, store: StudyStore, max_upload: int, ready: Callable[[str], object]) -> None:
     """Serve studies until stopped; ``ready`` is called with the first address."""
     import uvicorn
 
-    from plurivox.workbench.places import Places, connections
+    from plurivox.workbench.places import Connections, connections
 
     guard = guarded(store, address.port, address.hosts, max_upload, address.local)
     incoming = store.folder / INCOMING
@@ -227,17 +227,17 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
     tempfile.tempdir = str(incoming)  # uploads go where there is room for studies, not to a disk in memory
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
-        timeout_graceful_shutdown=3, http=connections(Places(guard.knows)), ws="none",
+        timeout_graceful_shutdown=3, http=connections(Connections(guard.knows)), ws="none",
     )  # fmt: skip
     app: Any = guard.app
 
-    class Server(uvicorn.Server):
+    class WorkbenchServer(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.state.bench.watcher.end()  # otherwise streams are waited for, and cut off
             await app.state.bench.jobs.close()
             await super().shutdown(sockets)
 
-    server = Server(config)
+    server = WorkbenchServer(config)
     ready(f"http://{address.hosts[0]}:{address.port}/?token={guard.token}")
     try:
         server.run(sockets=[address.listening])

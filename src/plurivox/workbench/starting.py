@@ -13,7 +13,7 @@ from plurivox.read.packed.folder import is_packed
 from plurivox.workbench.linking import link_of, name_of, reading_of
 from plurivox.workbench.reading import POPULATION, ReadingSettings
 from plurivox.workbench.records import free_place
-from plurivox.workbench.store import Beginning, Store
+from plurivox.workbench.store import Beginning, StudyStore
 from plurivox.workbench.uploads import role_of
 from plurivox.workbench.watcher import mark_of
 from plurivox.workbench.watches import Watches
@@ -21,7 +21,7 @@ from plurivox.workbench.watches import Watches
 _PIECE = 1 << 20
 
 
-def begin(store: Store, files: Sequence[str], weights: str | None = None, trim: float | None = None) -> str:
+def begin(store: StudyStore, files: Sequence[str], weights: str | None = None, trim: float | None = None) -> str:
     """Add a study of some files, and return the address of its page; for watched files, that of their study.
 
     ``weights`` is the file of the population, ``trim`` the largest weight.
@@ -62,7 +62,7 @@ def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) ->
     return roles
 
 
-def _with_packed(store: Store, folder: str, roles: Mapping[str, Path], reading: Mapping[str, Any]) -> str:
+def _with_packed(store: StudyStore, folder: str, roles: Mapping[str, Path], reading: Mapping[str, Any]) -> str:
     """Start a study from a packed one, or go to the one already started with it, if nothing else is given."""
     file = link_of(folder)
     same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]

@@ -30,8 +30,8 @@ from plurivox.workbench.records import (
     RUNNING,
     WAITING,
     ChangedError,
-    Run,
     StoredFile,
+    StoredRun,
     StudyRecord,
     free_place,
     role_in,
@@ -50,7 +50,7 @@ _STALE = "create temp table stale (study text primary key);" + "".join(
 """Notes which studies have changed since their manifests were written, whoever changes them."""
 
 
-class Store(Folders):
+class StudyStore(Folders):
     """A folder of studies."""
 
     def __init__(self, folder: str | os.PathLike[str], adopt: bool = False) -> None:
@@ -264,7 +264,7 @@ class Store(Folders):
 
     # Runs -------------------------------------------------------------------------------------------------------------
 
-    def add_run(self, study: str, kind: str, key: str, asked: Mapping[str, Any], state: str = WAITING) -> Run:
+    def add_run(self, study: str, kind: str, key: str, asked: Mapping[str, Any], state: str = WAITING) -> StoredRun:
         """Note that something is to be computed."""
         found = secrets.token_hex(8)
         with self.changing() as base:
@@ -297,7 +297,7 @@ class Store(Folders):
         with self.changing() as base:
             base.execute("delete from runs where study = ? and key = ?", (study, key))
 
-    def run(self, name: str) -> Run:
+    def run(self, name: str) -> StoredRun:
         """Return a run by its id."""
         with self._guard:
             row = self._base.execute("select * from runs where id = ?", (name,)).fetchone()
@@ -305,7 +305,7 @@ class Store(Folders):
             raise SelectionError("there is no such run", hint="Its study may have been deleted.")
         return self._run(row)
 
-    def runs(self, study: str, kind: str | None = None, most: int = 50) -> list[Run]:
+    def runs(self, study: str, kind: str | None = None, most: int = 50) -> list[StoredRun]:
         """Return the runs of a study, the last first."""
         with self._guard:
             rows = self._base.execute(
@@ -315,10 +315,10 @@ class Store(Folders):
             ).fetchall()
         return [self._run(row) for row in rows]
 
-    def _run(self, row: sqlite3.Row) -> Run:
+    def _run(self, row: sqlite3.Row) -> StoredRun:
         known = {name: row[name] for name in row.keys()} | self._late.get(row["id"], {})  # noqa: SIM118
         problem = None if known["problem"] is None else json.loads(known["problem"])
-        return Run(**{**known, "asked": json.loads(known["asked"]), "problem": problem})
+        return StoredRun(**{**known, "asked": json.loads(known["asked"]), "problem": problem})
 
     # Notes ------------------------------------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class Store(Folders):
 class Beginning:
     """A study that is being made: its id, and the files that it has so far."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: StudyStore, name: str) -> None:
         self._store, self.id = store, name
         self.files: list[StoredFile] = []
 

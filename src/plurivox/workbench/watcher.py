@@ -23,7 +23,7 @@ from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile
 from plurivox.workbench.removing import remove_folder
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watch, Watches, data_of, summary
 
 EVERY = 2.0
@@ -64,7 +64,7 @@ def _unreadable(path: str, error: OSError) -> FileError:
 class Watcher:
     """Looks after all studies that are watched."""
 
-    def __init__(self, store: Store, jobs: Jobs) -> None:
+    def __init__(self, store: StudyStore, jobs: Jobs) -> None:
         self._store, self._jobs = store, jobs
         self.watches = Watches(store)
         self._seen: dict[str, Any] = {}

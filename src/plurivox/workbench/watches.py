@@ -17,7 +17,7 @@ from plurivox.base.errors import InputError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.making import digest_of
 from plurivox.workbench.records import StoredFile, StudyRecord
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
 PLANNED = 5
 """The default number of planned looks."""
@@ -57,7 +57,7 @@ def data_of(files: Mapping[str, StoredFile]) -> str:
 class Watches:
     """What a store knows about files that grow."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: StudyStore) -> None:
         self._store = store
 
     def add_sources(self, study: str, sources: Mapping[str, tuple[str, str]]) -> None:

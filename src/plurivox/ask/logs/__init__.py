@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from plurivox.ask.logs import inspect_log, lm_eval
-from plurivox.ask.logs.common import COLUMNS, Choices, Row, ScaleLike, Source, files_of, table_of
+from plurivox.ask.logs.common import COLUMNS, Row, ScaleChoices, ScaleLike, Source, files_of, table_of
 from plurivox.domain.scale_files import as_scale
 
 __all__ = ["COLUMNS", "read_inspect_log", "read_lm_eval_samples"]
@@ -45,7 +45,7 @@ def read_inspect_log(path: Source, *, scale: ScaleLike | None = None) -> pl.Data
     points = as_scale(scale)
 
     def rows(file: Path) -> Iterator[Row]:
-        return inspect_log.open_log(file).rows(Choices(points, str(file)))
+        return inspect_log.open_log(file).rows(ScaleChoices(points, str(file)))
 
     return table_of(files_of(path, inspect_log.NAME, "Inspect log"), rows)
 
@@ -90,6 +90,6 @@ def read_lm_eval_samples(
     points = as_scale(scale)
 
     def rows(file: Path) -> Iterator[Row]:
-        return lm_eval.SampleFile(file, Choices(points, str(file)), item, filter_name).rows(model)
+        return lm_eval.SampleFile(file, ScaleChoices(points, str(file)), item, filter_name).rows(model)
 
     return table_of(files_of(path, lm_eval.NAME, "file samples_….jsonl"), rows)

@@ -56,7 +56,7 @@ def table_of(files: Sequence[Path], rows_of: Callable[[Path], Iterator[Row]]) ->
 
 
 @dataclass(slots=True)
-class Choices:
+class ScaleChoices:
     """Positions of choices on the scale; without a scale, all choices must be the same as the first."""
 
     scale: Scale | None
@@ -68,7 +68,7 @@ class Choices:
 
         Examples
         --------
-        >>> Choices(Scale(["no", "unsure", "yes"]), "log").order(["yes", "no", "unsure"], "sample 1")
+        >>> ScaleChoices(Scale(["no", "unsure", "yes"]), "log").order(["yes", "no", "unsure"], "sample 1")
         [2, 0, 1]
         """
         as_listed = list(range(len(choices)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.data.making import objects_of, ratings_of, text
-from plurivox.data.record import Both, Counts, Dataset, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, SourceTable, Tables
 
 _FILE = "reviews_Electronics_5.json.gz"
 
@@ -37,7 +37,7 @@ DATASETS = (
         licence="None is stated. The authors offer it for research; see its home page.",
         home="https://jmcauley.ucsd.edu/data/amazon/",
         scale="1 < 2 < 3 < 4 < 5",
-        tables=(Table(_FILE, "jsonl", ("reviewerID", "asin", "overall")),),
+        tables=(SourceTable(_FILE, "jsonl", ("reviewerID", "asin", "overall")),),
         downloads=(),
         counts=Counts(63_001, 192_403, 1_689_188, "home page and papers that use it"),
         seen="no original file; it follows the keys that public code reads from it",

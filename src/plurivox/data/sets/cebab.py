@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.data.making import objects_of, ratings_of, text
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 
 _SPLITS = {"train_inclusive.json": 11_728, "dev.json": 1_673, "test.json": 1_689}
 _ITEMS = ("split", "text", "is_original", "edit_goal", "edit_type")
@@ -45,7 +45,7 @@ DATASETS = (
         home="https://github.com/CEBaBing/CEBaB",
         scale="1 < 2 < 3 < 4 < 5",
         tables=tuple(
-            Table(name, "json", ("id", "description", "review_workers"), (
+            SourceTable(name, "json", ("id", "description", "review_workers"), (
                 "original_id", "edit_id", "is_original", "edit_goal", "edit_type", "review_majority",
                 "review_label_distribution",
             ), rows=rows)

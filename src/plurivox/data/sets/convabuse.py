@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.data.making import frame_of, ratings_of
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 
 _FILE = "ConvAbuseEMNLPfull.csv"
 _POINTS = (-3, -2, -1, 0, 1)
@@ -37,7 +37,7 @@ DATASETS = (
         home="https://github.com/amandacurry/convabuse",
         scale="-3 < -2 < -1 < 0 < 1",
         tables=(
-            Table(_FILE, "csv", (
+            SourceTable(_FILE, "csv", (
                 "annotator_id", "conv_id", *_CONTEXT, "user", "bot", *(f"is_abuse.{point}" for point in _POINTS),
             ), (
                 "example_no", "type.ableism", "type.homophobic", "type.intellectual", "type.racist", "type.sexist",

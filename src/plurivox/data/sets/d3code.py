@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.data.making import frame_of, ratings_of
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 
 _RAW = "https://raw.githubusercontent.com/google-research-datasets/D3code/main/dataset"
 _FILES = ("d3-ratings.csv", "d3-raters.csv", "d3-items.csv")
@@ -33,9 +33,9 @@ DATASETS = (
         home="https://github.com/google-research-datasets/D3code",
         scale="0 < 1 < 2 < 3 < 4",
         tables=(
-            Table(_FILES[0], "csv", ("item_id", "rater_id", "rating_raw"), ("rating_binary",)),
-            Table(_FILES[1], "csv", ("rater_id", *_RATERS), _MORALS, rows=4_309),
-            Table(_FILES[2], "csv", ("item_id", "text"), ("category", "sub-category"), rows=4_554),
+            SourceTable(_FILES[0], "csv", ("item_id", "rater_id", "rating_raw"), ("rating_binary",)),
+            SourceTable(_FILES[1], "csv", ("rater_id", *_RATERS), _MORALS, rows=4_309),
+            SourceTable(_FILES[2], "csv", ("item_id", "text"), ("category", "sub-category"), rows=4_554),
         ),
         downloads=tuple(Download(name, f"{_RAW}/{name}") for name in _FILES),
         counts=Counts(4_554, 4_309, 150_702, "GRASP (Prabhakaran et al. 2024), Table 1"),

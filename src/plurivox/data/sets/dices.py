@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.data.making import by_one_expert, frame_of, ratings_of, there
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 from plurivox.domain.ratings import Ratings
 
 _CITATION = (
@@ -66,7 +66,7 @@ DATASETS = (
         home=_HOME,
         scale="No < Unsure < Yes",
         tables=(
-            Table(_SMALL, "csv", _NEEDED, (
+            SourceTable(_SMALL, "csv", _NEEDED, (
                 "id", "rater_gender", "rater_race", "rater_raw_race", "rater_age", "rater_education", "phase",
                 "answer_time_ms", "answer_timestamp", "context", "response", "degree_of_harm", "harm_type",
                 "safety_gold", "safety_gold_reason", "Q1_whole_conversation_evaluation",
@@ -103,7 +103,7 @@ DATASETS = (
         home=_HOME,
         scale="No < Unsure < Yes",
         tables=(
-            Table(_LARGE, "csv", _NEEDED, (
+            SourceTable(_LARGE, "csv", _NEEDED, (
                 "id", "rater_gender", "rater_locale", "rater_race", "rater_race_raw", "rater_age", "rater_education",
                 "phase", "context", "response", "degree_of_harm", "harm_type", "Q1_whole_conversation_evaluation",
                 "Q2_harmful_content_overall", "Q3_bias_overall", "Q4_misinformation_overall",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.data.making import frame_of, ratings_of
-from plurivox.data.record import Both, Counts, Dataset, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, SourceTable, Tables
 
 _FILE = "faceratings.csv"
 _RATERS, _ITEMS = ("rater_sex", "rater_age", "rater_sexpref"), ("face_sex", "face_age", "face_eth")
@@ -27,7 +27,7 @@ DATASETS = (
         licence="MIT, as a part of the R package faux.",
         home="https://github.com/debruine/faux",
         scale="1 < 2 < 3 < 4 < 5 < 6 < 7",
-        tables=(Table(_FILE, "csv", ("rater_id", "face_id", "rating", *_RATERS, *_ITEMS), rows=256_326),),
+        tables=(SourceTable(_FILE, "csv", ("rater_id", "face_id", "rating", *_RATERS, *_ITEMS), rows=256_326),),
         downloads=(),
         counts=Counts(102, 2_513, 256_326, "counted in a copy"),
         seen="a copy as Parquet with the original's columns; the original is a file of R",

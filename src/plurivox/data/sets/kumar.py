@@ -7,7 +7,7 @@ import polars as pl
 from plurivox.base.errors import IdError
 from plurivox.data.making import objects_of, one_each, ratings_of, text
 from plurivox.data.reading import KEY
-from plurivox.data.record import Both, Counts, Dataset, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, SourceTable, Tables
 
 _FILE = "toxicity_ratings.json"
 _RATERS = (
@@ -61,7 +61,7 @@ DATASETS = (
         licence="None is stated. The authors provide the file on its home page; the comments may be offensive.",
         home="https://data.esrg.stanford.edu/study/toxicity-perspectives",
         scale="0 < 1 < 2 < 3 < 4",
-        tables=(Table(_FILE, "jsonl", ("comment", "ratings"), ("source", "perspective_score")),),
+        tables=(SourceTable(_FILE, "jsonl", ("comment", "ratings"), ("source", "perspective_score")),),
         downloads=(),
         counts=Counts(107_620, 17_280, None, "the paper"),
         seen="no original file; it follows the keys that public code reads from it",

@@ -8,7 +8,7 @@ from typing import Any
 
 from plurivox.data.making import objects_of, ratings_of
 from plurivox.data.reading import KEY
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 from plurivox.domain import roles
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import RawTable
@@ -80,13 +80,13 @@ def _2025(
         scale=scale,
         tables=(
             *(
-                Table(name, "json", ("annotations", "text"), (
+                SourceTable(name, "json", ("annotations", "text"), (
                     "annotation task", "annotators", "number of annotations", "soft_label", "split", "lang",
                     "other_info", *(() if task == "MP" else ("number of annotators",)),
                 ), _ROWS.get(name), _SUMS.get(name), optional=True)
                 for name in splits
             ),
-            Table(meta, "json", (), (), None, _SUMS.get(meta), optional=True),
+            SourceTable(meta, "json", (), (), None, _SUMS.get(meta), optional=True),
         ),
         downloads=tuple(
             Download(name, f"{_RAW}/{commit}/LeWiDi_3-2025/{task}/{name}", _SUMS.get(name),
@@ -123,7 +123,7 @@ def _2023(
         home=_HOME,
         scale=scale,
         tables=tuple(
-            Table(f"{task}_{split}.json", "json", ("annotators", "annotations", "text"), (
+            SourceTable(f"{task}_{split}.json", "json", ("annotators", "annotations", "text"), (
                 "annotation task", "number of annotations", "hard_label", "soft_label", "split", "lang", "other_info",
             ), optional=True)
             for split in _SPLITS

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.data.making import objects_of, ratings_of, text
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 from plurivox.domain.ratings import Ratings
 
 _FILE = "MultiPref-Train.jsonl"
@@ -50,7 +50,7 @@ DATASETS = (
         home="https://huggingface.co/datasets/allenai/multipref",
         scale=" < ".join(_SCALE),
         tables=(
-            Table(
+            SourceTable(
                 _FILE, "jsonl", ("comparison_id", "normal_worker_annotations", "expert_worker_annotations"), _ITEMS[:8],
                 rows=10_461,
             ),

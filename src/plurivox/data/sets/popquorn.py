@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.data.making import frame_of, ratings_of, there
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 
 _FILE = "raw_data.csv"
 _RATERS = ("gender", "race", "age", "occupation", "education")
@@ -31,7 +31,7 @@ DATASETS = (
         licence="See its home page; none is stated in the files that were seen.",
         home="https://github.com/Jiaxin-Pei/Potato-Prolific-Dataset",
         scale="1 < 2 < 3 < 4 < 5",
-        tables=(Table(_FILE, "csv", ("instance_id", "user_id", "offensiveness"), ("text", *_RATERS)),),
+        tables=(SourceTable(_FILE, "csv", ("instance_id", "user_id", "offensiveness"), ("text", *_RATERS)),),
         downloads=(
             Download(
                 _FILE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.data.making import frame_of, ratings_of, there
-from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
 
 _FILE = "social-chem-101.v1.0.tsv"
 _ITEMS = {"rot": "text", "situation": "situation", "area": "area", "m": "m", "split": "split"}
@@ -34,7 +34,7 @@ DATASETS = (
         home="https://github.com/mbforbes/social-chemistry-101",
         scale="0 < 1 < 2 < 3 < 4",
         tables=(
-            Table(_FILE, "tsv", ("rot-id", "breakdown-worker-id", "rot-agree"), (
+            SourceTable(_FILE, "tsv", ("rot-id", "breakdown-worker-id", "rot-agree"), (
                 "area", "m", "split", "rot-categorization", "rot-moral-foundations", "rot-char-targeting", "rot-bad",
                 "rot-judgment", "action", "action-agency", "action-moral-judgment", "action-agree", "action-legal",
                 "action-pressure", "action-char-involved", "action-hypothetical", "situation", "situation-short-id",

@@ -7,7 +7,15 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from plurivox.domain.reader.quantities import NUMBER_WORDS, PATTERN, QUANTITY_BEGINS, Amount, Quantity, amount_of, holds
+from plurivox.domain.reader.quantities import (
+    NUMBER_WORDS,
+    PATTERN,
+    QUANTITY_BEGINS,
+    Amount,
+    NumberRange,
+    amount_of,
+    holds,
+)
 from plurivox.domain.reader.reading import Options
 from plurivox.domain.reader.texts import plain, small
 
@@ -19,7 +27,7 @@ _SCRIPTS = (
 _QUANTITY = re.compile(PATTERN)
 _PARTS = re.compile(r"\s*[:;|(=]\s*|\s+-\s+|\)\s*$")
 _FEW_WORDS = 3  # a longer additional text is a description
-_ZERO, _HUNDRED = Quantity("", 0.0, 0.0), Quantity("", 100.0, 100.0)
+_ZERO, _HUNDRED = NumberRange("", 0.0, 0.0), NumberRange("", 100.0, 100.0)
 DECORATION = " \t\r\n*_'\"()[]{}#.,:;!?|\\"
 
 
@@ -34,8 +42,8 @@ class Choices:
     letters: dict[str, int]  # the option of each letter, in lower case
     # the option of each group of ``pattern``, and whether the text is a main one rather than a description
     texts: tuple[tuple[int, bool], ...]
-    quantities: dict[Quantity, int]  # the option that is this quantity
-    numbers: frozenset[Quantity]  # those that stand only for a letter, not for the option's text
+    quantities: dict[NumberRange, int]  # the option that is this quantity
+    numbers: frozenset[NumberRange]  # those that stand only for a letter, not for the option's text
     percent: bool  # whether quantities are percentages
 
     def of(self, amount: Amount) -> int | None:
@@ -70,7 +78,7 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     others = {text: place for text, place, _ in texts}
     letters = {letter: place for letter, place in letters.items() if others.get(letter, place) == place}
     numbers = {letter: place for letter, place in letters.items() if re.fullmatch(r"-?\d{1,9}", letter)}
-    quantities = written | {Quantity("", float(letter), float(letter)): place for letter, place in numbers.items()}
+    quantities = written | {NumberRange("", float(letter), float(letter)): place for letter, place in numbers.items()}
     bare: dict[str, set[int]] = {}
     for text, place, _ in texts:
         bare.setdefault(_without_signs(text), set()).add(place)
@@ -114,10 +122,10 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     )
 
 
-def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
+def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[NumberRange, int], list[tuple[str, int, bool]], bool]:
     """Return the options that are quantities, and all texts, longest first, with place and whether they are main."""
     found: dict[str, list[tuple[int, bool]]] = {}
-    quantities: dict[Quantity, list[int]] = {}
+    quantities: dict[NumberRange, list[int]] = {}
     percent = False
     for place, (_, *given) in enumerate(one or ("",) for one in options):
         for number, text in enumerate(given):

@@ -39,7 +39,7 @@ COMPARED = re.compile(rf"(?<![-=/])(?<![^\W_])(?<![\w#%;][\"'])(?:(?P<less>{_LES
 """What comes before a number to say less or more; the longest has 12 characters."""
 
 
-class Quantity(NamedTuple):
+class NumberRange(NamedTuple):
     """A number or a range: ``kind`` is "<", ">" or "" for what is from ``low`` to ``high``."""
 
     kind: str
@@ -50,7 +50,7 @@ class Quantity(NamedTuple):
 class Amount(NamedTuple):
     """A quantity as written: with a percent sign, the total after "out of", compared by < or > rather than words."""
 
-    quantity: Quantity
+    quantity: NumberRange
     percent: bool
     total: float | None
     by_sign: bool = False
@@ -67,7 +67,9 @@ def amount_of(found: re.Match[str]) -> tuple[Amount, int]:
     by_sign = compared is not None and compared[0].strip() in ("<", ">")
     high = low if found["high"] is None else _value(found["high"])
     total = None if found["of"] is None else _value(found["of"])
-    return Amount(Quantity(kind, low, high), bool(found["low_percent"] or found["high_percent"]), total, by_sign), start
+    return Amount(
+        NumberRange(kind, low, high), bool(found["low_percent"] or found["high_percent"]), total, by_sign
+    ), start
 
 
 def _value(text: str) -> float:
@@ -76,12 +78,12 @@ def _value(text: str) -> float:
     return float(text.replace(",", ".")) if text[:1].isdigit() else float(_WORDS[text])
 
 
-def holds(option: Quantity, number: float) -> bool:
+def holds(option: NumberRange, number: float) -> bool:
     """Return whether a number is in an option's range.
 
     Examples
     --------
-    >>> holds(Quantity("", 75, 90), 80), holds(Quantity(">", 90, 90), 90)
+    >>> holds(NumberRange("", 75, 90), 80), holds(NumberRange(">", 90, 90), 90)
     (True, False)
     """
     if option.kind == "<":

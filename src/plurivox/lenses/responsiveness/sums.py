@@ -206,12 +206,12 @@ class Scores:
 
     def _given(self, part: Part) -> tuple[Any, ...]:
         """Return what kernels need to know about a part."""
-        from plurivox.kernels.responsiveness import Against, Given, Voting
+        from plurivox.kernels.responsiveness import Against, ItemRatings, Voting
 
         reference = self.reference.some(part.items)
         totals = self.totals[part.items]
         return (
-            Given(part.offsets, part.raters, part.scores),
+            ItemRatings(part.offsets, part.raters, part.scores),
             Against(reference.offsets, reference.raters, reference.scores, totals, self.shared, self.same),
             Voting(self.group_score, self.numbers, self.ranks[part.items]),
             self.grouping.kernel_codes,
