@@ -13,7 +13,7 @@ import pytest
 import norms
 import plurivox as pv
 from plurivox.base.errors import ConfigError, InputError, ScaleError, SelectionError
-from plurivox.domain.answer_texts import letters_of
+from plurivox.domain.answer_columns import letters_of
 from plurivox.domain.answers import Answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.statistics import krippendorff_alpha

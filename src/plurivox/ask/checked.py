@@ -18,7 +18,7 @@ from plurivox.ask.stored import label_of
 from plurivox.base.cards import card, plain_grid
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, where
-from plurivox.domain.frames import to_polars
+from plurivox.domain.raw import to_polars
 from plurivox.domain.scale import text_of
 from plurivox.infer.intervals import wilson
 from plurivox.infer.text import interval_text

@@ -15,7 +15,7 @@ from plurivox.ask.question import Asking, Question, shuffled
 from plurivox.ask.requests import OWN_FIELDS, Mode, Request
 from plurivox.base.errors import DuplicateError, IdError, InputError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, id_texts, where
-from plurivox.domain.frames import to_polars
+from plurivox.domain.raw import to_polars
 
 CHARACTERS_PER_TOKEN = 4
 """Roughly, of English text; other languages need more tokens."""

@@ -11,7 +11,7 @@ from plurivox.base.arguments import FilePath, Frame, checked
 from plurivox.base.errors import no_column
 from plurivox.domain.answers import Answers
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.roles import AS_IN_RATINGS, id_column, plain_names
+from plurivox.domain.raw import AS_IN_RATINGS, id_column, plain_names
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read.beside import attribute_table, read_table

@@ -52,7 +52,7 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     from plurivox.base.errors import ConfigError
     from plurivox.base.files import write_text
     from plurivox.config import FILE_NAME, Groups, config_text
-    from plurivox.domain.describing import AttributeRules
+    from plurivox.domain.attributes import AttributeRules
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME

@@ -14,7 +14,7 @@ from plurivox.cli.printing import say
 if TYPE_CHECKING:
     from plurivox.config import Bins, Config
     from plurivox.domain.answers import Answers
-    from plurivox.domain.describing import AttributeRules
+    from plurivox.domain.attributes import AttributeRules
     from plurivox.domain.panel import PopulationShares
     from plurivox.domain.predictions import Predictions
     from plurivox.domain.ratings import Ratings
@@ -252,9 +252,8 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
-    from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
-    from plurivox.domain.roles import id_column
+    from plurivox.domain.raw import id_column, require_columns
     from plurivox.read.beside import attributes_in
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
@@ -299,7 +298,7 @@ def _weighted(ratings: "Ratings", population: "PopulationShares", trim: float | 
 
 def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
     """Return the keywords of read_ratings as the command line or else the config says."""
-    from plurivox.domain.order import RULES
+    from plurivox.domain.part import RULES
     from plurivox.read.formats import FORMATS
     from plurivox.read.formats.record import CHOICES
 
@@ -332,8 +331,7 @@ def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
 
 def _rules(reading: InputOptions, config: "Config") -> "AttributeRules":
     """Return how attributes are read as the command line or else the config says."""
-    from plurivox.domain.attributes import CONFLICTS, UNKNOWN
-    from plurivox.domain.describing import AttributeRules
+    from plurivox.domain.attributes import CONFLICTS, UNKNOWN, AttributeRules
 
     rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)
     words = config.unknown if reading.unknown is None else tuple(filter(None, names_in(reading.unknown)))

@@ -15,15 +15,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import DuplicateError, IdError, InputError, ScaleError, ScoreError, open_quote
-from plurivox.domain.again import Again
-from plurivox.domain.attributes import COUNTED_FROM_1, UNKNOWN, AttributeTable, Locate, Matched, where
-from plurivox.domain.code import ABSENT, Coded, Coder, Pieces
-from plurivox.domain.describing import AttributeReader, AttributeRules
-from plurivox.domain.numbers import as_written
-from plurivox.domain.order import RULES, Duplicates, RatingRows, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.attributes import (
+    COUNTED_FROM_1,
+    UNKNOWN,
+    AttributeReader,
+    AttributeRules,
+    AttributeTable,
+    Locate,
+    Matched,
+    where,
+)
+from plurivox.domain.code import ABSENT, Coded, Coder, FirstRows, Pieces, rows_where
+from plurivox.domain.numbers import Times, as_written
+from plurivox.domain.part import RULES, Again, Duplicates, RatingRows, Repeats, sorted_ratings, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
-from plurivox.domain.spill import FirstRows, rows_where
-from plurivox.domain.times import Times
 
 SEVERAL = "several: "
 """Precedes the points of an answer that names more than one: an error, unless it is declared to be missing."""

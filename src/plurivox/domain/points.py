@@ -15,8 +15,7 @@ from plurivox.base.errors import ColumnError, IdError, InputError, ScaleError, S
 from plurivox.domain.attributes import Locate, clean, where
 from plurivox.domain.check import SEVERAL
 from plurivox.domain.code import as_text
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import Layout, id_column
+from plurivox.domain.raw import Layout, RawTable, id_column
 from plurivox.domain.scale import Scale, text_of
 
 GivenPoints = str | Sequence[str]

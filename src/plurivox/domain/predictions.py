@@ -22,7 +22,7 @@ from plurivox.base.files import write_text
 from plurivox.base.quoting import escaped
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.frames import to_polars
+from plurivox.domain.raw import to_polars
 from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.scale import Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale

@@ -16,19 +16,24 @@ from plurivox.base.arguments import Frame, Kind, checked, fits, is_frame, is_pat
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
 from plurivox.base.later import later
-from plurivox.domain.again import Again, EveryRating, first_and_again, same_times
-from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, bin_numbers, clean, columns_of_raters
+from plurivox.domain.attributes import UNKNOWN, AttributeRules, AttributeTable, Conflicts, clean, columns_of_raters
 from plurivox.domain.check import Checked, Intake, LongTable, check
-from plurivox.domain.describing import AttributeRules
-from plurivox.domain.frames import Wanted, chosen_rows, label_column, pick, require_apart, require_columns, to_polars
-from plurivox.domain.order import Duplicates
-from plurivox.domain.part import Part, cut
+from plurivox.domain.numbers import time_column
+from plurivox.domain.part import Again, Duplicates, EveryRating, Part, cut, first_and_again, same_times
 from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
-from plurivox.domain.raw import RawTable
-from plurivox.domain.recoding import GivenRecoding, Recoding
+from plurivox.domain.raw import (
+    RawTable,
+    Wanted,
+    chosen_rows,
+    label_column,
+    pick,
+    require_apart,
+    require_columns,
+    to_polars,
+)
+from plurivox.domain.recoding import GivenRecoding, Recoding, bin_numbers
 from plurivox.domain.scale import MISSING, GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-from plurivox.domain.times import time_column
 
 GivenPopulation = Annotated[
     Any,

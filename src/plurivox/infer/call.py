@@ -133,7 +133,7 @@ def _of_enough_raters(ratings: Any, settings: Settings) -> None:
     """Refuse a selection of raters if it is smaller than the smallest group that may be shown."""
     intake = getattr(ratings, "intake", None)
     if intake is not None and intake.selected_raters:
-        from plurivox.domain.withholding import enough_left
+        from plurivox.domain.axis import enough_left
 
         enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)
 

@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import InputError, SelectionError, few
 from plurivox.domain.attributes import category_order
-from plurivox.domain.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, in_turn, memberships, withholding
-from plurivox.domain.frames import chosen_rows
+from plurivox.domain.axis import (
+    MIN_GROUP_SIZE,
+    OUTSIDE,
+    Axis,
+    AxisRaters,
+    By,
+    in_turn,
+    memberships,
+    withheld_together,
+    withholding,
+)
 from plurivox.domain.ratings import Ratings, with_items
-from plurivox.domain.withholding import AxisRaters, withheld_together
+from plurivox.domain.raw import chosen_rows
 from plurivox.engine.draws import Draws, subsamples
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
-from plurivox.domain.frames import to_polars
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import to_polars
 from plurivox.models.records import TrainingSettings
 from plurivox.models.texts import Turns
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.errors import SelectionError
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels

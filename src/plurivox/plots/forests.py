@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.wording import interval_method
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import GroupResult
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.psychometrics.result import Psychometrics

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from plurivox.base.wording import interval_method
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels

@@ -12,8 +12,8 @@ from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import FileError, SelectionError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories, where
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.frames import to_polars
 from plurivox.domain.panel import PopulationShares, population_of
+from plurivox.domain.raw import to_polars
 from plurivox.read.beside import read_table
 
 COLUMNS = {

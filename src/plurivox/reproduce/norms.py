@@ -11,8 +11,8 @@ import polars as pl
 
 from plurivox.domain.answers import Answers
 from plurivox.domain.attributes import id_texts
-from plurivox.domain.frames import require_columns
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import require_columns
 from plurivox.domain.reader import Reading, read_answer
 from plurivox.domain.scale import Scale
 from plurivox.lenses.alignment.matching import match

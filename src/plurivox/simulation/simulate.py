@@ -26,8 +26,8 @@ import polars as pl
 
 from plurivox.base.arguments import checked
 from plurivox.base.cards import card, heading_of, plain_grid
-from plurivox.domain.frames import label_column
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import label_column
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.simulation.styles import (

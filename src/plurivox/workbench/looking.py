@@ -16,7 +16,7 @@ from plurivox.base.quoting import one_line, short
 from plurivox.base.wording import listed
 from plurivox.domain.axis import MIN_GROUP_SIZE
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.roles import ROLE_NAMES, plain
+from plurivox.domain.raw import ROLE_NAMES, plain
 from plurivox.lenses.overview.description import describe
 from plurivox.read.formats import PLATFORMS, kind_of
 from plurivox.read.tables import open_table

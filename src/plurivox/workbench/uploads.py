@@ -10,7 +10,7 @@ from typing import Any
 from starlette.datastructures import UploadFile
 
 from plurivox.base.errors import InputError
-from plurivox.domain.roles import plain
+from plurivox.domain.raw import plain
 from plurivox.workbench.records import PLACES, SEVERAL, StudyRecord, free_place, role_in
 from plurivox.workbench.store import Upload
 

@@ -17,7 +17,7 @@ from plurivox.base.errors import FileError
 from plurivox.base.files import replacing
 from plurivox.base.quoting import one_line
 from plurivox.domain.code import as_text
-from plurivox.domain.roles import id_column
+from plurivox.domain.raw import id_column
 from plurivox.infer.text import interval_text
 from plurivox.read.beside import read_table
 

@@ -9,7 +9,7 @@ from typing import Any
 from plurivox.data.making import objects_of, ratings_of
 from plurivox.data.reading import KEY
 from plurivox.data.record import Both, Counts, Dataset, Download, SourceTable, Tables
-from plurivox.domain import roles
+from plurivox.domain import raw
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats import lewidi
@@ -36,7 +36,7 @@ def _ratings(items: Sequence[dict[str, Any]], about: Sequence[dict[str, Any]], s
 
 
 def _table(objects: Sequence[dict[str, Any]]) -> RawTable:
-    rows = [{roles.KEY: one[KEY], **{name: value for name, value in one.items() if name != KEY}} for one in objects]
+    rows = [{raw.KEY: one[KEY], **{name: value for name, value in one.items() if name != KEY}} for one in objects]
     return table_of_rows(rows, "frame", 0)
 
 

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from plurivox.domain.reader import phrases
-from plurivox.domain.reader.options import Choices
-from plurivox.domain.reader.quantities import amount_of
-from plurivox.domain.reader.texts import next_question
+from plurivox.domain.reader.options import Choices, amount_of, next_question
 
 WINDOW = 120
 """How many characters before or after an option are looked at."""

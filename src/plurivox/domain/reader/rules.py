@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 from plurivox.domain.reader import phrases
 from plurivox.domain.reader.mentions import AnswerText, Mention
-from plurivox.domain.reader.options import DECORATION, choices
-from plurivox.domain.reader.reading import Options, Reading
-from plurivox.domain.reader.refusals import REFUSAL
-from plurivox.domain.reader.texts import plain, small, spoken
+from plurivox.domain.reader.options import DECORATION, Options, Reading, choices, plain, small, spoken
+from plurivox.domain.reader.phrases import REFUSAL
 
 _KEY = re.compile(
     r"[\"'](?:final[ _]?)?(?:answer|choice|option|selection|selected(?:[ _]?option)?|rating|score|label|response"

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from plurivox.base.cards import CardCell, CardGrid, card
 from plurivox.base.errors import few
 from plurivox.base.wording import counted, withheld_note
-from plurivox.domain.attributes import as_categories, category_order
+from plurivox.domain.attributes import as_categories, category_order, several_values
 from plurivox.domain.axis import CROSS, Axis, By, names_raters, rater_name
 from plurivox.domain.check import Intake
-from plurivox.domain.describing import several_values
 from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.domain.axis import Axis
-from plurivox.domain.frames import chosen_rows
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import chosen_rows
 from plurivox.domain.scale import Scale
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.run import Values

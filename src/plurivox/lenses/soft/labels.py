@@ -20,9 +20,9 @@ from plurivox.base.errors import InputError
 from plurivox.base.files import write_text
 from plurivox.base.wording import counted
 from plurivox.domain.attributes import id_texts
+from plurivox.domain.axis import AxisRaters, withheld_together
 from plurivox.domain.predictions import SOFT, Predictions, object_text
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.withholding import AxisRaters, withheld_together
 from plurivox.engine.counting import group_counts
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords

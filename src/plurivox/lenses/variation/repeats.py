@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.domain.again import EveryRating
+from plurivox.domain.part import EveryRating
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
 from plurivox.infer.grouping import Compared, counting

@@ -17,14 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import AttributeConflictError, DuplicateError, InputError, few
-from plurivox.domain.attributes import AttributeTable, Conflicts, Matched, as_categories, places_of
+from plurivox.domain.attributes import AttributeRules, AttributeTable, Conflicts, Matched, as_categories, places_of
 from plurivox.domain.check import CodedColumns, LongTable, of_owners, repeated_pairs
-from plurivox.domain.code import ABSENT, Coded, as_text
-from plurivox.domain.describing import AttributeRules
-from plurivox.domain.order import Duplicates, RatingRows, Repeats, packed_words, pair_bits
+from plurivox.domain.code import ABSENT, Coded, Translated, as_text
+from plurivox.domain.part import Duplicates, RatingRows, Repeats, packed_words, pair_bits
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
-from plurivox.domain.spill import Translated
 from plurivox.read.packed.folder import write_array
 from plurivox.read.packed.manifest import File, Layer
 from plurivox.read.packed.packing import Packer

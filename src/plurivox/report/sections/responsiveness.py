@@ -11,7 +11,7 @@ from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advic
 from plurivox.actions.advise.run import advice_on
 from plurivox.actions.advise.tables import LISTS
 from plurivox.base.wording import counted, in_words, listed, named
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
