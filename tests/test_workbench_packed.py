@@ -17,9 +17,8 @@ pytest.importorskip("altair")
 
 import plurivox as pv
 from plurivox.base.errors import FileError
-from plurivox.workbench.linking import WHOLE, link_of
-from plurivox.workbench.starting import begin
 from plurivox.workbench.store import StudyStore
+from plurivox.workbench.uploads import WHOLE, begin, link_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, send, settled, workbench
 

@@ -15,9 +15,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 from plurivox.base.errors import InputError
-from plurivox.workbench import watcher
-from plurivox.workbench.starting import begin
+from plurivox.workbench import watches
 from plurivox.workbench.store import StudyStore
+from plurivox.workbench.uploads import begin
 from plurivox.workbench.watches import Watches
 from workbench_support import OWN, RATINGS, send, settled, workbench
 
@@ -28,7 +28,7 @@ LINES = RATINGS.count("\n") - 1
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watcher, "EVERY", 0.1)
+    monkeypatch.setattr(watches, "EVERY", 0.1)
 
 
 @pytest.fixture

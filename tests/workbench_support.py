@@ -71,7 +71,7 @@ def send(client: TestClient, address: str, **form: Any) -> Any:
     return client.post(address, data=form, headers=OWN, follow_redirects=False)
 
 
-OFTEN = "from plurivox.workbench import watcher; watcher.EVERY = 0.2"
+OFTEN = "from plurivox.workbench import watches; watches.EVERY = 0.2"
 """What a server runs first that shall look often at the files it watches."""
 
 

@@ -57,7 +57,7 @@ def serve(
     try:
         from plurivox.workbench.server import Address, default_folder
         from plurivox.workbench.server import serve as serving
-        from plurivox.workbench.starting import begin
+        from plurivox.workbench.uploads import begin
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] == "plurivox":
             raise

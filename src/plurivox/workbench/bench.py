@@ -23,7 +23,7 @@ from plurivox.workbench.making import PANEL, templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
 from plurivox.workbench.records import StoredRun, StudyRecord
 from plurivox.workbench.store import StudyStore
-from plurivox.workbench.watcher import Watcher
+from plurivox.workbench.watches import Watcher
 
 REPORT = ("reference", "predictions", "answers")
 """The inputs of a report other than ratings."""

@@ -31,6 +31,7 @@ from plurivox.domain.recoding import Recoding
 from plurivox.engine.running import Running
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
+from plurivox.read.packed.folder import manifest_in
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import environment, with_unique_ids
@@ -39,10 +40,8 @@ from plurivox.report.terms import Explained
 from plurivox.study import Study
 from plurivox.workbench.charts import LinkedPages, with_links
 from plurivox.workbench.commands import report_command
-from plurivox.workbench.keeping import DONE_FILE, touch
-from plurivox.workbench.linking import check_link
+from plurivox.workbench.marking import DONE_FILE, RESULTS, touch
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
-from plurivox.workbench.removing import RESULTS
 
 Tell = Callable[[dict[str, Any]], None]
 WHOLE = "Choose “Read it whole into memory” on the Data page, or keep only some raters or items there."
@@ -83,6 +82,24 @@ def lens_named(name: str) -> Lens:
     if found is None:
         raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
     return found
+
+
+def digest_of_packed(path: str | os.PathLike[str]) -> str:
+    """Return the fingerprint of a packed study: its manifest has the checksums of all its files."""
+    try:
+        return hashlib.sha256(manifest_in(Path(path))).hexdigest()
+    except OSError as error:
+        hint = "Put the folder back and try again. Earlier results can still be viewed."
+        raise FileError(
+            f"the packed study is no longer there ({error.strerror})", source=os.fspath(path), hint=hint
+        ) from None
+
+
+def check_link(path: str | os.PathLike[str], digest: str) -> None:
+    """Raise unless a packed study exists and is the same as when it was opened."""
+    if digest_of_packed(path) != digest:
+        hint = "Go to Data and choose “Use it as it is now”."
+        raise FileError("the packed study has changed since it was opened here", source=os.fspath(path), hint=hint)
 
 
 class Desk:

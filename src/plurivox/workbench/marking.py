@@ -1,18 +1,26 @@
-"""Which folder is a workbench: one that carries its marker, one with the SQLite file of version 0.2, or an empty one.
+"""Which folder is a workbench, what is removed from it, and how much computed output is kept.
 
-Everything else belongs to somebody, and nothing is written there.
+A workbench carries its marker, has the SQLite file of version 0.2, or is empty. Everything else belongs to somebody,
+and nothing is written there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plurivox.base.errors import FileError
 from plurivox.base.files import write_text
+
+if TYPE_CHECKING:
+    from plurivox.workbench.store import StudyStore
+
 
 MARKER, DATABASE, LOCK = "plurivox-workbench.json", "workbench.sqlite3", "lock"
 STUDIES, INCOMING = "studies", "incoming"
@@ -100,3 +108,128 @@ def _is_sqlite(path: Path) -> bool:
             return file.read(len(_HEADER)) == _HEADER
     except OSError:
         return False
+
+
+# Removing -------------------------------------------------------------------------------------------------------------
+#
+# What the workbench deletes: only what it made under names that it knows, and nothing behind a link.
+
+
+KEY = re.compile(r"[0-9a-f]{24}")
+"""Names of what was computed."""
+RESULTS = "results"
+RESULT = re.compile(r"\.?[0-9a-f]{24}\.json(\.[0-9a-f]{8}\.part)?")
+"""Names of results of lenses, and of what an interrupted attempt to write one left behind."""
+
+
+def within(folder: Path, path: Path) -> bool:
+    """Return whether the way from a folder of ours to a path in it leads through no link."""
+    between = path.relative_to(folder).parents
+    return not any((folder / one).is_symlink() for one in list(between)[:-1])
+
+
+def remove_file(folder: Path, path: Path) -> None:
+    """Remove a file in a folder of ours, if it is there."""
+    if within(folder, path):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path, path: Path) -> None:
+    """Remove a folder in a folder of ours, with all that is in it."""
+    if within(folder, path):
+        shutil.rmtree(path, ignore_errors=True)  # which follows no link either
+
+
+def remove_written(folder: Path, path: Path) -> None:
+    """Remove a file in a folder of ours, and what an interrupted attempt to write it left behind."""
+    part = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{8}\.part")
+    for name in names_in(path.parent):
+        if part.fullmatch(name):
+            remove_file(folder, path.with_name(name))
+    remove_file(folder, path)
+
+
+def remove_made(folder: Path, made: Path) -> None:
+    """Remove all that was computed for a study."""
+    for name in names_in(made):
+        if KEY.fullmatch(name):
+            remove_folder(folder, made / name)
+    for name in names_in(made / RESULTS):
+        if RESULT.fullmatch(name):
+            remove_file(folder, made / RESULTS / name)
+    remove_empty(folder, (made / RESULTS, made))
+
+
+def remove_empty(folder: Path, paths: Iterable[Path]) -> None:
+    """Remove folders in a folder of ours in which nothing is left."""
+    for path in paths:
+        if within(folder, path):
+            with contextlib.suppress(OSError):
+                path.rmdir()  # fails for a link, and if anything is in it
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder, none if it cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+# Keeping --------------------------------------------------------------------------------------------------------------
+#
+# How much computed output is kept: what has not been looked at for longest goes first, and can be made again.
+
+
+MOST_BYTES = 1 << 30
+MOST_ENTRIES = 2000
+"""The most that is kept of one study."""
+DONE_FILE = "done.json"
+
+
+class _Kept(NamedTuple):
+    used: float
+    size: int
+    path: Path
+
+
+def touch(path: Path) -> None:
+    """Note that something was looked at."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+
+
+def prune(store: StudyStore, study: str, needed: Collection[str]) -> None:
+    """Remove a study's output that has not been looked at for longest, until the rest is small enough.
+
+    ``needed`` are keys that stay: what is being made, and what pages start with. Runs without results are forgotten.
+    """
+    every = sorted(_kept(store.made(study)))
+    size, n = sum(one.size for one in every), len(every)
+    for one in every:
+        if size <= MOST_BYTES and n <= MOST_ENTRIES:
+            return
+        if one.path.name in needed:
+            continue
+        size, n = size - one.size, n - 1
+        if KEY.fullmatch(one.path.name):
+            store.drop_runs(study, one.path.name)
+            remove_folder(store.folder, one.path)
+        else:
+            remove_file(store.folder, one.path)
+
+
+def _kept(made: Path) -> list[_Kept]:
+    """Return what was made, each with when it was last looked at; unfinished output is left out."""
+    found = []
+    every = [folder / name for folder in (made, made / RESULTS) for name in names_in(folder)]
+    for path in every:
+        with contextlib.suppress(OSError):
+            if KEY.fullmatch(path.name) and path.parent == made:
+                used = (path / DONE_FILE).stat().st_mtime
+                found.append(_Kept(used, sum(one.stat().st_size for one in path.iterdir()), path))
+            elif RESULT.fullmatch(path.name) and path.parent != made:
+                known = path.stat()
+                found.append(_Kept(known.st_mtime, known.st_size, path))
+    return found

@@ -20,10 +20,9 @@ from typing import Any
 
 from plurivox.base.errors import FileError, InputError, SelectionError
 from plurivox.base.files import replacing, write_text
-from plurivox.workbench import adopting
-from plurivox.workbench.folders import Folders
-from plurivox.workbench.manifest import MANIFEST, text_of
-from plurivox.workbench.marking import STUDIES
+from plurivox.workbench import salvaging
+from plurivox.workbench.base import Folders
+from plurivox.workbench.marking import STUDIES, within
 from plurivox.workbench.records import (
     KINDS,
     PLACES,
@@ -36,7 +35,7 @@ from plurivox.workbench.records import (
     free_place,
     role_in,
 )
-from plurivox.workbench.removing import within
+from plurivox.workbench.salvaging import MANIFEST, text_of
 
 _TRIGGER = """
 create temp trigger stale_{table}_{event} after {event} on main.{table}
@@ -71,8 +70,8 @@ class StudyStore(Folders):
         self._base.executescript(_STALE)
         self.sweep()
         if self.salvaged or adopt:
-            self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
-        self.remarks += adopting.remarks_on(self, self.salvaged or adopt)
+            self.remarks += salvaging.adopt(self) or (["there was no study to take in"] if adopt else [])
+        self.remarks += salvaging.remarks_on(self, self.salvaged or adopt)
         with self.changing() as base:
             base.execute("insert or ignore into stale select id from studies")
 
