@@ -32,7 +32,7 @@ from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics.cohesion import functions
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 HOW = Running(threads=1)
 ANY = (-math.inf, math.inf)

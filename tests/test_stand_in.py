@@ -18,7 +18,7 @@ from plurivox.lenses.alignment.references import MOST_CONSTANTS, constant_points
 from plurivox.lenses.alignment.stand_ins import DRAWS
 from plurivox.reproduce import alt_test
 from plurivox.statistics import advantage
-from plurivox.statistics.stand_in import stand_in_p
+from plurivox.statistics.alignment import stand_in_p
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False}
 Given = dict[int, list[int | None]]

@@ -1,15 +1,60 @@
-"""The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong."""
+"""How far apart two points of a scale are: the distance δ with which alpha and XRR weight disagreement."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.levels import LEVELS, MAX_MATRIX_POINTS, Floats, Level
+
+Floats = NDArray[np.float64]
+Level = Literal["nominal", "ordinal", "interval"] | Floats
+"""The name of a level of measurement, or a matrix of distances between points."""
+
+LEVELS = ("nominal", "ordinal", "interval")
+MAX_MATRIX_POINTS = 1_000
+
+
+def distances(level: Level, marginals: NDArray[Any], values: Floats | None = None) -> Floats:
+    """Return δ, points × points.
+
+    Parameters
+    ----------
+    level
+        ``"nominal"``: 0 or 1. ``"interval"``: the squared difference of values. ``"ordinal"``: the squared
+        difference of :func:`mid_ranks`. A matrix is used as it is.
+    marginals
+        How often each point was used, (…, points). Ordinal distances depend on it and have its leading dimensions.
+    values
+        The number of each point, 0, 1, 2, … by default; only interval distances use them.
+    """
+    n_points = marginals.shape[-1]
+    if not isinstance(level, str):
+        return level
+    if level == "nominal":
+        return 1.0 - np.eye(n_points)
+    if level == "ordinal":
+        numbers = mid_ranks(marginals)
+    else:
+        numbers = np.arange(n_points, dtype=float) if values is None else values
+    difference: Floats = numbers[..., :, None] - numbers[..., None, :]
+    return difference**2
+
+
+def mid_ranks(marginals: NDArray[Any]) -> Floats:
+    """Return the mean rank of the ratings on each point: r_k − r_c = Σ_{g=c..k} n_g − (n_c + n_k)/2."""
+    ranks: Floats = np.cumsum(marginals, axis=-1) - marginals / 2
+    return ranks
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+#
+# The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong.
+
 
 MAX_COUNT = 2**53
 """Up to here, every whole number is a float."""
@@ -325,3 +370,64 @@ def _few_points(what: str, n_points: int) -> None:
             f"level is {what} on {n_points:,} points, but at most {MAX_MATRIX_POINTS:,} are supported",
             hint="Choose level nominal or interval, or group the points.",
         )
+
+
+# Ties -----------------------------------------------------------------------------------------------------------------
+#
+# The vote of a side on an item, and who gets it when points tie.
+
+
+TIES = ("share", "lowest", "random")
+
+
+def votes(counts: NDArray[Any], ties: str = "share", priorities: NDArray[np.uint64] | None = None) -> Floats:
+    """Return each item's vote, (items, …, L): 1 on the plurality, 0 everywhere for unrated items.
+
+    Tied points share the vote, or the lowest gets it, or (``"random"``) the one with the highest priority;
+    ``priorities`` are above 0, come from :func:`tie_priorities`, and broadcast to the counts.
+    """
+    n = np.asarray(counts)
+    top = n.max(axis=-1, keepdims=True)
+    tied = (n == top) & (top > 0)
+    if ties == "share":
+        shared: Floats = tied / np.maximum(tied.sum(axis=-1, keepdims=True), 1)
+        return shared
+    if ties == "random" and priorities is not None:
+        chosen = np.where(tied, priorities, np.uint64(0)).argmax(axis=-1)
+    else:
+        chosen = tied.argmax(axis=-1)
+    winner: Floats = ((np.arange(n.shape[-1]) == chosen[..., None]) & tied).astype(float)
+    return winner
+
+
+def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: int) -> NDArray[np.uint64]:
+    """Return an odd number for each item and point: a hash of the seed, the item's id as text, point and side.
+
+    So a tie is decided in the same way for any order of items, in every draw and on every machine.
+    """
+    texts = (f"{seed}:{item}".encode() for item in items)
+    keys = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    item = np.frombuffer(keys, dtype="<u8").astype(np.uint64)
+    place = np.arange(side + 1, side + 1 + 2 * n_points, 2, dtype=np.uint64)
+    return _mixed(item[:, None] + _GAMMA * place) | np.uint64(1)
+
+
+def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> NDArray[np.int32]:
+    """Return for each item, side and point the rank that decides a tie; empty if tied points share."""
+    if ties == "share":
+        return np.zeros((0, 2, n_points), dtype=np.int32)
+    if ties == "lowest":
+        lowest = np.arange(n_points, 0, -1, dtype=np.int32)
+        return np.ascontiguousarray(np.broadcast_to(lowest, (len(items), 2, n_points)))
+    both = [tie_priorities(items, n_points, seed=seed, side=side) for side in (0, 1)]
+    return np.argsort(np.argsort(np.stack(both, axis=1), axis=-1), axis=-1).astype(np.int32)
+
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter 64-bit numbers as splitmix64 does; products wrap around."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))

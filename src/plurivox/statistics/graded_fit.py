@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats
 
 BOUND = 10.0
 """The largest discrimination, in either direction."""

@@ -18,8 +18,8 @@ from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
 from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
+from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as finish_parts
-from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
 from plurivox.statistics.soft_blocks import mean_emd
 

@@ -25,7 +25,7 @@ from plurivox.infer.permutation import Maximum, max_t, upper_p
 from plurivox.infer.result import Draws, Row
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
-from plurivox.statistics.levels import Level
+from plurivox.statistics.checks import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 

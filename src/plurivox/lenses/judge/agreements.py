@@ -25,7 +25,7 @@ from plurivox.lenses.judge.sums import (
     shares_of,
     weights_of,
 )
-from plurivox.statistics.levels import Level
+from plurivox.statistics.checks import Level
 
 TESTED = {"agreement": "agreement", "half_gap": "relative", "lead": "lead"}
 """Values that are tested against 0, corrected together over all models, and the quantity that gets the p-value."""

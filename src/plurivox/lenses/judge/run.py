@@ -36,9 +36,8 @@ from plurivox.lenses.judge.quantities import NAMES
 from plurivox.lenses.judge.result import CARD, JudgeCard
 from plurivox.lenses.judge.settings import JudgeSettings
 from plurivox.lenses.judge.worth import Saving
-from plurivox.statistics.checks import level_of, usual_level
+from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.cohesion.parts import percent_agreement_parts
-from plurivox.statistics.levels import Level
 
 
 @keywords(JudgeSettings, weights=True)

@@ -21,8 +21,8 @@ from plurivox.engine.running import Running
 from plurivox.infer.grouping import raters_who_rated
 from plurivox.infer.jackknife import LeftOut, RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
+from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as cohesion
-from plurivox.statistics.levels import Level
 
 RESAMPLED = (
     "agreement", "human_agreement", "relative", "half_gap", "distance", "human_distance", "constant_distance",

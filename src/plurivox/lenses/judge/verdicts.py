@@ -18,7 +18,7 @@ from plurivox.domain.answers import Voice
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import p_text
-from plurivox.statistics.stand_in import MAY_STAND_IN
+from plurivox.statistics.alignment import MAY_STAND_IN
 
 if TYPE_CHECKING:
     from plurivox.lenses.judge.result import JudgeCard

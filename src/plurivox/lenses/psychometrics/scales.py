@@ -35,8 +35,7 @@ from plurivox.lenses.responsiveness.settings import ALWAYS
 from plurivox.lenses.responsiveness.sums import Responses, Scores, scores_of
 from plurivox.statistics.graded import GradedResponse, graded_of
 from plurivox.statistics.graded_fit import BOUND, MAX_CELLS
-from plurivox.statistics.mokken import Mokken, interval, mokken_of
-from plurivox.statistics.mokken_checks import monotonicity_of, scales_of
+from plurivox.statistics.mokken import Mokken, interval, mokken_of, monotonicity_of, scales_of
 from plurivox.statistics.registry import names_of
 
 MANY = 200

@@ -25,7 +25,7 @@ from plurivox.infer.grouping import Grouping
 from plurivox.lenses.responsiveness.peers import against_peers
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 Floats = NDArray[np.float64]
 

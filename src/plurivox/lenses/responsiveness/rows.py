@@ -31,7 +31,7 @@ from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
-from plurivox.statistics.responsiveness_records import MEASURED, MEASURES
+from plurivox.statistics.responsiveness import MEASURED, MEASURES
 
 COLUMNS = tuple(enumerate(MEASURES))
 """All statistics, and the position of each among the values."""

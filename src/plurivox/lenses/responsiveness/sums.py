@@ -25,8 +25,8 @@ from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
 from plurivox.lenses.responsiveness.references import CROWD, Reference
-from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
-from plurivox.statistics.ties import tie_ranks
+from plurivox.statistics.checks import tie_ranks
+from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
 
 MAX_CELLS = 1 << 27
 """The most numbers in the tables of all groups at once: a gigabyte."""

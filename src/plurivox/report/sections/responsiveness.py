@@ -32,7 +32,7 @@ from plurivox.report.making import (
 from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 LEAD = (
     "Does a higher score mean {more} by the reference (MPA), and do items that it calls {high} get higher scores than "
