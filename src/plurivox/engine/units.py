@@ -93,7 +93,7 @@ class UnitSums:
 
     def totals(self, weights: NDArray[np.int64] | None = None) -> Values:
         """Return the sums over the units of each subset, draws × subsets × …; each unit counts once without weights."""
-        from plurivox.kernels.resampling import weighted_sums
+        from plurivox.kernels.shuffling import weighted_sums
 
         drawn = np.ones((1, self.n_units), dtype=np.int64) if weights is None else weights
         flat = self.by_unit.reshape(self.n_units, -1)

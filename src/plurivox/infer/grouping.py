@@ -122,8 +122,8 @@ class Grouping:
 
     def sixteens_if_many(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the same if there are many raters; if few, whose rows of counts are made quickly, both are empty."""
-        from plurivox.kernels.exposure import LARGEST_TABLE
         from plurivox.kernels.shuffling import TOGETHER
+        from plurivox.kernels.variation import LARGEST_TABLE
 
         if len(self.codes) * self.n_groups * TOGETHER > LARGEST_TABLE:
             return self.sixteens(draws)

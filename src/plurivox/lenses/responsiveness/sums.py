@@ -146,7 +146,7 @@ class Scores:
 
     def _weighed(self, part: Part, draws: Draws, tables: Values) -> Sums:
         """Return the tables where raters have weights, which move with the groups in a shuffle."""
-        from plurivox.kernels.weighted_responsiveness import weighed_tables
+        from plurivox.kernels.responsiveness import weighed_tables
 
         given, against, voting, codes = self._given(part)
         if draws.kind == "permuted":
@@ -193,7 +193,7 @@ class Scores:
 
         given = self._given(part)
         if self.weighted:
-            from plurivox.kernels.weighted_responsiveness import write_weighed
+            from plurivox.kernels.responsiveness import write_weighed
 
             judged, against, voting, codes = given
             own = self._rater_weights(Draws.observed())[0]

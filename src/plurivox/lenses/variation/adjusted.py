@@ -84,7 +84,7 @@ class Crossed:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        from plurivox.kernels import absorbed as k
+        from plurivox.kernels import regression as k
 
         given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
         if draws.kind == "units" and draws.resample == "ratings" and len(self.weights):
