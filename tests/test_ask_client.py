@@ -30,7 +30,7 @@ from model_server import (
 )
 from plurivox.ask import client, wire
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, Pace
-from plurivox.ask.requests import Mode, Reply, Request
+from plurivox.ask.question import Mode, Reply, Request
 from plurivox.base.errors import InputError, MissingExtraError, PlurivoxError
 
 pytest.importorskip("openai", reason="the openai client is not installed")

@@ -688,10 +688,10 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/shipping.py", "report/render.py", "ask/processes.py", "cli/ending.py", "results/folders.py", "files.py",
+        "engine/shipping.py", "report/render.py", "ask/database.py", "cli/ending.py", "results/folders.py", "files.py",
         "report/build.py",  # digests of what was read before
         "report/printing.py",  # what Chromium made
-        "ask/checked.py", "intake/read_answers.py",  # only look; what they look at is then read by others
+        "ask/auditing.py", "intake/read_answers.py",  # only look; what they look at is then read by others
         "intake/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "intake/tables.py", "intake/members.py",  # look again at what intake/opening opened

@@ -17,12 +17,19 @@ from typing import Any
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, shown_address
 from plurivox.ask.planning import AskingPlan, Planned, check_models, items_of, same_fields
 from plurivox.ask.prompts import Example, Prompt
-from plurivox.ask.question import Question
-from plurivox.ask.replies import as_shown, distribution_of, read_reply
-from plurivox.ask.requests import MODES, Mode, Reply, Request, extra_fields
-from plurivox.ask.scrubbing import LONG, Scrubber
+from plurivox.ask.question import (
+    MODES,
+    Mode,
+    Question,
+    Reply,
+    Request,
+    as_shown,
+    distribution_of,
+    extra_fields,
+    read_reply,
+)
 from plurivox.ask.store import Store
-from plurivox.ask.wire import TOP
+from plurivox.ask.wire import LONG, TOP, Scrubber
 from plurivox.base.errors import InputError, PlurivoxError
 
 DEFAULT_SERVER = "https://api.openai.com/v1"

@@ -20,20 +20,31 @@ from typing import Any, Self, TypeVar
 import polars as pl
 
 from plurivox.ask.database import (
+    CHANGE,
+    COLUMNS,
+    EACH,
+    FRAME,
     NAME_ANOTHER,
+    REFUSED,
+    REFUSED_COLUMNS,
     SMALLEST,
     VERSION,
+    Change,
+    Stored,
     StoreError,
+    alive,
     connect,
+    damage_in,
     damaged,
+    host_name,
+    in_frame,
     make_file,
     plain,
+    process,
+    salvage,
     target_of,
 )
-from plurivox.ask.processes import alive, host_name, process
-from plurivox.ask.requests import Reply, Request
-from plurivox.ask.salvage import damage_in, salvage
-from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, REFUSED, REFUSED_COLUMNS, Change, Stored, in_frame
+from plurivox.ask.question import Reply, Request
 from plurivox.base.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.domain.reader import State
 from plurivox.read.opening import ANSWERS

@@ -13,12 +13,10 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from plurivox.ask.auditing import CHECKED_STATES, draw_audit
-from plurivox.ask.checked import Accuracy, Share
-from plurivox.ask.checked import audited as read_checked
-from plurivox.ask.rereading import ChangeKind, Rereading, reread
+from plurivox.ask.auditing import CHECKED_STATES, Accuracy, Share, draw_audit
+from plurivox.ask.auditing import audited as read_checked
+from plurivox.ask.rereading import ChangeKind, Rereading, SecondReading, read_by_model, reread
 from plurivox.ask.running import Asked, key_for
-from plurivox.ask.second_reader import SecondReading, read_by_model
 from plurivox.base.csv_files import csv_text
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import replacing, will_write

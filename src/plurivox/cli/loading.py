@@ -215,21 +215,21 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
     """Read predictions on the scale of the ratings, or on the one before they were recoded."""
-    from plurivox.ask.recoded import predictions_of
+    from plurivox.ask.read_answers import predictions_of
 
     return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     """Read answers on the scale of the ratings, recoded like them."""
-    from plurivox.ask.recoded import answers_of
+    from plurivox.ask.read_answers import answers_of
 
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
 def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -> "Answers":
     """Return answers with the attributes of items, read as they are for the ratings."""
-    from plurivox.ask.recoded import described
+    from plurivox.ask.read_answers import described
 
     rule = "missing" if loaded.rules is None else loaded.rules.conflicts
     encoding = reading.encoding or loaded.config.encoding or "utf-8"

@@ -185,7 +185,7 @@ def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
 
 def _before(desk: Desk, role: str) -> list[str]:
     """Return which files of predictions or answers use the points before the ratings were recoded."""
-    from plurivox.ask.recoded import are_before
+    from plurivox.ask.read_answers import are_before
 
     if desk.recoding is None or role == "reference":
         return []

@@ -208,7 +208,7 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.ask.recoded import answers_of, described, predictions_of
+    from plurivox.ask.read_answers import answers_of, described, predictions_of
 
     if role == "predictions":
         return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.logs.common import COLUMNS, Row, ScaleChoices, in_order
-from plurivox.ask.replies import distribution_of
-from plurivox.ask.requests import Reply
+from plurivox.ask.logs import COLUMNS, Row, ScaleChoices, in_order
+from plurivox.ask.question import Reply, distribution_of
 from plurivox.ask.wire import get, reply_of
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import note_input

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.logs.common import COLUMNS, Row, ScaleChoices, in_order, quoted
+from plurivox.ask.logs import COLUMNS, Row, ScaleChoices, in_order, quoted
 from plurivox.ask.wire import get
 from plurivox.base.errors import FileError, InputError
 from plurivox.read.json_documents import loaded
