@@ -8,10 +8,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from plurivox.base.errors import FileError, InputError, few
-from plurivox.data.catalogue import catalogue
 from plurivox.data.download import sha256_of
-from plurivox.data.reading import Content, columns_of, content, lacking, load_from, loader_of, places
-from plurivox.data.record import Dataset, SourceTable
+from plurivox.data.record import (
+    Content,
+    Dataset,
+    SourceTable,
+    columns_of,
+    content,
+    lacking,
+    load_from,
+    loader_of,
+    places,
+)
+from plurivox.data.sets import catalogue
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.base.errors import FileError, InputError
-from plurivox.data.catalogue import dataset
+from plurivox.data.sets import dataset
 from plurivox.data.store import folder_of, is_held, names_of
 from plurivox.infer.result import Table
 from plurivox.infer.tables import TableResult
