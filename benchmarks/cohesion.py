@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import plurivox as pv
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.statistics.checks import votes

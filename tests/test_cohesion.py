@@ -25,8 +25,8 @@ from plurivox.domain.axis import Axis
 from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion.sums import Measured

@@ -22,7 +22,7 @@ from claims import interval_coverage as claims
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer import jackknife
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import Interval

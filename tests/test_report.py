@@ -14,7 +14,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import FileError, InputError
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.lens import Input, Lens
 from plurivox.infer.result import Statement
 from plurivox.plots import converting

@@ -436,7 +436,7 @@ def test_a_long_scale_has_constants_that_stand_for_its_votes() -> None:
 def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
     from time import perf_counter
 
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import as_answers, match
     from plurivox.lenses.alignment.references import References
     from plurivox.lenses.alignment.stand_ins import Closeness, StandIns

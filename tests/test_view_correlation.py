@@ -19,8 +19,8 @@ from plurivox import statistics
 from plurivox.domain import part as parts
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Finish, Measured, place_of
 from plurivox.statistics.cohesion import further

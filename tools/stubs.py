@@ -28,7 +28,7 @@ OURS = {
     "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Decisions": "actions.curate.parts",
     "FilePath": "base.arguments", "Frame": "base.arguments", "GivenScale": "domain.scale_files",
     "ItemId": "lenses.item.run", "Label": "domain.scale",
-    "Progress": "engine.running", "ReferenceLike": "lenses.responsiveness.references",
+    "Progress": "engine.pool", "ReferenceLike": "lenses.responsiveness.references",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from plurivox.base.arguments import check_fields, check_given, checked, kinds_of
 from plurivox.base.errors import SelectionError
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 
 
 class ResultCache(Protocol):

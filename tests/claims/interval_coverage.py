@@ -26,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import plurivox as pv
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import wilson
 from plurivox.lenses.cohesion.sums import Measured

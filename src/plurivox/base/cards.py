@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 
 MOST_ROWS = 12
 """Rows of a table that a card shows."""

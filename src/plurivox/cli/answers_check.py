@@ -20,7 +20,7 @@ from plurivox.ask.running import Asked, key_for
 from plurivox.base.csv_files import csv_text
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import replacing, will_write
-from plurivox.base.quoting import harmless, one_line
+from plurivox.base.wording import harmless, one_line
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.later import imported
+from plurivox.base import imported
 from plurivox.cli import inputs as readers
 from plurivox.cli import running
 from plurivox.cli.loading import load_nothing, load_questions

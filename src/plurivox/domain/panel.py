@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.cards import card, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.base.quoting import short
+from plurivox.base.wording import short
 from plurivox.domain.axis import CROSS, MIN_GROUP_SIZE, WITHHELD, Axis, too_small, withholding
 from plurivox.domain.ratings import Ratings
 from plurivox.statistics.raking import TRIM, Margin, Raked, design_effect, effective_raters, rake

@@ -19,7 +19,7 @@ from plurivox.base.arguments import FilePath, Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
 from plurivox.base.files import write_text
-from plurivox.base.quoting import escaped
+from plurivox.base.wording import escaped
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.domain.code import as_numbers, as_text
 from plurivox.domain.raw import to_polars

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.base import later
 from plurivox.base.arguments import Frame, Kind, checked, fits, is_frame, is_path
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.base.later import later
 from plurivox.domain.attributes import UNKNOWN, AttributeRules, AttributeTable, Conflicts, clean, columns_of_raters
 from plurivox.domain.check import Checked, Intake, LongTable, check
 from plurivox.domain.numbers import time_column

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, FileError, SelectionError, few, no_column
-from plurivox.base.quoting import short
+from plurivox.base.wording import short
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories, category_order
 from plurivox.domain.scale import Label, Scale
 

@@ -19,8 +19,8 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan

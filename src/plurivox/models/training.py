@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from plurivox.base.errors import InputError
-from plurivox.models.kinds import ModelKind
-from plurivox.models.networks import parameter_groups, tensors
+from plurivox.models.kinds import ModelKind, parameter_groups, tensors
 from plurivox.models.records import Epoch, TrainingSettings
 from plurivox.models.texts import Inputs, Sequences
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 
 MOST_TOLD = 700
 """The most marks of a chart that are described; with more, none are, so that the image stays small."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 from plurivox.plots.measure import JOINERS, columns, in_columns, wide
 from plurivox.plots.theme import STEP, WIDTH, full_width, load_altair
 

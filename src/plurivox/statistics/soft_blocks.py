@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.base.machine import processors
+from plurivox.base import processors
 from plurivox.statistics import dirichlet
 from plurivox.statistics.checks import Floats, raise_to, values_of
 

@@ -16,8 +16,7 @@ from starlette.routing import Route
 from plurivox import __version__
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
-from plurivox.base.settings.record import Spec
-from plurivox.base.settings.values import plain
+from plurivox.base.settings.record import Spec, plain
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import single
 from plurivox.workbench.making import lens_named, problem_in_words

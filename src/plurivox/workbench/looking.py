@@ -12,8 +12,7 @@ import polars as pl
 
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.files import write_text
-from plurivox.base.quoting import one_line, short
-from plurivox.base.wording import listed
+from plurivox.base.wording import listed, one_line, short
 from plurivox.domain.axis import MIN_GROUP_SIZE
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import ROLE_NAMES, plain

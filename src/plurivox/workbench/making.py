@@ -24,11 +24,11 @@ import polars as pl
 from plurivox import __version__
 from plurivox.base.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.base.files import write_text
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
 from plurivox.read.packed.folder import manifest_in

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from plurivox.base.errors import ColumnError, InputError, ScaleError
-from plurivox.base.settings import Frozen, Settings, setting, values
+from plurivox.base.settings import Frozen, Settings, record, setting
 from plurivox.domain.attributes import CONFLICTS
 from plurivox.domain.panel import PopulationShares
 from plurivox.domain.part import RULES
@@ -29,7 +29,7 @@ Asked = TypeVar("Asked", bound=Settings)
 
 def _edges(given: Any) -> Frozen:
     """Return where the intervals of each attribute start."""
-    found = values.mapping(given or {})
+    found = record.mapping(given or {})
     pairs = []
     for name, edges in found.items():
         numbers = tuple(float(edge) for edge in (edges if isinstance(edges, tuple) else (edges,)))
@@ -66,7 +66,7 @@ class ReadingSettings(Settings):
     missing: tuple[str, ...] = setting(
         (),
         "Answers that mean no rating, in addition to blank, NA, NaN and null.",
-        canonical=values.names,
+        canonical=record.names,
         repeated=True,
     )
     recode: str | None = _optional("Combine points or ranges of the scale into new points: 0-2=no,3-4=yes.")
@@ -76,10 +76,10 @@ class ReadingSettings(Settings):
                                    "point (totals).", choices=LAYOUTS)  # fmt: skip
     table: str | None = _optional("The sheet of a workbook, the table of a database, or the file in an archive.")
     rater_attributes: tuple[str, ...] = setting(
-        (), "Columns of the ratings that describe raters.", canonical=values.names
+        (), "Columns of the ratings that describe raters.", canonical=record.names
     )
     item_attributes: tuple[str, ...] = setting(
-        (), "Columns of the ratings that describe items.", canonical=values.names
+        (), "Columns of the ratings that describe items.", canonical=record.names
     )
     bins: Frozen = setting(
         Frozen(), "Where the intervals of a numeric attribute start.", option="--bin", canonical=_edges,
@@ -87,7 +87,7 @@ class ReadingSettings(Settings):
     )  # fmt: skip
     several: Frozen = setting(
         Frozen(), "The separator of an attribute of which a rater may have several values.", repeated=True,
-        canonical=lambda given: values.mapping(given or {}),
+        canonical=lambda given: record.mapping(given or {}),
     )  # fmt: skip
     where: tuple[tuple[str, str, str], ...] = setting(
         (), "Keep only raters or items with this value.", canonical=_conditions, repeated=True

@@ -15,7 +15,7 @@ from plurivox.actions.advise.seen import Looking, Seen
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import Poles
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, compared
 from plurivox.infer.intervals import NORMAL_95

@@ -25,7 +25,7 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.code import as_text
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import poles_in
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, axes_of
 from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.domain.axis import Axis
-from plurivox.engine.units import and_all
+from plurivox.engine.run import and_all
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.result import Row

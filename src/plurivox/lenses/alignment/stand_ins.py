@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from plurivox.base.wording import counted
 from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
-from plurivox.engine.run import Sums
-from plurivox.engine.units import units_of
+from plurivox.engine.run import Sums, units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.references import References, answering

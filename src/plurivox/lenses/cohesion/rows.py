@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values
-from plurivox.engine.running import Running
 from plurivox.infer.families import corrected, standardised
 from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
 from plurivox.infer.held import held

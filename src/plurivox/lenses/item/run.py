@@ -20,8 +20,7 @@ from plurivox.domain.axis import OUTSIDE, Axis, By, Members
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import batched
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, batched
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import SIGNIFICANT, corrected

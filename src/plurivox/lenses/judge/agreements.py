@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
-from plurivox.engine.running import Running
 from plurivox.infer.families import adjust
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, number_of_blocks

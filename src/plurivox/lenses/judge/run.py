@@ -16,7 +16,7 @@ from plurivox.domain.answers import Answers
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import wilson

@@ -21,7 +21,7 @@ from plurivox.domain.axis import CROSS, Axis, By, names_raters, rater_name
 from plurivox.domain.check import Intake
 from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, compared
 from plurivox.infer.notebook import sentences

@@ -24,9 +24,8 @@ from plurivox.base.errors import InputError
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.pool import in_batches
+from plurivox.engine.pool import Running, in_batches
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.result import Row, Table

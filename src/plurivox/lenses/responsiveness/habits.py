@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run
-from plurivox.engine.running import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import adjust, step_down
 from plurivox.infer.grouping import Grouping

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import item_weights
-from plurivox.engine.pool import batched
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Sums, Values
-from plurivox.engine.running import Running
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.jackknife import LeftOut
 from plurivox.lenses.responsiveness.references import Reference

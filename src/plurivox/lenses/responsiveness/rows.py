@@ -15,8 +15,8 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import chosen_rows
 from plurivox.domain.scale import Scale
 from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
 from plurivox.infer.held import held
 from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes, with_tests

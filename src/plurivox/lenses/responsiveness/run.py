@@ -11,7 +11,7 @@ from plurivox.base.errors import SelectionError
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import corrected

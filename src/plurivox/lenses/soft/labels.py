@@ -24,7 +24,7 @@ from plurivox.domain.axis import AxisRaters, withheld_together
 from plurivox.domain.predictions import SOFT, Predictions, object_text
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import group_counts
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, compared, overlapping_axes
 from plurivox.lenses.soft.settings import SoftLabelsSettings

@@ -15,7 +15,7 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import batched
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.exchange import count_type, signs_of
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import (

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import OUTSIDE
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import batched
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.jackknife import in_block, most_blocks
 
 STEADY = 1e-12
