@@ -17,6 +17,7 @@ import polars as pl
 
 import exports
 import plurivox as pv
+from corpus.pages import pages
 from corpus.records import compact, plain
 from corpus.running import Case, World
 from model_server import ModelServer, by_message
@@ -471,6 +472,7 @@ CASES: tuple[Case, ...] = (
         Case(f"notebook/{kind.replace(' ', '-')}", call=_page(kind), data=("dense", "sparse"))
         for kind in ("cohesion", "responsiveness", "psychometrics", "soft", "alignment", "judge", "item view")
     ),
+    Case("workbench/pages", call=pages, data=("dense",)),
     Case("ask/asked", call=_asked, data=("stored",)),
     Case("answers/audited", call=_audited, data=("stored",)),
     *(Case(f"fit/{model}", call=_fitted(model), data=("learning",)) for model in ("mlp-ce", "mlp-kl", "cumulative-link",
