@@ -18,7 +18,7 @@ from workbench_support import OWN, send, settled, workbench
 
 _LINK = re.compile(r'\bhref="([/?][^"#]*)')
 _ASKED = re.compile(r"(?<=[?&])(?!part=)(\w+)=[^&]*")
-_LASTED = re.compile(r"\b\d+(\.\d+)? seconds?\b")
+_WHEN = re.compile(r"\b\d+(\.\d+)? seconds?\b|\b20\d\d-\d\d-\d\d \d\d:\d\d\b")
 ALIKE = 2
 """How many pages to visit whose addresses differ only in what they ask for."""
 NOT_PAGES = ("/assets/", "/api", "/export/", "/tables/")
@@ -45,7 +45,7 @@ def pages(world: World) -> Any:
                 continue
             visits[shape] += 1
             page = _settled(client, address)
-            words: str = compact_page(_LASTED.sub("<while>", page))["text"]
+            words: str = compact_page(_WHEN.sub("<while>", page))["text"]
             found[name] = world.normal(ids.sub("…", words.replace(folder, "<folder>")))
             waiting += [urljoin(address, html.unescape(link)) for link in _LINK.findall(page)]
     return found
