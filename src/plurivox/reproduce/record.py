@@ -70,8 +70,8 @@ class Paper:
 
     Attributes
     ----------
-    name, order
-        Its name on the command line, and its place among the others.
+    name
+        Its name on the command line.
     citation
         The authors, title and venue.
     cells
@@ -87,7 +87,6 @@ class Paper:
     """
 
     name: str
-    order: int
     citation: str
     cells: Callable[[Path | None], Iterable[PublishedCell]]
     files: tuple[str, ...] = ()
