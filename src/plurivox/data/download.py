@@ -55,7 +55,7 @@ def fetch(
         If it cannot be written, as on a full disk; the part stays.
     """
     allowed(address)
-    note = _note(path)
+    note = resumed(path).with_suffix(".partial.json")
     with resuming(path) as file:
         for attempt in range(ATTEMPTS):
             before = file.tell()
@@ -215,10 +215,6 @@ def _start_anew(file: IO[bytes], note: Path) -> None:
 
 
 # What a part is a part of ---------------------------------------------------------------------------------------------
-
-
-def _note(path: Path) -> Path:
-    return resumed(path).with_suffix(".partial.json")
 
 
 def _known_tag(note: Path, address: str) -> str | None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -138,15 +138,11 @@ def columns_of_raters(
     return tuple(name for name in dict.fromkeys(by) if name in columns and name not in others)
 
 
-class Settled(NamedTuple):
-    """The code of each owner's value, -1 where there is none, and who has more than one."""
+def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the code of each owner's value, -1 where there is none, and who has more than one.
 
-    own: NDArray[np.int32]
-    several: NDArray[np.bool_]
-
-
-def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Settled:
-    """Return each owner's value from a column that repeats it on every row; of several, none or the first counts."""
+    The column repeats it on every row; of several, none or the first counts.
+    """
     own, several = np.full(n_owners, ABSENT, dtype=np.int32), np.zeros(n_owners, dtype=bool)
     for rows in stretches(len(owners)):
         given, whose = values[rows], owners[rows]
@@ -157,7 +153,7 @@ def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Sett
         several[whose[given != own[whose]]] = True
     if rule == "missing":
         own[several] = ABSENT
-    return Settled(own, several)
+    return own, several
 
 
 def as_categories(column: pl.Series) -> pl.Series:

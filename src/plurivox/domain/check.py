@@ -113,22 +113,6 @@ class Intake:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """Codes sorted by item and rater, and what belongs to them."""
-
-    scale: Scale
-    items: pl.DataFrame
-    raters: pl.DataFrame
-    item_codes: NDArray[np.int32]
-    rater_codes: NDArray[np.int32] | None
-    scores: NDArray[np.uint8] | NDArray[np.int16]
-    multiplicity: NDArray[np.int64] | None
-    intake: Intake
-    times: NDArray[np.float64] | None = None
-    again: Again | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CodedColumns:
     """The columns of a table, coded: ids that can be used, and scores that are on the scale.
 
@@ -223,8 +207,8 @@ def check(
     raters: AttributeTable | None = None,
     items: AttributeTable | None = None,
     rules: AttributeRules | None = None,
-) -> Checked:
-    """Turn a table into checked codes, or raise a single error that says what is wrong and where."""
+) -> dict[str, Any]:
+    """Turn a table into the parts of checked ratings, or raise a single error that says what is wrong and where."""
     if duplicates not in RULES:
         raise InputError(f"duplicates is {duplicates!r}", hint=f"Give one of {', '.join(RULES)}.")
     columns = CodedColumns.of(table, scale, missing)
@@ -232,19 +216,21 @@ def check(
     n_missing = int(np.count_nonzero(rows.score == ABSENT))
     kept, repeats = _ordered(columns, rows, duplicates)
     known_items, known_raters = columns.described(items, raters, rules)
-    again = _again(repeats.later, columns.scale)
+    again = None  # what is kept in addition to the first ratings
+    if (later := repeats.later) is not None and later.rater is not None:
+        again = Again(later.item, later.rater, later.score.astype(columns.scale.dtype, copy=False), later.time)
     intake = columns.intake(
         repeats, duplicates, n_missing,
         kept_repeats=0 if again is None else len(again),
         missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
         **of_owners(known_items, known_raters, rules or AttributeRules()),
     )  # fmt: skip
-    item_codes = kept.item.astype(np.int32, copy=False)
-    scores: Any = kept.score.astype(columns.scale.dtype, copy=False)
-    return Checked(
-        columns.scale, known_items.frame, known_raters.frame, item_codes, kept.rater, scores, kept.count, intake,
-        kept.time, again,
-    )  # fmt: skip
+    return {
+        "scale": columns.scale, "items": known_items.frame, "raters": known_raters.frame,
+        "item_codes": kept.item.astype(np.int32, copy=False), "rater_codes": kept.rater,
+        "scores": kept.score.astype(columns.scale.dtype, copy=False), "multiplicity": kept.count, "intake": intake,
+        "times": kept.time, "again": again,
+    }  # fmt: skip
 
 
 def of_owners(items: Matched, raters: Matched, rules: AttributeRules) -> dict[str, Any]:
@@ -264,13 +250,6 @@ def of_owners(items: Matched, raters: Matched, rules: AttributeRules) -> dict[st
 
 def _without_time(times: NDArray[np.float64] | None) -> int:
     return 0 if times is None else int(np.count_nonzero(np.isnan(times)))
-
-
-def _again(later: RatingRows | None, scale: Scale) -> Again | None:
-    """Return the ratings that are kept in addition to the first ones."""
-    if later is None or later.rater is None:
-        return None
-    return Again(later.item, later.rater, later.score.astype(scale.dtype, copy=False), later.time)
 
 
 def _coded_columns(

@@ -111,16 +111,9 @@ def fits_scale(text: str, scale: Scale) -> bool:
 
 def _odd(answer: str, scale: Scale | None, missing: Collection[str]) -> bool:
     """Return whether an answer, as written, is neither a number nor a point nor missing."""
-    text = text_of(answer)
-    if text.casefold() in ALWAYS_MISSING or text in missing:
+    if _means_missing(answer, missing) or (scale is not None and _fit([answer], scale)):
         return False
-    if scale is None:
-        return not _is_number(text)
-    try:
-        scale.position(answer)
-    except ScaleError:
-        return not _is_number(text)
-    return False
+    return not _is_number(text_of(answer))
 
 
 def _is_number(text: str) -> bool:
@@ -335,7 +328,7 @@ class Times:
         """
         unit, numbers = _read(piece)
         known = clean(piece) if unit is None else numbers
-        wrong = known.is_not_null() if unit is None else numbers.is_null() & _told(piece)
+        wrong = known.is_not_null() if unit is None else numbers.is_null() & clean(piece).is_not_null()
         if wrong.any():
             raise self._error(piece, wrong, unit)
         if known.null_count() < len(known):
@@ -357,11 +350,6 @@ class Times:
         rows = np.flatnonzero(wrong.to_numpy()) + self._n_rows
         at = where(self._source, self._locate, rows)
         return ColumnError(f"the time {value!r} {problem}", column=self._column, **at, hint=_HINT)
-
-
-def _told(piece: pl.Series) -> pl.Series:
-    """Return where a column has a value."""
-    return clean(piece).is_not_null()
 
 
 def _read(piece: pl.Series) -> tuple[Unit | None, pl.Series]:

@@ -68,11 +68,7 @@ MAX_POINTS = 200
 
 def counts_of(name: str, counts: ArrayLike) -> Floats:
     """Return counts, items × points, as floats that are whole numbers."""
-    table = _numbers(name, counts)
-    if table.ndim != 2:
-        raise InputError(
-            f"{name} has the shape {table.shape}", hint="Give a table of items × points, one row for each item."
-        )
+    table = _table(name, _numbers(name, counts), "Give a table of items × points, one row for each item.")
     _two_points(name, table)
     _refuse(name, table, ~(np.abs(table) <= MAX_COUNT), "a count that is not finite or too large")
     _refuse(name, table, table < 0, "a negative count")
@@ -182,12 +178,8 @@ def items_of(name: str, given: ArrayLike, *, whole: bool = False) -> tuple[Float
     """
     table = _numbers(name, given)
     single = table.ndim == 1
-    table = table[None, :] if single else table
-    if table.ndim != 2:
-        raise InputError(
-            f"{name} has the shape {table.shape}",
-            hint="Give one number for each point, or a table of items × points, one row for each item.",
-        )
+    hint = "Give one number for each point, or a table of items × points, one row for each item."
+    table = _table(name, table[None, :] if single else table, hint)
     if whole and not (np.asarray(given).dtype.kind in "biu" and table.shape[1] > 1 and _between(table, MAX_COUNT)):
         return counts_of(name, table), single  # whole numbers in range, as most are, need no closer look
     _two_points(name, table)
@@ -232,12 +224,7 @@ def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
 
     The points are the numbers that anybody gave, in order.
     """
-    table = _numbers(name, scores)
-    if table.ndim != 2:
-        raise InputError(
-            f"{name} has the shape {table.shape}", hint="Give a table of items × raters, NaN where a score is missing."
-        )
-    _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    table = _score_table(name, scores)
     points = np.unique(table[~np.isnan(table)])
     if len(points) > MAX_POINTS:
         raise InputError(
@@ -254,14 +241,7 @@ def sides_of(first: str, scores_a: ArrayLike, second: str, scores_b: ArrayLike) 
 
     All are rescaled to 0 … 1, which changes no correlation and keeps their squares in range.
     """
-    a, b = _numbers(first, scores_a), _numbers(second, scores_b)
-    for name, table in ((first, a), (second, b)):
-        if table.ndim != 2:
-            raise InputError(
-                f"{name} has the shape {table.shape}",
-                hint="Give a table of items × raters, NaN where a score is missing.",
-            )
-        _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    a, b = _score_table(first, scores_a), _score_table(second, scores_b)
     if len(a) != len(b):
         raise InputError(
             f"{first} has {len(a)} items, but {second} has {len(b)}",
@@ -317,6 +297,20 @@ def _numbers(name: str, given: Any) -> Floats:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} holds {array.dtype} instead of numbers", hint="Give an array of numbers.")
     return array.astype(np.float64)
+
+
+def _table(name: str, table: Floats, hint: str) -> Floats:
+    """Return a table, or raise an error if it is something else."""
+    if table.ndim != 2:
+        raise InputError(f"{name} has the shape {table.shape}", hint=hint)
+    return table
+
+
+def _score_table(name: str, scores: ArrayLike) -> Floats:
+    """Return items × raters, NaN where a score is missing."""
+    table = _table(name, _numbers(name, scores), "Give a table of items × raters, NaN where a score is missing.")
+    _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    return table
 
 
 def _weights(name: str, given: ArrayLike) -> Floats:

@@ -194,13 +194,10 @@ class StudyStore(Folders):
         self._check_place(study, role)
         with self.receiving(study, role, shown) as upload:
             yield upload
-        self._put(study, upload.stored)
+        self.link(study, upload.stored)
 
     def link(self, study: str, file: StoredFile) -> None:
-        """Note what stays in place, such as the folder of a packed study."""
-        self._put(study, file)
-
-    def _put(self, study: str, file: StoredFile) -> None:
+        """Note a file in its place: one that was received, or what stays elsewhere, as the folder of a packed study."""
         before = self.study(study).files.get(file.role)
         with self.changing() as base:
             self.put_in(base, study, file)
@@ -298,21 +295,16 @@ class StudyStore(Folders):
 
     def run(self, name: str) -> StoredRun:
         """Return a run by its id."""
-        with self._guard:
-            row = self._base.execute("select * from runs where id = ?", (name,)).fetchone()
-        if row is None:
-            raise SelectionError("there is no such run", hint="Its study may have been deleted.")
-        return self._run(row)
+        for row in self.rows("select * from runs where id = ?", name):
+            return self._run(row)
+        raise SelectionError("there is no such run", hint="Its study may have been deleted.")
 
     def runs(self, study: str, kind: str | None = None, most: int = 50) -> list[StoredRun]:
         """Return the runs of a study, the last first."""
-        with self._guard:
-            rows = self._base.execute(
-                "select * from runs where study = ? and (? is null or kind = ?)"
-                " order by created desc, rowid desc limit ?",
-                (study, kind, kind, most),
-            ).fetchall()
-        return [self._run(row) for row in rows]
+        line = (
+            "select * from runs where study = ? and (? is null or kind = ?) order by created desc, rowid desc limit ?"
+        )
+        return [self._run(row) for row in self.rows(line, study, kind, kind, most)]
 
     def _run(self, row: sqlite3.Row) -> StoredRun:
         known = {name: row[name] for name in row.keys()} | self._late.get(row["id"], {})  # noqa: SIM118
@@ -323,10 +315,7 @@ class StudyStore(Folders):
 
     def notes(self, study: str) -> dict[str, str]:
         """Return the notes on results, by place."""
-        with self._guard:
-            rows = self._base.execute(
-                "select place, text from notes where study = ? order by place", (study,)
-            ).fetchall()
+        rows = self.rows("select place, text from notes where study = ? order by place", study)
         return {row["place"]: row["text"] for row in rows}
 
     def write_note(self, study: str, place: str, text: str) -> None:
