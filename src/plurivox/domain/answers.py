@@ -24,8 +24,6 @@ ONE_MODEL, ONE_PROMPT = "model", ""
 ITEM_TEXT = "text of the item"
 """What a column of prompts is treated as if every item has its own."""
 
-Ints = NDArray[np.int64]
-
 
 class Voice(NamedTuple):
     """Who answers: a model, and the prompt it was asked with; the prompt is empty if a table names none."""

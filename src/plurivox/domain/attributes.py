@@ -26,16 +26,7 @@ from plurivox.base.errors import (
     few,
     no_column,
 )
-from plurivox.domain.code import (
-    ABSENT,
-    Coded,
-    Codes,
-    FirstRows,
-    as_text,
-    rows_where,
-    stretches,
-    whole_floats,
-)
+from plurivox.domain.code import ABSENT, Coded, Codes, FirstRows, as_text, rows_where, stretches, whole_floats
 from plurivox.domain.scale import ALWAYS_MISSING
 
 Locate = Callable[[int], str]

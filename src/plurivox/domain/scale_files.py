@@ -98,9 +98,7 @@ def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
         return None
     if len(given) == 1:
         raise ConfigError(
-            "only one end of the scale has a name",
-            source=name,
-            hint='Name both: low = "safe" and high = "unsafe".',
+            "only one end of the scale has a name", source=name, hint='Name both: low = "safe" and high = "unsafe".'
         )
     try:
         return as_poles(given)

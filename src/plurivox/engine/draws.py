@@ -17,8 +17,6 @@ Ints = NDArray[np.int64]
 # Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
 # the numbers are far from those of plurivox.simulation, whose studies may have the same seed.
 _ITEMS, _RATERS, _SUBSAMPLES, _SIGNS, _ORDERS = 1001, 1002, 1006, 1009, 1010
-RESAMPLE = ("items", "raters", "both")
-"""What a bootstrap may draw."""
 
 
 class Draws(NamedTuple):

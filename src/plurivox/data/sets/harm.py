@@ -213,12 +213,7 @@ def _load_kumar(tables: Tables) -> Both:
         )  # fmt: skip
     long = pl.DataFrame(
         [
-            (
-                item,
-                str(rating["worker_id"]),
-                text(rating["toxic_score"]),
-                *(text(rating.get(one)) for one in _WORKERS),
-            )
+            (item, str(rating["worker_id"]), text(rating["toxic_score"]), *(text(rating.get(one)) for one in _WORKERS))
             for item, rating in rows
         ],
         schema=dict.fromkeys(("item", "rater", "score", *_WORKERS), pl.String),

@@ -75,10 +75,7 @@ _AMAZON = (
 
 
 _FACE_FILE = "faceratings.csv"
-_FACE_RATERS, _FACE_ITEMS = (
-    ("rater_sex", "rater_age", "rater_sexpref"),
-    ("face_sex", "face_age", "face_eth"),
-)
+_FACE_RATERS, _FACE_ITEMS = (("rater_sex", "rater_age", "rater_sexpref"), ("face_sex", "face_age", "face_eth"))
 
 
 def _load_faceratings(tables: Tables) -> Both:
@@ -101,10 +98,7 @@ _FACERATINGS = (
         scale="1 < 2 < 3 < 4 < 5 < 6 < 7",
         tables=(
             SourceTable(
-                _FACE_FILE,
-                "csv",
-                ("rater_id", "face_id", "rating", *_FACE_RATERS, *_FACE_ITEMS),
-                rows=256_326,
+                _FACE_FILE, "csv", ("rater_id", "face_id", "rating", *_FACE_RATERS, *_FACE_ITEMS), rows=256_326
             ),
         ),
         downloads=(),
