@@ -337,8 +337,8 @@ def withheld_together(sides: Sequence[AxisRaters], least: int, given: Sequence[M
     Examples
     --------
     >>> def shown(*sizes):
-    ...     side = Side(np.repeat(np.arange(len(sizes)), sizes).astype(np.int32), np.zeros(len(sizes), dtype=bool))
-    ...     return (~withheld_together([side], 5)[0]).tolist()
+    ...     groups = np.repeat(np.arange(len(sizes)), sizes).astype(np.int32)
+    ...     return (~withheld_together([AxisRaters(groups, np.zeros(len(sizes), dtype=bool))], 5)[0]).tolist()
     >>> shown(20, 19, 1), shown(20, 19, 3, 2), shown(9, 4)
     ([True, False, False], [True, True, False, False], [False, False])
     """
