@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from plurivox.workbench.marking import DATABASE
+from plurivox.workbench.records import DATABASE
 from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watches
 from workbench_support import RATINGS, add_study, send, settled, workbench

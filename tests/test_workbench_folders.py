@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from plurivox.base.errors import FileError
-from plurivox.workbench.marking import DATABASE, MARKER
+from plurivox.workbench.records import DATABASE, MARKER
 from plurivox.workbench.store import StudyStore
 
 OLD = Path(__file__).parent / "stores" / "0.2.0.zip"

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("altair")
 
 from forking import forks
-from plurivox.workbench import marking
+from plurivox.workbench import records
 from plurivox.workbench.jobs import Jobs, Progress
 from plurivox.workbench.making import Desk, Source, make
 from plurivox.workbench.reading import ReadingSettings
@@ -225,12 +225,12 @@ def test_what_nobody_looked_at_for_longest_is_let_go(tmp_path: Path, monkeypatch
         for result in (store.made(study) / "results").iterdir():
             os.utime(result, (9, 9))
         jobs.ask(record, "question", {"lens": "variation", "settings": {"by": [["gender"]], "seed": 0}, "given": {}})
-        monkeypatch.setattr(marking, "MOST_ENTRIES", 6)  # there are 4, 3 results, and one that comes
+        monkeypatch.setattr(records, "MOST_ENTRIES", 6)  # there are 4, 3 results, and one that comes
         last = await done("items", {})
         kept = {path.name for path in store.made(study).iterdir()}
         assert kept == {look, keys[0], last, "results"}  # the first was looked at again; the look stays in any case
         assert {run.key for run in store.runs(study)} == {look, keys[0], last}
-        monkeypatch.setattr(marking, "MOST_BYTES", 0)
+        monkeypatch.setattr(records, "MOST_BYTES", 0)
         await done("config", {})
         assert len(list((store.made(study) / "results").iterdir())) == 0
         assert (store.made(study) / look).exists()

@@ -1,4 +1,17 @@
-"""The driver: what parts of the items contribute in each draw is added up in order and finished."""
+"""The driver: what parts of the items contribute in each draw is added up in order and finished.
+
+Work is a table of draws × parts, of which each cell is one call of the contribution. It is cut where that is cheaper;
+in either case sums run over the parts from the first to the last, so that no cut changes a bit::
+
+                 part 1   part 2   part 3 …
+    draws 1–8   ┌──────────────────────────┐
+    draws 9–16  ├──────────────────────────┤   few parts: a worker has some draws over all parts (_EachDraw)
+         …      └──────────────────────────┘
+    draws 1–16  ┌───────┬────────┬─────────┐   many parts, as on disk: a worker has a part under a few draws
+         …      └───────┴────────┴─────────┘   (_EachPart); what all parts share is made once, and few are in memory
+
+A bootstrap over items needs no third way: units of items are added up once, and draws weight these sums (``UnitSums``).
+"""
 
 from __future__ import annotations
 

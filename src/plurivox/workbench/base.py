@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from plurivox.base.errors import FileError, SelectionError
-from plurivox.workbench.marking import (
+from plurivox.workbench.records import (
     ANOTHER,
     DATABASE,
+    INTERRUPTED,
     LOCK,
     MARKED,
+    RUNNING,
     SIDES,
     STUDIES,
     UNMARKED,
+    WAITING,
     kind_of,
     mark,
     names_in,
@@ -29,7 +32,6 @@ from plurivox.workbench.marking import (
     remove_written,
     within,
 )
-from plurivox.workbench.records import INTERRUPTED, RUNNING, WAITING
 from plurivox.workbench.salvaging import MANIFEST, Examined, examine, renew
 
 try:

@@ -20,9 +20,20 @@ from typing import Any
 
 from plurivox.base.errors import FileError
 from plurivox.workbench.making import Source, digest_of, problem_in_words
-from plurivox.workbench.marking import DONE_FILE, prune, remove_folder, touch
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, StoredRun, StudyRecord
+from plurivox.workbench.records import (
+    CANCELLED,
+    DONE,
+    DONE_FILE,
+    FAILED,
+    INTERRUPTED,
+    RUNNING,
+    StoredRun,
+    StudyRecord,
+    prune,
+    remove_folder,
+    touch,
+)
 from plurivox.workbench.store import StudyStore
 
 AT_ONCE = 2

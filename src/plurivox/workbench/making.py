@@ -40,8 +40,8 @@ from plurivox.report.terms import Explained
 from plurivox.study import Study
 from plurivox.workbench.charts import LinkedPages, with_links
 from plurivox.workbench.commands import report_command
-from plurivox.workbench.marking import DONE_FILE, RESULTS, touch
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
+from plurivox.workbench.records import DONE_FILE, RESULTS, touch
 
 Tell = Callable[[dict[str, Any]], None]
 WHOLE = "Choose “Read it whole into memory” on the Data page, or keep only some raters or items there."

@@ -19,9 +19,8 @@ from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.making import lens_named
-from plurivox.workbench.marking import DONE_FILE, touch
 from plurivox.workbench.pages import Form, bench_of, form_of, go, one, revision, study_of, study_page
-from plurivox.workbench.records import DONE, StoredRun, StudyRecord
+from plurivox.workbench.records import DONE, DONE_FILE, StoredRun, StudyRecord, touch
 from plurivox.workbench.watches import CHANGED, Watch, changes, summary
 
 ANSWER = "answer"

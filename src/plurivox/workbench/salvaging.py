@@ -25,20 +25,23 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.base.errors import FileError, PlurivoxError, few
 from plurivox.report.settings import MOST_LOOKS, ReportSettings
-from plurivox.workbench.marking import DATABASE, SIDES, STUDIES, within
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import (
     CANCELLED,
+    DATABASE,
     DONE,
     FAILED,
     INTERRUPTED,
     KINDS,
     PLACES,
     RUNNING,
+    SIDES,
+    STUDIES,
     WAITING,
     StoredFile,
     StudyRecord,
     role_in,
+    within,
 )
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, Message, Receive, Scope, Send, TooLargeError, answer
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
-from plurivox.workbench.marking import INCOMING
 from plurivox.workbench.pages import page
-from plurivox.workbench.records import ChangedError
+from plurivox.workbench.records import INCOMING, ChangedError
 from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watcher
 

@@ -22,11 +22,11 @@ from plurivox.base.errors import FileError, InputError, SelectionError
 from plurivox.base.files import replacing, write_text
 from plurivox.workbench import salvaging
 from plurivox.workbench.base import Folders
-from plurivox.workbench.marking import STUDIES, within
 from plurivox.workbench.records import (
     KINDS,
     PLACES,
     RUNNING,
+    STUDIES,
     WAITING,
     ChangedError,
     StoredFile,
@@ -34,6 +34,7 @@ from plurivox.workbench.records import (
     StudyRecord,
     free_place,
     role_in,
+    within,
 )
 from plurivox.workbench.salvaging import MANIFEST, text_of
 

@@ -25,8 +25,7 @@ from plurivox.base.errors import FileError, InputError, PlurivoxError
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import digest_of, problem_in_words, problem_of
-from plurivox.workbench.marking import remove_folder
-from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile, StudyRecord
+from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile, StudyRecord, remove_folder
 from plurivox.workbench.store import StudyStore
 
 PLANNED = 5
