@@ -1,4 +1,4 @@
-"""A sample of answers for a person to check, with a share for every state and every rule that read some."""
+"""A sample of answers for a person to check, and what that person found: how often they were read correctly."""
 
 from __future__ import annotations
 

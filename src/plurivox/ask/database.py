@@ -1,4 +1,4 @@
-"""The file of answers as SQLite sees it: making one, connecting to it, and errors in plain words."""
+"""The file of answers: as SQLite sees it, who is writing it, reading past damage, and answers as rows."""
 
 from __future__ import annotations
 

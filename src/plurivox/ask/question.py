@@ -1,4 +1,4 @@
-"""The question that models are asked: its wording, and the points of a scale as options."""
+"""The question that models are asked, one request about one item, and what a reply to it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of language models from files: a store of ``plurivox ask``, a table, or the log of another program."""
+"""Answers of language models from files, and predictions and answers for ratings that may have been recoded."""
 
 from __future__ import annotations
 

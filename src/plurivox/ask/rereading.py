@@ -1,4 +1,4 @@
-"""Reading stored answers again, with the current rules and without asking any model."""
+"""Reading stored answers again: with the current rules, or by a model that reads what the rules cannot."""
 
 from __future__ import annotations
 

@@ -421,9 +421,8 @@ class Store:
             except (TypeError, ValueError, RecursionError):
                 lost += 1
         if lost:
-            warnings.warn(
-                f"{self.path}: the file is damaged; {lost:,} answers cannot be read", DamageWarning, stacklevel=3
-            )
+            told = f"{self.path}: the file is damaged; {lost:,} answers cannot be read"
+            warnings.warn(told, DamageWarning, stacklevel=3)
 
     def copy_to(self, path: str | os.PathLike[str]) -> None:
         """Write everything readable into a new store, which continues from this one."""
@@ -441,13 +440,7 @@ class Store:
             last = rows[-1][0]
 
     def change(self, changes: Iterable[Change]) -> int:
-        """Store other readings, all of them or none, except for answers that have changed.
-
-        Returns
-        -------
-        int
-            How many were stored.
-        """
+        """Store other readings, all of them or none, except for answers that have changed; return how many."""
         with self._transaction() as connection:
             return connection.executemany(CHANGE, (one.values for one in changes)).rowcount
 

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions as JSON: writing requests, and reading answers and errors leniently."""
+"""What goes over the wire: requests and replies as JSON, within limits, and without secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about a public data set: where it is from, what its files look like, and how they become Ratings."""
+"""Public data sets: what is known about each, how its files are found and read, and what loaders have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about raters and items: one row for each, and columns that sort them into categories."""
+"""What is known about raters and items: one row for each, from columns of the ratings and tables of their own."""
 
 from __future__ import annotations
 
@@ -370,14 +370,12 @@ class AttributeReader:
             self._warn(role, conflicts)
             return Matched(frame, 0, 0, conflicts, said, several)
         beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
-        self._refuse_twice(role, frame, beside, given)
+        for name in sorted(set(beside.frame.columns) & set(frame.columns)):
+            problem = f"it is in both the ratings and the table of {role}s"
+            raise ColumnError(problem, source=given.source, column=name, hint="Remove or rename it in one of the two.")
         if beside.unknown:
-            warnings.warn(
-                f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}; "
-                "their attributes are unknown",
-                UnknownIdsWarning,
-                stacklevel=_caller(),
-            )
+            lacking = f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}"
+            warnings.warn(f"{lacking}; their attributes are unknown", UnknownIdsWarning, stacklevel=_caller())
         self._warn(role, conflicts | beside.conflicts)
         return Matched(
             frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words,
@@ -393,16 +391,6 @@ class AttributeReader:
         except AttributeConflictError:
             return None
         return None if found.conflicts else found
-
-    def _refuse_twice(self, role: str, frame: pl.DataFrame, beside: Matched, given: AttributeTable) -> None:
-        twice = sorted(set(beside.frame.columns) & set(frame.columns))
-        if twice:
-            raise ColumnError(
-                f"it is in both the ratings and the table of {role}s",
-                source=given.source,
-                column=twice[0],
-                hint="Remove or rename it in one of the two.",
-            )
 
     def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
         if self.rules.conflicts == "missing":
@@ -421,8 +409,12 @@ class AttributeReader:
         own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
         if several.any():
             self._judge(role, name, values, codes, several)
-        n_said = int(np.count_nonzero((own == ABSENT) & self._worded(owners, column, said))) if said.any() else 0
-        absent = pl.Series(own == ABSENT)
+        n_said, absent = 0, pl.Series(own == ABSENT)
+        if said.any():  # of how many owners nothing but such a word is known
+            worded, of_code = np.zeros(len(owners.values), dtype=bool), np.append(said, False)
+            for rows in stretches(len(owners.codes)):
+                worded[owners.codes[rows][of_code[column.codes[rows]]]] = True
+            n_said = int(np.count_nonzero((own == ABSENT) & worded))
         if values.is_empty():
             found = pl.Series(name, [None] * len(own), dtype=values.dtype)
         else:
@@ -432,13 +424,6 @@ class AttributeReader:
             pl.DataFrame([found]), conflicts={name: n_several} if n_several else {},
             words={name: n_said} if n_said else {}, several={name: several} if n_several else {},
         )  # fmt: skip
-
-    def _worded(self, owners: Coded, column: Coded, said: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the owners for whom one of the words was given."""
-        found, of_code = np.zeros(len(owners.values), dtype=bool), np.append(said, False)
-        for rows in stretches(len(owners.codes)):
-            found[owners.codes[rows][of_code[column.codes[rows]]]] = True
-        return found
 
     def _judge(self, role: str, name: str, values: pl.Series, codes: Codes, several: NDArray[np.bool_]) -> None:
         """Raise an error if several values are one, or are so common that the column does not describe the role."""

@@ -1,4 +1,4 @@
-"""An axis of diversity: raters sorted into groups by one attribute, or by a crossing of several."""
+"""Axes of diversity: raters sorted into groups by one attribute or a crossing, and which groups are not shown."""
 
 from __future__ import annotations
 
@@ -436,15 +436,6 @@ def _small_sets(
     return np.concatenate(chosen), np.cumsum(sizes) - sizes
 
 
-def _basis(common: Floats) -> Floats:
-    """Return what turns sets with these common sizes into an orthonormal basis; for a stack, one for each."""
-    values, vectors = np.linalg.eigh(common)
-    kept = values > _NO_MORE * values[..., -1:]
-    weights = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-    basis: Floats = np.swapaxes(vectors * weights[..., np.newaxis, :], -1, -2)
-    return basis
-
-
 def withheld_on_items(items: NDArray[np.integer], sides: NDArray[np.int8], asked: Members, least: int) -> Members:
     """Return for many items at once on which axes a group may not be shown next to the others, axes × items.
 
@@ -484,7 +475,10 @@ def _given_away_on(items: NDArray[np.integer], sides: NDArray[np.int8], shown: M
     for a, one in enumerate(features):
         for b, other in enumerate(features[: a + 1]):
             common[:, a, b] = common[:, b, a] = np.bincount(items, weights=one * other, minlength=n_items)
-    basis = _basis(common)
+    values, vectors = np.linalg.eigh(common)  # what turns sets with these common sizes into an orthonormal basis
+    kept = values > _NO_MORE * values[:, -1:]
+    weights = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    basis = np.swapaxes(vectors * weights[:, np.newaxis], -1, -2)
     away = np.zeros(n_items, dtype=bool)
     for label in _labels_on(sides):
         width = label.max(initial=0) + 1

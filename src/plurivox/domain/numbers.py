@@ -1,6 +1,7 @@
-"""Scores as people write them: ``3,5``, ``4 - Agree``, ``4/5``; each distinct answer is read once.
+"""Scores and times as people write them: ``3,5``, ``4 - Agree``, ``4/5``; numbers of occasions, or ISO dates.
 
-An answer that is a point of the scale as written, or means missing, is never read in any other way.
+An answer that is a point of the scale as written, or means missing, is never read in any other way. Each distinct
+answer is read once.
 """
 
 from __future__ import annotations

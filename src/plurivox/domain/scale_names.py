@@ -1,6 +1,6 @@
-"""Scales in words that many studies use, by name: their points in order, and other wordings of each.
+"""Scales in words that many studies use, by name, and what sentences call the two ends of a scale.
 
-They are suggested if answers fit one, and used if one is named; no scale is ever assumed unasked.
+Named scales are suggested if answers fit one, and used if one is named; no scale is ever assumed unasked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""How work is run: on how many threads, by which executor, and what is called with its progress."""
+"""Workers: units of work in batches, on threads or any executor, in order, and quick to stop; and how callers want it.
+
+A unit of work is a callable of a range, ``work(first, last)``. To run in another process or on another machine, it must
+be a small frozen record of a module-level class: it returns what it made and writes nothing.
+:mod:`plurivox.engine.shipping` says how such a record reaches the worker.
+"""
 
 from __future__ import annotations
 
@@ -82,15 +87,6 @@ class Running(NamedTuple):
         """Report the progress, if there is a function to call."""
         if self.progress is not None:
             self.progress(self.what, done, total)
-
-
-# Pool -----------------------------------------------------------------------------------------------------------------
-#
-# Workers: units of work in batches, on threads or any executor, in order, and quick to stop.
-#
-# A unit of work is a callable of a range, ``work(first, last)``. To run in another process or on another machine, it
-# must be a small frozen record of a module-level class: it returns what it made and writes nothing.
-# :mod:`plurivox.engine.shipping` says how such a record reaches the worker.
 
 
 T = TypeVar("T")

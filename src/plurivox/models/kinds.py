@@ -1,6 +1,6 @@
-"""The networks: from encoded texts to log-probabilities, items × points.
+"""The kinds of model, each with its network: from encoded texts to log-probabilities, items × points.
 
-Each can start from given shares, so that before learning anything from the texts it predicts about the shares of all
+Each network can start from given shares, so that before learning anything from the texts it predicts about the shares of all
 items together, not something arbitrary.
 """
 

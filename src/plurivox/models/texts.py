@@ -1,4 +1,4 @@
-"""Splitting text into words, and into words and symbols.
+"""Texts as numbers: words and symbols, and what networks read of them.
 
 Words are runs of letters, digits and the marks above and below them, in any script, joined by apostrophes
 ("don't") or by the invisible joiners of Persian and Hindi. Chinese and Japanese put no spaces between words: there each

@@ -343,9 +343,11 @@ def _design(
 ) -> tuple[Ints, Ints]:
     """Return the rater and the item of each rating, sorted by rater and item."""
     if ratings_per_item is not None:
-        numbers = np.full(n_items, ratings_per_item, np.int64) if isinstance(ratings_per_item, int) else rng.integers(
-            *ratings_per_item, n_items, endpoint=True
-        )  # fmt: skip
+        if isinstance(ratings_per_item, Sequence):
+            low, high = ratings_per_item
+            numbers = rng.integers(low, high, n_items, endpoint=True)
+        else:
+            numbers = np.full(n_items, ratings_per_item, np.int64)
         drawn = [rng.choice(n_raters, number, replace=False, shuffle=False) for number in numbers.tolist()]
         cells = np.sort(np.concatenate(drawn) * n_items + np.repeat(np.arange(n_items), numbers))
     elif missing > 0:

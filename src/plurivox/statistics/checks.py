@@ -1,4 +1,8 @@
-"""How far apart two points of a scale are: the distance δ with which alpha and XRR weight disagreement."""
+"""The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong.
+
+Beside them stands what such input decides: the distance δ between two points of a scale, with which alpha and XRR
+weight disagreement, and the vote of a side on an item, with who gets it when points tie.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +53,6 @@ def mid_ranks(marginals: NDArray[Any]) -> Floats:
     """Return the mean rank of the ratings on each point: r_k − r_c = Σ_{g=c..k} n_g − (n_c + n_k)/2."""
     ranks: Floats = np.cumsum(marginals, axis=-1) - marginals / 2
     return ranks
-
-
-# Checks ---------------------------------------------------------------------------------------------------------------
-#
-# The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong.
 
 
 MAX_COUNT = 2**53

@@ -1,4 +1,10 @@
-"""What a prediction-powered mean is made of: sums over items, then a finish in which λ is fitted."""
+"""Few human ratings, many model ratings: prediction-powered inference of a mean over items (PPI++).
+
+Humans rated n items; a model (or several judges) rated these and N further items from the same population. The humans'
+mean is corrected by how far the model's mean over the further items is from its mean over the items that humans rated,
+multiplied by the trust that the model deserves, λ. A share is the mean of zeros and ones, so all of this holds for
+shares, too. Everything is a sum over items, then a finish, in which λ is fitted.
+"""
 
 from __future__ import annotations
 
@@ -108,18 +114,6 @@ def least(quadratic: Floats, linear: Floats, start: Floats) -> Floats:
         if np.abs(weights - before).max(initial=0.0) <= _STILL:
             break
     return weights
-
-
-# Ppi ------------------------------------------------------------------------------------------------------------------
-#
-# Few human ratings, many model ratings: prediction-powered inference of a mean over items (PPI++).
-#
-# Humans rated n items; a model (or several judges) rated these and N further items from the same population. The
-# humans' mean is corrected by how far the model's mean over the further items is from its mean over the items that
-# humans rated, multiplied by the trust that the model deserves, λ. A share is the mean of zeros and ones, so all of
-# this holds for shares, too.
-#
-# Everything is a sum over items, then a finish, in which λ is fitted (``ppi_sums``).
 
 
 _MOST_UNITS = 400

@@ -1,4 +1,4 @@
-"""The folder of studies: one server at a time, and one SQLite file that is changed as a whole or not at all."""
+"""The folder of studies: one server at a time, one SQLite file, and names that are noted before files are made."""
 
 from __future__ import annotations
 

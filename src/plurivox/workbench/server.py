@@ -1,4 +1,4 @@
-"""The application and the server: routes, error pages, and the loop that runs it all."""
+"""The application and the server: routes, error pages, places for connections, and the loop that runs it all."""
 
 from __future__ import annotations
 

@@ -168,10 +168,8 @@ class StudyStore(Folders):
         with self.changing() as base:
             now = self.study(study).revision
             if revision is not None and revision != now:
-                raise ChangedError(
-                    "this study was changed in another tab in the meantime",
-                    hint="Look at it again and repeat the change.",
-                )
+                hint = "Look at it again and repeat the change."
+                raise ChangedError("this study was changed in another tab in the meantime", hint=hint)
             for column, value in changes.items():
                 base.execute(f"update studies set {column} = ? where id = ?", (known[column](value), study))  # noqa: S608
             base.execute("update studies set revision = ?, changed = ? where id = ?", (now + 1, time.time(), study))

@@ -1,4 +1,4 @@
-"""Uploaded files: what each of them may be, and adding them to the study, whole or not at all."""
+"""Files that come in: uploaded, named on the command line, or packed studies, which are opened in place."""
 
 from __future__ import annotations
 

@@ -235,11 +235,6 @@ def holds(option: NumberRange, number: float) -> bool:
     return option.low <= number <= option.high and math.isfinite(number)
 
 
-# Options --------------------------------------------------------------------------------------------------------------
-#
-# The options of a question, prepared for finding them in a text.
-
-
 _SCRIPTS = (
     "0-9A-Za-z\u00c0-\u024f\u1e00-\u1eff", "\u0370-\u03ff", "\u0400-\u04ff", "\u0590-\u05ff", "\u0600-\u06ff",
     "\u0900-\u097f",

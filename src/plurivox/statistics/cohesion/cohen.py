@@ -1,6 +1,6 @@
-"""Fleiss' kappa: agreement of many raters beyond what their shared use of the points gives by chance.
+"""Kappas: agreement beyond chance, of many raters (Fleiss) and of pairs of raters (Cohen).
 
-It finishes the sums of AC1 (:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs only in its
+Fleiss' kappa takes the shared use of the points as chance. It finishes the sums of AC1 (:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs only in its
 chance agreement.
 """
 
