@@ -256,7 +256,9 @@ def test_the_command_reproduces_published_tables_from_texts(real_data: Path, wri
     """Tables of Galarnyk et al.: 132 counts of refusals, and alphas of models whose texts are read as published."""
     folder = real_data / "lm_social_norms"
     told = [one[2] for one in norms.options(norms.answers(folder), "description")]
-    known = f"labels = {json.dumps(list(norms.LABELS.values()))}\n[descriptions]\ndescription = {json.dumps(told)}\n"
+    known = (
+        f"labels = {json.dumps(list(norms.OPTION_LABELS.values()))}\n[descriptions]\ndescription = {json.dumps(told)}\n"
+    )
     made = run(
         "align", "--answers", folder / "responses.parquet", "--scale", write("scale.toml", known), "--items",
         folder / "items.csv", "--subset", "area", "--convention", "published", "--json",

@@ -1,6 +1,6 @@
 """Texts: those from others, made safe to show, and words that several floors use.
 
-Text from others, made safe to show: it cannot control a terminal, change the text direction or fill the screen.
+Text made safe to show cannot control a terminal, change the text direction or fill the screen.
 
 Names, labels, ids, file names and what servers answer are data. Everything that is printed, raised, warned of or put
 into a page passes through :func:`harmless`; what an error quotes is cut by :func:`short`.

@@ -19,8 +19,7 @@ from plurivox.domain.ratings import Ratings
 CROSS = " × "
 MIN_GROUP_SIZE = 5
 OUTSIDE = -1
-WITHHELD = "withheld"
-"""The internal name for all withheld groups together."""
+WITHHELD = "withheld"  # the internal name for all withheld groups together
 
 By = str | Sequence[str]
 
@@ -497,6 +496,5 @@ def _labels_on(sides: NDArray[np.int8]) -> Iterator[NDArray[np.int64]]:
     alike = np.zeros(codes.shape[1], dtype=np.int64)
     for one in codes:
         _, alike = np.unique(alike * 3 + one, return_inverse=True)
-    yield alike
-    yield from codes
+    yield from (alike, *codes)
     yield from (codes[a] * 3 + codes[b] for a in range(len(codes)) for b in range(a))

@@ -1,7 +1,7 @@
 """The kinds of model, each with its network: from encoded texts to log-probabilities, items × points.
 
-Each network can start from given shares, so that before learning anything from the texts it predicts about the shares of all
-items together, not something arbitrary.
+Each network can start from given shares, so that before learning anything from the texts it predicts about the shares
+of all items together, not something arbitrary.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """How far a model's answers are from people's votes, and whether it may stand in for one of them.
 
-How far a model's answers are from people's votes, in positions 0 … K of a scale.
-
-Votes are counts, items × points. Answers are positions, one per item, and None (or NaN) where the model refused or its
+Votes are counts, items × points. Answers are positions 0 … K, one per item, and None (or NaN) where the model refused or its
 answer cannot be read. An item that nobody voted on is left out; if none is left, the value is NaN.
 """
 

@@ -1,7 +1,5 @@
 """Whether ratings fall where predicted distributions say they will, and the scores of LeWiDi 2025.
 
-Calibration: whether ratings fall where predicted distributions say they will.
-
 The PIT (probability integral transform) of a rating is its place in its predicted distribution, from 0 to 1. A point of
 the scale covers a stretch of that range as long as its probability, so a rating's place within its stretch is drawn at
 random. If predictions are right, PITs are uniform: too many at both ends means that predictions are too sure, too many

@@ -1,8 +1,6 @@
 """What can be read again: the SQLite file of a workbench, and what studies' own folders say about them.
 
-Whether the SQLite file of a workbench is in order, and what can be read of one that is not.
-
-It is examined as a copy, so that nothing is written into a file that is damaged, newer, or somebody else's. What is in
+The SQLite file is examined as a copy, so that nothing is written into a file that is damaged, newer, or somebody else's. What is in
 it counts as data: a row that we would not have written is left out, and so is every table, view and trigger that is
 not ours.
 """

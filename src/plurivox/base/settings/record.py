@@ -1,6 +1,6 @@
 """Settings records: a question's settings, each declared once with what it means and what it may be.
 
-Values of settings: hashable, and the same for all ways of writing the same thing.
+Their values are hashable, and the same for all ways of writing the same thing.
 
 Functions named after what they return (:func:`axes`, :func:`names` …) accept what a caller or a TOML file gives. Those
 that begin with ``read_`` accept the text of an option. Both raise ``ValueError``: the first with what to give instead,

@@ -1,7 +1,7 @@
 """Kappas: agreement beyond chance, of many raters (Fleiss) and of pairs of raters (Cohen).
 
-Fleiss' kappa takes the shared use of the points as chance. It finishes the sums of AC1 (:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs only in its
-chance agreement.
+Fleiss' kappa takes the shared use of the points as chance. It finishes the sums of AC1
+(:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs only in its chance agreement.
 """
 
 from __future__ import annotations
