@@ -169,6 +169,7 @@ HOSTILE: list[Spoil] = [
         {"bins": deep(90)}),
     *settings("asked", None, 1, {"permutations": -1}, {"by": 5},
         {"by": deep(90)}, {"seed": "x"}),
+    *settings("revision", None, -1, "1", 1.0, True),
     *settings("version", 2, "1", None, 1.0),
     *settings("kind", None, "a recipe"),
     lambda told: told["files"].append(first(told)),
@@ -176,7 +177,7 @@ HOSTILE: list[Spoil] = [
     lambda told: first(told).update(more=1),
     lambda told: first(told).pop("shown"),
     *(lambda told, name=name: told.pop(name) for name in (
-        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks",
+        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks", "revision",
     )),
     lambda told: told.clear(),
 ]  # fmt: skip
