@@ -707,7 +707,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
-        "workbench/records.py", "workbench/salvaging.py",
+        "workbench/records.py", "workbench/salvaging.py", "workbench/adopting.py",
         "workbench/uploads.py",  # only looks; whoever computes reads it with the others
         "workbench/watches.py",  # copies what grows, before anybody reads it
         "cli/serve.py",  # opens a browser

@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette")
-pytest.importorskip("jinja2")
-
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -20,6 +16,9 @@ from plurivox.workbench.guard import SMALL, policy
 from plurivox.workbench.server import Address, guarded, hosts_of
 from plurivox.workbench.store import StudyStore
 from workbench_support import HOME, OWN, PORT, RATINGS, add_study, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("jinja2")
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +190,13 @@ def test_an_upload_is_limited(tmp_path: Path) -> None:
 )
 def test_the_names_by_which_browsers_may_call_a_host(host: str, names: tuple[str, ...], hosts: tuple[str, ...]) -> None:
     assert hosts_of(host, names) == hosts
+
+
+@pytest.mark.parametrize("host", ["0", "0.0.0.0", "::0"])
+def test_everywhere_is_everywhere_however_it_is_written(host: str) -> None:
+    address = Address.open(host, 0)
+    with address.listening:
+        assert (address.hosts, address.nameless) == (("127.0.0.1", "localhost", "[::1]"), True)
 
 
 @pytest.mark.parametrize(

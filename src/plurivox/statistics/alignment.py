@@ -1,7 +1,7 @@
 """How far a model's answers are from people's votes, and whether it may stand in for one of them.
 
-Votes are counts, items × points. Answers are positions 0 … K, one per item, and None (or NaN) where the model refused or its
-answer cannot be read. An item that nobody voted on is left out; if none is left, the value is NaN.
+Votes are counts, items × points. Answers are positions 0 … K, one per item, and None (or NaN) where the model refused
+or its answer cannot be read. An item that nobody voted on is left out; if none is left, the value is NaN.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
 from plurivox.read.packed.folder import manifest_in
+from plurivox.read.packed.stored import secret
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import environment, with_unique_ids
@@ -65,9 +66,12 @@ class Source:
 
     @property
     def key(self) -> str:
-        """The fingerprint of everything that results depend on, apart from the settings."""
+        """The fingerprint of everything that results depend on, apart from the settings, and of who computes them.
+
+        So nobody else can put results into the folder of a study that is taken in.
+        """
         digests = {role: one[2] for role, one in self.files.items()}
-        return digest_of([__version__, digests, self.reading.as_dict()])
+        return digest_of([secret().hex(), __version__, digests, self.reading.as_dict()])
 
 
 def digest_of(value: Any) -> str:

@@ -20,7 +20,8 @@ from typing import Any
 
 from plurivox.base.errors import FileError, InputError, SelectionError
 from plurivox.base.files import replacing, write_text
-from plurivox.workbench import salvaging
+from plurivox.workbench import adopting
+from plurivox.workbench.adopting import MANIFEST, text_of
 from plurivox.workbench.base import Folders
 from plurivox.workbench.records import (
     KINDS,
@@ -33,10 +34,10 @@ from plurivox.workbench.records import (
     StoredRun,
     StudyRecord,
     free_place,
+    remove_written,
     role_in,
     within,
 )
-from plurivox.workbench.salvaging import MANIFEST, text_of
 
 _TRIGGER = """
 create temp trigger stale_{table}_{event} after {event} on main.{table}
@@ -69,10 +70,10 @@ class StudyStore(Folders):
         except OSError as error:
             raise self._unwritable(error.strerror) from None
         self._base.executescript(_STALE)
-        self.sweep()
-        if self.salvaged or adopt:
-            self.remarks += salvaging.adopt(self) or (["there was no study to take in"] if adopt else [])
-        self.remarks += salvaging.remarks_on(self, self.salvaged or adopt)
+        adopting_all = self.sweep() or self.salvaged or adopt
+        if adopting_all:
+            self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
+        self.remarks += adopting.remarks_on(self, adopting_all)
         with self.changing() as base:
             base.execute("insert or ignore into stale select id from studies")
 
@@ -178,8 +179,10 @@ class StudyStore(Folders):
     def delete_study(self, name: str) -> None:
         """Delete a study and its files."""
         self.study(name)
-        with self.changing() as base:
-            base.execute("delete from studies where id = ?", (name,))
+        with self._guard:
+            remove_written(self.folder, self.home(name) / MANIFEST)  # first, since it says that the study is there
+            with self.changing() as base:
+                base.execute("delete from studies where id = ?", (name,))
         self.remove_home(name)
 
     # Files ------------------------------------------------------------------------------------------------------------
