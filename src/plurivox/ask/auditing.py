@@ -284,7 +284,7 @@ class _CheckedTable(NamedTuple):
 
 
 def _cleaned(table: _CheckedTable) -> _CheckedTable:
-    """Return the needed columns with checked rows; blank rows from a spreadsheet are ignored."""
+    """Return the needed columns with checked rows, all valid; blank rows from a spreadsheet are ignored."""
     names: dict[str, str] = {}
     for column in table.frame.columns:
         if names.setdefault(name := column.strip().casefold(), column) != column and name in NEEDED:
@@ -307,11 +307,8 @@ def _cleaned(table: _CheckedTable) -> _CheckedTable:
         verdict=pl.when(words.is_in(_YES)).then(True).when(words.is_in(_NO)).then(False),
         size=pl.col("weight").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False),
     )
-    return _valid(table._replace(frame=cleaned))
-
-
-def _valid(table: _CheckedTable) -> _CheckedTable:
-    if not table.frame.height:
+    table = table._replace(frame=cleaned)
+    if not cleaned.height:
         raise InputError("there are no rows", source=table.source, hint="Give the table that --audit wrote.")
     unknown = pl.col("verdict").is_null() & (pl.col("correct") != "")
     table.refuse(unknown, "correct", "{} is neither yes nor no", InputError, "Write yes or no, or leave it blank.")

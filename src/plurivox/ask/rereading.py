@@ -122,59 +122,41 @@ def reread(
     InputError
         If the file is not a store, or does not say which options were shown.
     """
+    n_read, changes, rows = 0, list[Change](), list[tuple[str, int, ChangeKind]]()
+    kinds: Counter[ChangeKind] = Counter()
+    examples: dict[ChangeKind, list[str]] = {}
     with Store.read(store) as opened:
-        found = _Changes(Question.from_about(opened.about, opened.path))
+        question = Question.from_about(opened.about, opened.path)
+        labels, options = question.scale.labels, functools.lru_cache(1024)(functools.partial(as_shown, question))
         total = sum(n for states in opened.counts().values() for n in states.values()) if progress else 0
         for done, stored in enumerate(opened.each()):
-            found.add(stored)
             if progress is not None and done % _TOLD == 0:
                 progress(done, total)
-    result = found.result(os.fspath(store))
+            before = stored.reading
+            if before.state == "failed" or stored.refusal:
+                continue
+            n_read += 1
+            after = read_reply(stored.text, "", options(stored.order, stored.prompt), stored.order)
+            if after == before or (after.state == "unreadable" and (before.rule or "").startswith(SECOND_READER)):
+                continue
+            changes.append(stored.read_as(after))
+            if (after.state, after.point) == (before.state, before.point):
+                continue
+            kind = ChangeKind(
+                stored.model, stored.prompt, before.state, label_of(before.point, labels), after.state,
+                label_of(after.point, labels), before.rule, after.rule,
+            )  # fmt: skip
+            kinds[kind] += 1
+            rows.append((stored.item, stored.sample, kind))
+            texts = examples.setdefault(kind, [])
+            if len(texts) < EXAMPLES and (text := shortened(stored.text)) not in texts:
+                texts.append(text)
+    result = Rereading(
+        os.fspath(store), n_read, len(rows), len(changes) - len(rows), 0,
+        dict(sorted(kinds.items(), key=lambda one: (-one[1], *map(str, one[0])))),
+        {kind: tuple(texts) for kind, texts in examples.items()}, tuple(changes), tuple(rows),
+    )  # fmt: skip
     return result.apply() if apply else result
-
-
-class _Changes:
-    """What is found on the way through the store."""
-
-    def __init__(self, question: Question) -> None:
-        self.labels = question.scale.labels
-        self.options = functools.lru_cache(maxsize=1024)(functools.partial(as_shown, question))
-        self.n_read = 0
-        self.kinds: Counter[ChangeKind] = Counter()
-        self.examples: dict[ChangeKind, list[str]] = {}
-        self.changes: list[Change] = []
-        self.rows: list[tuple[str, int, ChangeKind]] = []
-
-    def add(self, stored: Stored) -> None:
-        """Read an answer, and note what changes."""
-        before = stored.reading
-        if before.state == "failed" or stored.refusal:
-            return
-        self.n_read += 1
-        after = read_reply(stored.text, "", self.options(stored.order, stored.prompt), stored.order)
-        if after == before or (after.state == "unreadable" and (before.rule or "").startswith(SECOND_READER)):
-            return
-        self.changes.append(stored.read_as(after))
-        if (after.state, after.point) == (before.state, before.point):
-            return
-        kind = ChangeKind(
-            stored.model, stored.prompt, before.state, label_of(before.point, self.labels), after.state,
-            label_of(after.point, self.labels), before.rule, after.rule,
-        )  # fmt: skip
-        self.kinds[kind] += 1
-        self.rows.append((stored.item, stored.sample, kind))
-        texts = self.examples.setdefault(kind, [])
-        if len(texts) < EXAMPLES and (text := shortened(stored.text)) not in texts:
-            texts.append(text)
-
-    def result(self, store: str) -> Rereading:
-        """Return what was found, the most frequent change first."""
-        kinds = dict(sorted(self.kinds.items(), key=lambda one: (-one[1], *map(str, one[0]))))
-        n_renamed = len(self.changes) - len(self.rows)
-        examples = {kind: tuple(texts) for kind, texts in self.examples.items()}
-        return Rereading(
-            store, self.n_read, len(self.rows), n_renamed, 0, kinds, examples, tuple(self.changes), tuple(self.rows)
-        )
 
 
 def shortened(text: str) -> str:
