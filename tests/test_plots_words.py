@@ -13,7 +13,7 @@ import pytest
 import plurivox as pv
 from plurivox.base.errors import InputError
 
-pytest.importorskip("altair", reason="charts need plurivox[report]")
+pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
 import all_charts
 from all_charts import DRAWN, Charts, labels_of, units

@@ -26,7 +26,7 @@ from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
 from support import Markup, only_sections, six
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from undrawn import undrawn
 

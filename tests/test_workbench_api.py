@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from plurivox.lenses import lenses
 from plurivox.workbench.openapi import description, schema_of

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from plurivox.workbench.charts import Places, at_home, with_links
 from workbench_support import RATINGS, add_study, send, settled

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from forking import forks
 from plurivox.workbench import keeping

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 import plurivox as pv
 from plurivox.base.errors import InputError

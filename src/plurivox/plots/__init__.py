@@ -1,4 +1,4 @@
-"""Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``.
+"""Results as charts in Vega-Lite; nothing is computed here. Pictures need ``pip install 'plurivox[report]'``.
 
 Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``. Charts are imported when they are first used.
 Unless a chart says otherwise, ``result`` is what the lens found; ``axis`` names the axis whose groups to show, by
@@ -9,9 +9,7 @@ a phone, and other widths work as well.
 
 from __future__ import annotations
 
-import functools
 import importlib
-from collections.abc import Callable
 from typing import Any
 
 from plurivox.base.arguments import checked
@@ -40,7 +38,6 @@ _CHARTS = {
     "variation": ("adjusted_effects", "rater_reliability", "variance_shares"),
 }
 _HOMES = {name: module for module, charts in _CHARTS.items() for chart in charts for name in (chart, f"{chart}_data")}
-_DRAWN = {"responsiveness_study", "soft_study", *(chart for charts in _CHARTS.values() for chart in charts)}
 _HOMES |= {"responsiveness_study": "studies", "sized": "theme", "soft_study": "studies", "to_svg": "writing",
            "write_chart": "writing"}  # fmt: skip
 __all__ = sorted(_HOMES)
@@ -50,20 +47,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'plurivox.plots' has no attribute '{name}'")
     value = getattr(importlib.import_module(f"plurivox.plots.{_HOMES[name]}"), name)
-    globals()[name] = checked(_quick(value) if name in _DRAWN else value)
+    globals()[name] = checked(value)
     return globals()[name]
-
-
-def _quick(chart: Callable[..., Any]) -> Callable[..., Any]:
-    """Draw without checking each part and without slow copies; Altair checks a whole chart when it is used."""
-    from plurivox.plots.theme import trusted
-
-    @functools.wraps(chart)
-    def drawn(*args: Any, **options: Any) -> Any:
-        with trusted():
-            return chart(*args, **options)
-
-    return drawn
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``."""
+"""Results as charts in Vega-Lite; nothing is computed here. Pictures need ``pip install 'plurivox[report]'``."""
 
 # Written by python -m tools.stubs.
 

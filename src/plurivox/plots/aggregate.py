@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from plurivox.lenses.aggregate.settings import CALLED
 from plurivox.plots import groups as g
 from plurivox.plots.forests import forest
 from plurivox.plots.once import once
+from plurivox.plots.vega import Chart
 
 _TITLE = "What one label per item hides: distance of labels from what groups say, in points"
 _FIRST = ("axis", "group", "value", "ci low", "ci high", "chance")
@@ -45,7 +45,7 @@ def hidden_views_data(result: Aggregation, axis: str | None = None, *, max_group
     return pl.concat(parts, how="horizontal")
 
 
-def hidden_views(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 20) -> Any:
+def hidden_views(result: Aggregation, axis: str | None = None, *, max_groups: int | None = 20) -> Chart:
     """Draw how far the labels of each method lie from what each group says, over what shuffled raters give.
 
     Examples

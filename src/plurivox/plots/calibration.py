@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.plots.layout import inline, model_labels, unique_labels
+from plurivox.plots.layout import model_labels, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, legend, looks, panel, tips
-from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, blend, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, blend, saying, themed
+from plurivox.plots.vega import Chart, field, layer
 
 _MODELS = 6
 _THRESHOLDS = 6
@@ -26,39 +25,39 @@ def pit_histograms_data(result: SoftScores) -> pl.DataFrame:
     return result.pit().filter(pl.col("model").is_in(_shown(result))).rename(names)
 
 
-def pit_histograms(result: SoftScores) -> Any:
+def pit_histograms(result: SoftScores) -> Chart:
     """Draw where in their predicted distribution ratings fall; all bars are equal if predictions are right."""
     title = "Where ratings fall in their predicted distribution"
     data = pit_histograms_data(result)
     if data.is_empty():
         return saying(title, "No item has a rating.")
-    alt = load_altair()
     labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
     n_bars = data.filter(model=data["model"][0]).height
     top = max(0.2, 1.05 * max(data["ci high"]))
     grid = Grid.of(len(labels), 100, most=3, each=44)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
-        base = alt.Chart(inline(data.filter(model=model)))
-        y = alt.Y("share:Q", title="share of ratings" if grid.starts(at) else None,
-                  scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=4))  # fmt: skip
-        x = alt.X("from:Q", title="PIT", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3))
-        middle = alt.X("middle:Q")
-        bars = base.mark_bar(color=COLOURS[0], opacity=0.75, stroke=GRID, strokeWidth=1)
-        ends = base.transform_calculate(middle="(datum.from + datum.to) / 2").mark_rule(strokeWidth=1.5, color=QUIET)
-        fair = alt.Chart(alt.InlineData(values=[{"fair": 1 / n_bars}])).mark_rule(color=QUIET, strokeDash=[4, 3])
+        base = Chart.of(data.filter(model=model))
+        y = field("share:Q", title="share of ratings" if grid.starts(at) else None,
+                  scale={"domain": [0, top], "nice": False}, axis={"format": "%", "tickCount": 4})  # fmt: skip
+        x = field("from:Q", title="PIT", scale={"domain": [0, 1]}, axis={"tickCount": 3})
+        middle = field("middle:Q")
+        bars = base.mark("bar", color=COLOURS[0], opacity=0.75, stroke=GRID, strokeWidth=1)
+        halfway = [{"calculate": "(datum.from + datum.to) / 2", "as": "middle"}]
+        ends = base.properties(transform=halfway).mark("rule", strokeWidth=1.5, color=QUIET)
+        fair = Chart.of([{"fair": 1 / n_bars}]).mark("rule", color=QUIET, strokeDash=[4, 3])
         layers = [
             bars.encode(
                 x=x,
-                x2=alt.X2("to"),
+                x2="to",
                 y=y,
-                y2=alt.datum(0),
+                y2={"datum": 0},
                 tooltip=tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT),
             ),
-            ends.encode(x=middle, y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
-            fair.encode(y=alt.Y("fair:Q")),
+            ends.encode(x=middle, y="ci low:Q", y2="ci high"),
+            fair.encode(y="fair:Q"),
         ]
-        panels.append(panel(alt.layer(*layers), label, at, grid.width, 130))
+        panels.append(panel(layer(*layers), label, at, grid.width, 130))
     text = _words(result) + (
         "Dashed: ideal. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
         "ratings are higher than predicted. Vertical lines: 95 % intervals over items. "
@@ -79,13 +78,12 @@ def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
     return frame.rename(names)
 
 
-def reliability_curves(result: SoftScores) -> Any:
+def reliability_curves(result: SoftScores) -> Chart:
     """Draw how often ratings reach a point, by the probability that was predicted for it."""
     title = "Do predicted probabilities come true?"
     data = reliability_curves_data(result)
     if data.is_empty():
         return saying(title, "No item has a rating.")
-    alt = load_altair()
     thresholds = data["at least"].unique(maintain_order=True).to_list()
     known = dict(zip(thresholds, unique_labels(thresholds, 18), strict=True))
     labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
@@ -99,20 +97,20 @@ def reliability_curves(result: SoftScores) -> Any:
     grid = Grid.of(len(labels), 100, most=3, each=44)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
-        base = alt.Chart(inline(placed.filter(model=model))).encode(
-            x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
+        base = Chart.of(placed.filter(model=model)).encode(
+            x=field("predicted:Q", title="predicted", scale={"domain": [0, 1]}, axis={"tickCount": 3}),
             color=look["color"],
         )
-        y = alt.Y("observed:Q", title="observed" if grid.starts(at) else None, scale=alt.Scale(domain=[0, 1]))
-        line = alt.Chart(alt.InlineData(values=[{"at": 0.0}, {"at": 1.0}])).mark_line(color=QUIET, strokeWidth=1)
+        y = field("observed:Q", title="observed" if grid.starts(at) else None, scale={"domain": [0, 1]})
+        line = Chart.of([{"at": 0.0}, {"at": 1.0}]).mark("line", color=QUIET, strokeWidth=1)
         told = tips("model", "at least", "predicted", "observed", "ci low", "ci high", "items", form=".2f", names=_KEPT)
         layers = [
-            line.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")),
-            base.mark_rule(strokeWidth=1, opacity=0.35).encode(y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
-            base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=look["strokeDash"]),
-            base.mark_point(filled=True, size=25, opacity=1).encode(y=y, tooltip=told),
+            line.encode(x="at:Q", y="at:Q"),
+            base.mark("rule", strokeWidth=1, opacity=0.35).encode(y="ci low:Q", y2="ci high"),
+            base.mark("line", strokeWidth=1.8).encode(y=y, strokeDash=look["strokeDash"]),
+            base.mark("point", filled=True, size=25, opacity=1).encode(y=y, tooltip=told),
         ]
-        panels.append(panel(alt.layer(*layers), label, at, grid.width, min(grid.width, 240)))
+        panels.append(panel(layer(*layers), label, at, grid.width, min(grid.width, 240)))
     text = _words(result) + (
         "On the straight line, what was predicted happens. Flatter: too sure; steeper: too vague. Vertical "
         f"lines: 95 % intervals, counting items. Dots of fewer than {_FEWEST} items are not drawn. "

@@ -11,10 +11,11 @@ import polars as pl
 from plurivox.base.wording import listed
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, looks, tips, vertical
-from plurivox.plots.theme import COLOURS, INK, LINE, SHAPES, STEP, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, INK, LINE, SHAPES, STEP, saying, themed
+from plurivox.plots.vega import Chart, field, joined, layer
 from plurivox.statistics.registry import LABELS
 
 _BESIDE = ("kendall_tau_b", "auroc")
@@ -48,7 +49,7 @@ def metric_comparison_data(
 
 def metric_comparison(
     result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = MAX_POINTS
-) -> Any:
+) -> Chart:
     """Draw MPA and WRA of each group against Kendall's τ_b and AUROC, with Pearson's r.
 
     Parameters
@@ -58,7 +59,6 @@ def metric_comparison(
     max_groups
         If there are more groups, this many are shown, evenly spread over MPA; r uses all.
     """
-    alt = load_altair()
     title = f"MPA and WRA against common metrics, by {shorten(axis)}"
     data = metric_comparison_data(result, axis, subset=subset, max_groups=max_groups)
     if defined(data, "value", "beside value").is_empty():
@@ -67,7 +67,7 @@ def metric_comparison(
     panels = [
         _panel(data, first, second, grid.width).properties(name=f"{first}_{second}") for first, second in _pairs()
     ]
-    chart = alt.concat(*panels, columns=grid.n, spacing=grid.gap)
+    chart = joined("concat", panels, columns=grid.n, spacing=grid.gap)
     shown = data.height // len(panels)
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     what = "raters" if g.names_raters(axis) else "groups"
@@ -98,13 +98,12 @@ def metric_lines_data(
     return pl.DataFrame(cells, schema=schema, orient="row")
 
 
-def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = 40) -> Any:
+def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = 40) -> Chart:
     """Draw all metrics of each group side by side, each relative to its own median over the groups.
 
     Lines that rise and fall together say the same about the groups; where one departs from the others, that metric
     sees something else.
     """
-    alt = load_altair()
     title = f"All metrics of each group, by {shorten(axis)}"
     g.check_axis(result, axis)
     data = metric_lines_data(result, axis, subset=subset, max_groups=max_groups)
@@ -115,17 +114,17 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     rows = Rows([("", group) for group in groups], unique_labels(groups))
     metrics = drawn["metric"].unique(maintain_order=True).to_list()
     placed = rows.place(drawn.with_columns(axis=pl.lit("")))
-    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(metrics))
+    legend = {"title": None, "symbolOpacity": 1, **rows.legend(metrics)}
     look = looks("metric", metrics, legend, color=COLOURS, shape=SHAPES)
     width = rows.plot_width()
     x = across("relative to the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
-    base = alt.Chart(inline(placed)).encode(y=rows.y(), x=x("beside the median"), color=look["color"])
+    base = Chart.of(placed).encode(y=rows.y(), x=x("beside the median"), color=look["color"])
     names = {"value": "its value", "beside the median": "relative to the median"}
     told = tips("group", "metric", "value", "ci low", "ci high", "beside the median", names=names)
-    lines = base.mark_line(strokeWidth=1.6, orient="vertical")
-    dots = base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
-    chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(
-        width=width, height=alt.Step(STEP + 6 if len(groups) <= 24 else STEP)
+    lines = base.mark("line", strokeWidth=1.6, orient="vertical")
+    dots = base.mark("point", filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
+    chart = layer(vertical(0.0, x, LINE), lines, dots).properties(
+        width=width, height={"step": STEP + 6 if len(groups) <= 24 else STEP}
     )
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     words = f"{g.shown_words(len(groups), len(groups), total)}Groups from the highest HM to the lowest."
@@ -154,26 +153,25 @@ def _rows(result: Responsiveness, axis: str, subset: str) -> g.ByGroup:
     return g.rater_rows(result, subset, names) if g.names_raters(axis) else g.group_rows(result, names, axis, subset)
 
 
-def _panel(data: pl.DataFrame, first: str, second: str, width: int) -> Any:
-    alt = load_altair()
+def _panel(data: pl.DataFrame, first: str, second: str, width: int) -> Chart:
     own = data.filter(metric=LABELS[first], beside=LABELS[second])
     drawn = defined(own, "value", "beside value")
     x, y = (
-        alt.Scale(domain=list(extent(drawn[column])), nice=False, zero=False) for column in ("beside value", "value")
+        {"domain": list(extent(drawn[column])), "nice": False, "zero": False} for column in ("beside value", "value")
     )
     who = ["group"] if "group" in data.columns else []
     words = f"{LABELS[first]} and {LABELS[second]}: {_correlation(*own.select('r', 'r low', 'r high').row(0))}"
     return (
-        alt.Chart(inline(drawn))
-        .mark_point(filled=True, size=45, opacity=0.6, color=COLOURS[0])
+        Chart.of(drawn)
+        .mark("point", filled=True, size=45, opacity=0.6, color=COLOURS[0])
         .encode(
-            x=alt.X("beside value:Q", title=LABELS[second], scale=x, axis=alt.Axis(tickCount=4)),
-            y=alt.Y("value:Q", title=LABELS[first], scale=y, axis=alt.Axis(tickCount=4)),
+            x=field("beside value:Q", title=LABELS[second], scale=x, axis={"tickCount": 4}),
+            y=field("value:Q", title=LABELS[first], scale=y, axis={"tickCount": 4}),
             tooltip=tips(*who, "value", "beside value", names={"value": LABELS[first], "beside value": LABELS[second]}),
         )
         .properties(
             width=width, height=150,
-            title=alt.TitleParams(words, anchor="start", fontSize=12, color=INK, frame="group"),
+            title={"text": words, "anchor": "start", "fontSize": 12, "color": INK, "frame": "group"},
         )
     )  # fmt: skip
 

@@ -10,10 +10,11 @@ from plurivox.base.errors import SelectionError
 from plurivox.domain.poles import Poles
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.layout import ALL_RATERS, defined, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, legend, looks, tips, titled
-from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, saying, themed
+from plurivox.plots.vega import Chart, Spec, field, layer
 
 _METRICS = ("precision", "recall")
 _COLUMNS = {
@@ -42,7 +43,7 @@ def precision_recall_data(
 
 def precision_recall(
     result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None, max_groups: int = 7
-) -> Any:
+) -> Chart:
     """Draw for each score how many of the items with it are unsafe, and how many of the unsafe items have it.
 
     Parameters
@@ -95,7 +96,7 @@ _QUANTILES = {"lowest tenth": 0.1, "lower quarter": 0.25, "median": 0.5, "upper 
 
 def precision_recall_spread(
     result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None
-) -> Any:
+) -> Chart:
     """Draw how precision and recall at each score spread over groups, or over raters without names.
 
     Parameters
@@ -111,20 +112,21 @@ def precision_recall_spread(
     data = precision_recall_spread_data(result, axis, boundary, subset=subset)
     if data.is_empty():
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
-    alt = load_altair()
     grid = _grid()
     wide = max(2, min(18, round(0.6 * grid.width / len(result.settings["points"]))))
     told = tips("metric", "score", "median", *_TOLD, names=_TOLD)
     panels = []
     for name in _METRICS:
-        base = alt.Chart(inline(data.filter(metric=name))).encode(x=_scores(result, grid.width))
-        value = alt.Scale(domain=[0, 1])
-        ends = {"y": alt.Y("lowest tenth:Q", title=name, scale=value), "y2": alt.Y2("highest tenth")}
-        box = {"y": alt.Y("lower quarter:Q", title=name, scale=value), "y2": alt.Y2("upper quarter")}
-        panels.append(alt.layer(
-            base.mark_rule(color=COLOURS[0], strokeWidth=1.5).encode(**ends),
-            base.mark_bar(color=COLOURS[0], opacity=0.45, width=wide).encode(**box, tooltip=told),
-            base.mark_tick(color=INK, thickness=2.5, width=wide).encode(y=alt.Y("median:Q", title=name, scale=value)),
+        base = Chart.of(data.filter(metric=name)).encode(x=_scores(result, grid.width))
+        value = {"domain": [0, 1]}
+        ends = {"y": field("lowest tenth:Q", title=name, scale=value), "y2": field("highest tenth")}
+        box = {"y": field("lower quarter:Q", title=name, scale=value), "y2": field("upper quarter")}
+        panels.append(layer(
+            base.mark("rule", color=COLOURS[0], strokeWidth=1.5).encode(**ends),
+            base.mark("bar", color=COLOURS[0], opacity=0.45, width=wide).encode(**box, tooltip=told),
+            base.mark("tick", color=INK, thickness=2.5, width=wide).encode(
+                y=field("median:Q", title=name, scale=value)
+            ),
         ).properties(width=grid.width, height=240, name=name))  # fmt: skip
     n = int(data.select(pl.col("n").max()).item())
     words = f"Of {n:,} {what}: the middle 80 % (line), the middle half (bar), the median. "
@@ -141,16 +143,15 @@ def _grid() -> Grid:
     return Grid.of(len(_METRICS), 220, each=56, gap=24)
 
 
-def _scores(result: Responsiveness, width: int) -> Any:
+def _scores(result: Responsiveness, width: int) -> Spec:
     """Return the encoding of positions as scores from left to right, in this many pixels."""
-    alt = load_altair()
     labels = unique_labels(result.settings["points"], 14)
     crowded = pixels(labels) * len(labels) > width
     axis = row_axis(
         labels, title="score", labelAngle=-40 if crowded else 0, domain=True, ticks=True, labelOverlap=True,
         labelAlign="right" if crowded else "center",
     )  # fmt: skip
-    return alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(labels)))))
+    return field("position:O", axis=axis, scale={"domain": list(range(len(labels)))})
 
 
 def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -170,24 +171,21 @@ def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     return known.join(names, on=["axis", "group"], how="left", maintain_order="left"), scales
 
 
-def _panel(placed: pl.DataFrame, name: str, result: Responsiveness, scales: dict[str, Any]) -> Any:
-    alt = load_altair()
+def _panel(placed: pl.DataFrame, name: str, result: Responsiveness, scales: dict[str, Spec]) -> Chart:
     high, width = Poles.of(result.settings).high, _grid().width
     meaning = {"precision": f"precision: {high} among those with the score", "recall": f"recall: share of all {high}"}
-    base = alt.Chart(inline(placed)).encode(
+    base = Chart.of(placed).encode(
         x=_scores(result, width),
-        y=alt.Y(
-            f"{name}:Q", title=titled(meaning[name], 240), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)
-        ),
+        y=field(f"{name}:Q", title=titled(meaning[name], 240), scale={"domain": [0, 1]}, axis={"tickCount": 5}),
         color=scales["color"],
     )
-    lines = base.mark_line(strokeWidth=1.8).encode(strokeDash=scales["strokeDash"])
+    lines = base.mark("line", strokeWidth=1.8).encode(strokeDash=scales["strokeDash"])
     rare = {"condition": {"test": "datum['few items']", "value": 0}, "value": 1}
-    dots = base.mark_point(size=45, opacity=1, strokeWidth=1.5).encode(
+    dots = base.mark("point", size=45, opacity=1, strokeWidth=1.5).encode(
         shape=scales["shape"], fill=scales["fill"], fillOpacity=rare,
         tooltip=tips("group", "score", name, "items"),
     )  # fmt: skip
-    return alt.layer(lines, dots).properties(width=width, height=240, name=name)
+    return layer(lines, dots).properties(width=width, height=240, name=name)
 
 
 def _boundary(result: Responsiveness, boundary: str | None) -> str:

@@ -19,6 +19,7 @@ from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, model_label
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, each_value
 from plurivox.plots.theme import COLOURS, QUIET, saying, themed
+from plurivox.plots.vega import Chart
 
 JUDGES = "judge"
 _VALUES = {"estimate": "together", "estimate_humans": "humans", "estimate_model": "model"}
@@ -65,7 +66,7 @@ def _cells(key: tuple[str, str], rows: dict[str, Row]) -> tuple[Any, ...]:
 
 def estimate_forest(
     result: Estimate, of: str | None = None, *, axis: str | None = None, max_groups: int | None = 40
-) -> Any:
+) -> Chart:
     """Draw humans alone, humans and model together, and the model alone: for all raters, judges, parts and groups.
 
     Parameters

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -15,10 +14,11 @@ from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, shorten
+from plurivox.plots.layout import Rows, defined, extent, shorten
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, tips, vertical
-from plurivox.plots.theme import QUIET, load_altair, saying, themed
+from plurivox.plots.theme import QUIET, saying, themed
+from plurivox.plots.vega import Chart, Encoder, Spec, field, layer
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
 _FIRST = ("axis", "group", "statistic", "value", "ci low", "ci high", "chance")
@@ -35,7 +35,7 @@ def gai_forest_data(
 
 def gai_forest(
     result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
-) -> Any:
+) -> Chart:
     """Draw the GAI of each group with its interval over what shuffled raters give.
 
     Examples
@@ -64,7 +64,7 @@ def responsiveness_forest_data(
 def responsiveness_forest(
     result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
     subset: str | None = None, max_groups: int | None = 40,
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw MPA and WRA, or other statistics, of each group over what shuffled raters give, a panel each."""
     names = tuple(statistics)
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
@@ -83,7 +83,7 @@ def scale_forest_data(
 
 def scale_forest(
     result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
-) -> Any:
+) -> Chart:
     """Draw Mokken's H_j and the discrimination of each group with their intervals."""
     data = scale_forest_data(result, axis, subset=subset, max_groups=max_groups)
     title = "Whose scores order items like the others', and how sharply they rise"
@@ -113,7 +113,7 @@ def forest(
     result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None,
     neutral: float | None = None, measured: str | None = None, shuffled: str = "shuffled raters",
     panels: str = "statistic",
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw the frame of :func:`forest_data`, one panel per statistic, or per value of another column.
 
     ``how`` says where intervals come from; ``neutral`` is the value that says nothing, which has a line; ``measured``
@@ -142,21 +142,20 @@ def forest(
 
 
 def _panel(
-    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, width: int,
+    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Spec, Spec], neutral: float | None, width: int,
     ends: tuple[float, float], *, labels: bool,
-) -> Any:  # fmt: skip
-    alt = load_altair()
+) -> Chart:  # fmt: skip
     x = across(name, ends, width, 5)
     y, (colour, shape) = rows.y(labels=labels), scales
-    base = alt.Chart(inline(placed)).encode(y=y)
+    base = Chart.of(placed).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]
     layers += chance_strips(base, x, 11)
-    interval = base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour)
+    interval = base.mark("rule", strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2="ci high", color=colour)
     tooltip = tips("group", "axis", *TOLD, names={"value": name})
-    point = base.mark_point(filled=True, size=65, opacity=1).encode(
+    point = base.mark("point", filled=True, size=65, opacity=1).encode(
         x=x("value"), color=colour, shape=shape, tooltip=tooltip
     )
-    return alt.layer(*layers, interval, point).properties(width=width)
+    return layer(*layers, interval, point).properties(width=width)
 
 
 def _ends(values: pl.DataFrame, neutral: float | None) -> tuple[float, float]:
@@ -186,14 +185,13 @@ def cut_words(values: pl.DataFrame, ends: tuple[float, float]) -> str:
     )
 
 
-def chance_strips(base: Any, x: Callable[[str], Any], height: int) -> list[Any]:
+def chance_strips(base: Chart, x: Encoder, height: int) -> list[Chart]:
     """Return where shuffled raters lie: two strips of a height, and a tick at their median."""
-    alt = load_altair()
     strips = [
-        base.mark_bar(height=height, color=QUIET, opacity=opacity, clip=True).encode(x=x(first), x2=alt.X2(last))
+        base.mark("bar", height=height, color=QUIET, opacity=opacity, clip=True).encode(x=x(first), x2=field(last))
         for first, last, opacity in _BANDS
     ]
-    tick = base.mark_tick(thickness=2, size=height, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance"))
+    tick = base.mark("tick", thickness=2, size=height, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance"))
     return [*strips, tick]
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.base.wording import withheld_groups
 from plurivox.domain.scale import few_points
 from plurivox.lenses.item.result import ItemView
-from plurivox.plots.layout import ALL_RATERS, Rows, fitting, inline, pixels, shorten, unique_labels
+from plurivox.plots.layout import ALL_RATERS, Rows, fitting, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import few, point_legend, tips, titled
-from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, diverging, load_altair, saying, themed
+from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, diverging, saying, themed
+from plurivox.plots.vega import Chart, field, layer
 
 _KEYS = ["axis", "group"]
 
@@ -35,12 +34,11 @@ def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataF
     ).rename({"n_ratings": "ratings"})
 
 
-def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
+def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Chart:
     """Draw the scores that all raters and each group gave to an item, the most frequent one marked.
 
     Of many groups, those with the most ratings are shown.
     """
-    alt = load_altair()
     few_points(view.settings["points"], "a chart of each point")
     data = item_groups_data(view, max_groups=max_groups)
     if data.is_empty():
@@ -51,24 +49,24 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     numbers = placed.group_by(*_KEYS, "row", maintain_order=True).agg(pl.col("ratings").sum())
     room = pixels([f"{n:,}" for n in numbers["ratings"]])
     width = rows.plot_width(room)
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    bars = base.mark_bar(height=13).encode(
-        x=alt.X("start:Q", title=titled("share of ratings, lowest point at the left", width), scale=scale,
-                axis=alt.Axis(format="%", tickCount=few(5, width))),
-        x2=alt.X2("end"),
-        color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
-                        scale=alt.Scale(domain=names, range=diverging(len(names)))),
+    base = Chart.of(placed).encode(y=rows.y())
+    scale = {"domain": [0, 1], "nice": False}
+    bars = base.mark("bar", height=13).encode(
+        x=field("start:Q", title=titled("share of ratings, lowest point at the left", width), scale=scale,
+                axis={"format": "%", "tickCount": few(5, width)}),
+        x2="end",
+        color=field("label:N", sort=names, legend=point_legend(rows, names),
+                        scale={"domain": names, "range": diverging(len(names))}),
         tooltip=tips("group", "point", "share", "ratings", names={"share": "share of ratings"}),
     )  # fmt: skip
-    marked = alt.Chart(inline(placed.filter(pl.col("most often")))).encode(y=rows.y())
-    marks = marked.mark_point(filled=True, size=30, opacity=1, fill=ON_DARK, stroke=ON_LIGHT, strokeWidth=1).encode(
-        x=alt.X("middle:Q", scale=scale)
+    marked = Chart.of(placed.filter(pl.col("most often"))).encode(y=rows.y())
+    marks = marked.mark("point", filled=True, size=30, opacity=1, fill=ON_DARK, stroke=ON_LIGHT, strokeWidth=1).encode(
+        x=field("middle:Q", scale=scale)
     )
-    beside = alt.Chart(inline(numbers)).mark_text(align="right", fontSize=11, color=INK).encode(
-        y=rows.y(), x=alt.value(width + room), text=alt.Text("ratings:Q", format=",d")
+    beside = Chart.of(numbers).mark("text", align="right", fontSize=11, color=INK).encode(
+        y=rows.y(), x={"value": width + room}, text=field("ratings:Q", format=",d")
     )  # fmt: skip
-    chart = alt.layer(bars, marks, beside).properties(width=width, height=rows.height)
+    chart = layer(bars, marks, beside).properties(width=width, height=rows.height)
     return themed(chart, f"Scores of item {shorten(view.settings['item'])}", _words(view, data))
 
 

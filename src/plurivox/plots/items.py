@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,11 +11,12 @@ from plurivox.infer.text import p_cell
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, extent, fitting, inline, pixels, shorten, unique_labels
+from plurivox.plots.layout import Rows, extent, fitting, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, looks, tips, vertical
 from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
-from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, full_width, load_altair, narrow, saying, themed
+from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, full_width, narrow, saying, themed
+from plurivox.plots.vega import Chart, field, hconcat, layer
 
 DIVIDED = {
     "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",
@@ -45,7 +46,7 @@ def _divided(items: Items, n: int) -> pl.DataFrame:
     return found.with_columns(pl.col("finding").fill_null(CHANCE)).rename(DIVIDED)
 
 
-def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
+def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     """Draw the ``n`` clearest differences between a group and the others on an item, and what chance gives.
 
     Parameters
@@ -82,8 +83,7 @@ def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
 
 
 def _differences(placed: pl.DataFrame) -> _Layers:
-    def layers(base: Any, width: int) -> list[Any]:
-        alt = load_altair()
+    def layers(base: Chart, width: int) -> list[Chart]:
         ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
         x = across("difference from the others", extent(ends), width)
         told = tips(
@@ -92,16 +92,16 @@ def _differences(placed: pl.DataFrame) -> _Layers:
         colours, shapes = zip(g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE], strict=True)
         look = looks("finding", [CERTAIN, CHANCE], None, color=colours, shape=shapes)
         return [
-            base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
+            base.mark("bar", height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2="chance"),
             vertical(0.0, x, QUIET),
-            base.mark_tick(thickness=2, size=11, color=INK).encode(x=x("difference")),
-            base.mark_point(filled=True, size=60, opacity=1).encode(x=x("shrunken"), tooltip=told, **look),
+            base.mark("tick", thickness=2, size=11, color=INK).encode(x=x("difference")),
+            base.mark("point", filled=True, size=60, opacity=1).encode(x=x("shrunken"), tooltip=told, **look),
         ]
 
     return layers
 
 
-_Layers = Callable[[Any, int], list[Any]]
+_Layers = Callable[[Chart, int], list[Chart]]
 """What draws rows: from a chart of them and its width to layers."""
 
 
@@ -115,21 +115,20 @@ class _Column(NamedTuple):
     form: str | None = None
 
 
-def _beside(layers: _Layers, placed: pl.DataFrame, rows: Rows, columns: Sequence[_Column]) -> Any:
+def _beside(layers: _Layers, placed: pl.DataFrame, rows: Rows, columns: Sequence[_Column]) -> Chart:
     """Draw rows with columns of text next to them."""
-    alt = load_altair()
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    base = Chart.of(placed).encode(y=rows.y())
     width = rows.plot_width(sum(one.width + 8 for one in columns))
-    drawn = [alt.layer(*layers(base, width)).properties(width=width, height=rows.height)]
+    drawn = [layer(*layers(base, width)).properties(width=width, height=rows.height)]
     for one in columns:
-        text = base.mark_text(align=one.align, fontSize=11, color=INK).encode(
-            x=alt.value(0 if one.align == "left" else one.width), y=rows.y(labels=False),
-            text=alt.Text(one.field, format=one.form or alt.Undefined),
+        text = base.mark("text", align=one.align, fontSize=11, color=INK).encode(
+            x={"value": 0 if one.align == "left" else one.width}, y=rows.y(labels=False),
+            text=field(one.field, **({"format": one.form} if one.form else {})),
         )  # fmt: skip
-        head = alt.TitleParams(one.head, fontSize=11, fontWeight="normal", color=INK,
-                               anchor="start" if one.align == "left" else "end")  # fmt: skip
+        head = {"text": one.head, "fontSize": 11, "fontWeight": "normal", "color": INK,
+                               "anchor": "start" if one.align == "left" else "end"}  # fmt: skip
         drawn.append(text.properties(width=one.width, height=rows.height, title=head))
-    return alt.hconcat(*drawn, spacing=8)
+    return hconcat(*drawn, spacing=8)
 
 
 _LEAST = 1e-9  # a z below this has no standard error to read off
@@ -170,7 +169,7 @@ def _uncertain(items: Items, n: int) -> pl.DataFrame:
     return items.uncertain.head(n).rename(_UNCERTAIN)
 
 
-def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
+def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     """Draw the ``n`` items that deserve more ratings: where their mean score lies, and how sure that is.
 
     Parameters
@@ -201,18 +200,17 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
 
 
 def _expected(placed: pl.DataFrame) -> _Layers:
-    def layers(base: Any, width: int) -> list[Any]:
-        alt = load_altair()
+    def layers(base: Chart, width: int) -> list[Chart]:
         x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
         told = tips(
             *told_of(placed), *_OF_ITEM, names={"mean": "mean of the ratings", "ratings needed": "ratings needed"}
         )
         return [
-            base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
-            base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
+            base.mark("rule", strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2="ci high"),
+            base.mark("point", filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
                 x=x("expected mean"), tooltip=told
             ),
-            base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("mean")),
+            base.mark("tick", thickness=2, size=11, color=QUIET).encode(x=x("mean")),
         ]
 
     return layers

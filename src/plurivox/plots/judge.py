@@ -14,11 +14,12 @@ from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import KINDS, MEANING
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, extent, inline, legend_columns, shorten, unique_labels
+from plurivox.plots.layout import Rows, extent, legend_columns, shorten, unique_labels
 from plurivox.plots.measure import lines
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, looks, tips, vertical
-from plurivox.plots.theme import COLOURS, GRID, INK, LINE, QUIET, full_width, load_altair, themed
+from plurivox.plots.theme import COLOURS, GRID, INK, LINE, QUIET, full_width, themed
+from plurivox.plots.vega import Chart, layer, vconcat
 
 SHARES = ("agreement", "omega", "advantage", "consistency", "answered", "position_bias")
 """What the first panel holds, from 0 to 1."""
@@ -52,7 +53,7 @@ def judge_card_data(found: JudgeCard, model: str | None = None) -> pl.DataFrame:
     return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
 
 
-def judge_card(found: JudgeCard, model: str | None = None) -> Any:
+def judge_card(found: JudgeCard, model: str | None = None) -> Chart:
     """Draw the card of a model: a point and an interval for each quantity, with what it is compared with.
 
     Parameters
@@ -68,18 +69,17 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Any:
     >>> chart.to_dict()["title"]["text"].startswith("model-a can ")
     True
     """
-    alt = load_altair()
     voices = _voices(found, model)
     shown = _shown(found, model)
     cards = [(_shares(found, voice), _points(found, voice)) for voice in shown]
     names = [[mark[3] for mark in marks] for card in cards for marks in card]
     width = min(Rows.listed(unique_labels(dict.fromkeys(own), _LABEL)).plot_width(_NUMBER) for own in names)
-    panels: list[Any] = []
+    panels: list[Chart] = []
     for at, (voice, (shares, points)) in enumerate(zip(shown, cards, strict=True)):
         heading = f"{voice} {MEANING[found.verdict(voice).kind]}" if len(voices) > 1 else ""
         panels += [_panel(shares, "share or coefficient", width, heading, key=at == 0),
                    _panel(points, "points of the scale", width)]  # fmt: skip
-    chart = alt.vconcat(*panels, spacing=14).resolve_scale(color="independent", shape="independent")
+    chart = vconcat(*panels, spacing=14).properties(resolve={"scale": {"color": "independent", "shape": "independent"}})
     words = (
         f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: how far nine in "
         "ten raters are off from the others. * certainly off, ** also farther than single raters, after correction. "
@@ -159,39 +159,38 @@ def _where(found: JudgeCard, one: dict[str, Any]) -> str:
 # Drawing -------------------------------------------------------------------------------------------------------------
 
 
-def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key: bool = False) -> Any:
+def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key: bool = False) -> Chart:
     """Draw marks: comparisons as single points, the model on top with its interval, and its value next to it."""
-    alt = load_altair()
     rows, frame, x = _laid(marks, title, width)
     kinds = [kind for kind in _LOOKS if frame.filter(pl.col("of") == kind)["value"].is_not_null().any()]
-    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(kinds)) if key and len(kinds) > 1 else None
+    legend = {"title": None, "symbolOpacity": 1, **rows.legend(kinds)} if key and len(kinds) > 1 else None
     colours, shapes = ([_LOOKS[kind][at] for kind in kinds] for at in (0, 1))
     look = looks("of", kinds, legend, color=colours, shape=shapes)
-    base = alt.Chart(inline(frame)).encode(y=rows.y())
-    judge = base.transform_filter(alt.datum.of == JUDGE)
-    strips = base.transform_filter((alt.datum.of == RATERS) & (alt.datum.value == None))  # noqa: E711 - of the chart
+    base = Chart.of(frame).encode(y=rows.y())
+    judge = base.filter(f"(datum.of === {JUDGE!r})")
+    strips = base.filter(f"((datum.of === {RATERS!r}) && (datum.value === null))")
     told = tips("model", "what", "of", "value", "ci low", "ci high", "items", names=_TOLD)
-    line = judge.mark_rule(strokeWidth=2.5, strokeCap="round", clip=True, color=COLOURS[0])
-    others = base.transform_filter(alt.datum.of != JUDGE).mark_point(filled=True, size=70, opacity=1)
+    line = judge.mark("rule", strokeWidth=2.5, strokeCap="round", clip=True, color=COLOURS[0])
+    others = base.filter(f"(datum.of !== {JUDGE!r})").mark("point", filled=True, size=70, opacity=1)
     layers = [
-        judge.transform_filter(alt.datum.why == "")
-        .mark_rule(color=GRID, strokeWidth=1)
-        .encode(x=alt.value(0), x2=alt.value(width)),
-        strips.mark_bar(color=QUIET, opacity=0.22, height=10, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high")),
+        judge.filter("(datum.why === '')")
+        .mark("rule", color=GRID, strokeWidth=1)
+        .encode(x={"value": 0}, x2={"value": width}),
+        strips.mark("bar", color=QUIET, opacity=0.22, height=10, clip=True).encode(x=x("ci low"), x2="ci high"),
         vertical(0.0, x, LINE),
-        line.encode(x=x("ci low"), x2=alt.X2("ci high")),
+        line.encode(x=x("ci low"), x2="ci high"),
         others.encode(x=x("value"), tooltip=told, **look),
-        judge.mark_point(filled=True, size=90, opacity=1).encode(x=x("value"), tooltip=told, **look),
-        judge.mark_text(align="left", fontSize=12, color=INK).encode(x=alt.value(width + 8), text="shown:N"),
-        judge.mark_text(align="left", fontSize=11, color=QUIET).encode(x=alt.value(4), text="why:N"),
+        judge.mark("point", filled=True, size=90, opacity=1).encode(x=x("value"), tooltip=told, **look),
+        judge.mark("text", align="left", fontSize=12, color=INK).encode(x={"value": width + 8}, text="shown:N"),
+        judge.mark("text", align="left", fontSize=11, color=QUIET).encode(x={"value": 4}, text="why:N"),
     ]
-    chart = alt.layer(*layers).properties(width=width, height=alt.Step(22))
+    chart = layer(*layers).properties(width=width, height={"step": 22})
     if not heading:
         return chart
     above = 14 + 16 * -(-len(kinds) // legend_columns(kinds)) if key else 8
     said = lines(heading, full_width() - 50, 12, bold=True)
     return chart.properties(
-        title=alt.TitleParams(said, fontSize=12, anchor="start", frame="bounds", color=INK, offset=above)
+        title={"text": said, "fontSize": 12, "anchor": "start", "frame": "bounds", "color": INK, "offset": above}
     )
 
 

@@ -11,11 +11,12 @@ from plurivox.domain.axis import CROSS
 from plurivox.lenses.variation.result import Variation
 from plurivox.plots import groups as g
 from plurivox.plots.forests import TOLD, chance_strips, cut_words, forest, forest_data, forest_words, usual_ends
-from plurivox.plots.layout import Rows, defined, extent, fitting, inline, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, fitting, unique_labels
 from plurivox.plots.measure import columns, wide
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, tips
-from plurivox.plots.theme import GRID, INK, QUIET, load_altair, themed
+from plurivox.plots.theme import GRID, INK, QUIET, themed
+from plurivox.plots.vega import Chart, Encoder, layer
 
 MOST_IN_ONE_LIST = 24
 """The most groups in one list."""
@@ -44,7 +45,7 @@ def leniency_forest_data(
 def leniency_forest(
     result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40,
     order: Order = "attribute",
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw by how many points each group rates the same items higher than the others, over what shuffled raters give.
 
     Parameters
@@ -75,7 +76,6 @@ def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
 
     Also return the ends of the axis.
     """
-    alt = load_altair()
     rows = Rows.listed(unique_labels(_names(drawn), _LABEL))
     width = rows.plot_width(_NUMBER)
     ends = _ends(drawn, width)
@@ -83,18 +83,19 @@ def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
     placed = drawn.with_columns(
         row=pl.int_range(pl.len()), shown=pl.Series(map(_signed, drawn["value"]), dtype=pl.String)
     )
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    base = Chart.of(placed).encode(y=rows.y())
     colour, shape = g.state_scales(drawn["finding"].to_list(), rows.above(20))
-    guides = base.mark_rule(color=GRID, strokeWidth=1).encode(x=alt.value(0), x2=alt.value(width))
-    interval = base.mark_rule(strokeWidth=2.5, strokeCap="round", clip=True).encode(
-        x=x("ci low"), x2=alt.X2("ci high"), color=colour
+    guides = base.mark("rule", color=GRID, strokeWidth=1).encode(x={"value": 0}, x2={"value": width})
+    interval = base.mark("rule", strokeWidth=2.5, strokeCap="round", clip=True).encode(
+        x=x("ci low"), x2="ci high", color=colour
     )
-    points = base.mark_point(filled=True, size=130, opacity=1).encode(
+    points = base.mark("point", filled=True, size=130, opacity=1).encode(
         x=x("value"), color=colour, shape=shape, tooltip=tips("group", "axis", *TOLD, names={"value": _MEASURED})
     )
-    numbers = base.mark_text(align="right", fontSize=12, color=INK).encode(x=alt.value(width + _NUMBER), text="shown:N")
+    numbers = base.mark("text", align="right", fontSize=12, color=INK)
+    numbers = numbers.encode(x={"value": width + _NUMBER}, text="shown:N")
     layers = [guides, *chance_strips(base, x, 15), *_zero(x), interval, points, numbers]
-    return alt.layer(*layers).properties(width=width, height=alt.Step(_STEP), name="list"), ends
+    return layer(*layers).properties(width=width, height={"step": _STEP}, name="list"), ends
 
 
 def _signed(value: float) -> str:
@@ -119,14 +120,13 @@ def _ends(drawn: pl.DataFrame, width: int) -> tuple[float, float]:
     return min(low, -high * share / (1 - share)), max(high, -low * share / (1 - share))
 
 
-def _zero(x: Any) -> list[Any]:
+def _zero(x: Encoder) -> list[Chart]:
     """Return the line at zero and, above it, what its sides mean."""
-    alt = load_altair()
-    line = alt.Chart(alt.InlineData(values=[{"at": 0.0}])).encode(x=x("at"))
+    line = Chart.of([{"at": 0.0}]).encode(x=x("at"))
     sides = [
-        alt.Chart(alt.InlineData(values=[{"at": 0.0, "side": words}]))
-        .mark_text(align=align, dx=dx, fontSize=12, color=QUIET, baseline="bottom")
-        .encode(x=x("at"), y=alt.value(-5), text="side:N")
+        Chart.of([{"at": 0.0, "side": words}])
+        .mark("text", align=align, dx=dx, fontSize=12, color=QUIET, baseline="bottom")
+        .encode(x=x("at"), y={"value": -5}, text="side:N")
         for words, align, dx in zip(_SIDES, ("right", "left"), (-7, 7), strict=True)
     ]
-    return [line.mark_rule(color=INK, strokeWidth=1.5), *sides]
+    return [line.mark("rule", color=INK, strokeWidth=1.5), *sides]

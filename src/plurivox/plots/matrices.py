@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.infer.result import Row, p_text
@@ -15,7 +13,6 @@ from plurivox.plots.layout import (
     defined,
     extent,
     fitting,
-    inline,
     pixels,
     row_axis,
     shorten,
@@ -32,11 +29,11 @@ from plurivox.plots.theme import (
     QUIET,
     SEQUENCE,
     full_width,
-    load_altair,
     narrow,
     saying,
     themed,
 )
+from plurivox.plots.vega import Chart, field, layer
 
 _CELL = {"statistic": "measure", "value": "agreement"}
 _STARS = {g.BEFORE: "*", g.AFTER: "**"}
@@ -56,7 +53,7 @@ def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40)
     return g.row_frame([row for row in rows if row.group in shown and row.other in shown], *_PAIRS)
 
 
-def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> Any:
+def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> Chart:
     """Draw the agreement between every two groups (XRR), and on the diagonal that within each (IRR).
 
     It needs ``cohesion(…, pairs=True)``; of many groups, those with the most notable pairs are shown.
@@ -100,9 +97,8 @@ def dsi_ranking_data(result: Cohesion) -> pl.DataFrame:
     return g.row_frame(shown, *_RANKED).rename({"value": "DSI"})
 
 
-def dsi_ranking(result: Cohesion) -> Any:
+def dsi_ranking(result: Cohesion) -> Chart:
     """Draw how much each axis divides the raters: its largest GAI, with the group that has it and p."""
-    alt = load_altair()
     title = f"Which axis divides the raters most: DSI, {result.settings['level']} level"
     data = dsi_ranking_data(result)
     drawn = defined(data, "DSI")
@@ -119,16 +115,16 @@ def dsi_ranking(result: Cohesion) -> Any:
     width = rows.plot_width(pixels(words))
     x = across("DSI, the largest GAI of the axis", extent([*drawn["DSI"], *drawn["chance"]]), width, 5)
     colour, shape = g.state_scales(drawn["finding"].to_list(), rows)
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
-    line = base.mark_rule(color=QUIET, opacity=0.5).encode(x=x("chance"), x2=alt.X2("DSI"))
-    tick = base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("chance"))
-    point = base.mark_point(filled=True, size=80, opacity=1).encode(
+    base = Chart.of(placed).encode(y=rows.y())
+    line = base.mark("rule", color=QUIET, opacity=0.5).encode(x=x("chance"), x2="DSI")
+    tick = base.mark("tick", thickness=2, size=11, color=QUIET).encode(x=x("chance"))
+    point = base.mark("point", filled=True, size=80, opacity=1).encode(
         x=x("DSI"), color=colour, shape=shape, tooltip=tips(*_RANKED[:2], "DSI", *_RANKED[3:7], names=_MOST)
     )
-    text = base.mark_text(align="left", color=INK, fontSize=11, limit=260).encode(
-        x=alt.value(width + 12), text=alt.Text("words:N")
+    text = base.mark("text", align="left", color=INK, fontSize=11, limit=260).encode(
+        x={"value": width + 12}, text="words:N"
     )
-    chart = alt.layer(line, tick, point, text).properties(width=width, height=alt.Step(24))
+    chart = layer(line, tick, point, text).properties(width=width, height={"step": 24})
     subtitle = "Next to each axis: the group with the largest GAI. "
     if drawn["chance"].is_not_null().any():
         subtitle += "Tick: the median of the largest GAI among shuffled raters. "
@@ -165,38 +161,37 @@ def _short(value: float) -> str:
     return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
 
 
-def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
-    alt = load_altair()
+def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Chart:
     low, high = AGREEMENT
-    colours = alt.Scale(domain=_steps(low, high), range=list(SEQUENCE), interpolate="rgb", clamp=True)
+    colours = {"domain": _steps(low, high), "range": list(SEQUENCE), "interpolate": "rgb", "clamp": True}
     dark = f"datum.value > {low + DARK * (high - low)}"
     slanted = {"labelAngle": -45 if step > 20 else -90, "labelAlign": "right", "labelBaseline": "middle"}
-    positions = alt.Scale(domain=list(range(len(labels))), paddingInner=0.04, paddingOuter=0)
-    base = alt.Chart(inline(placed)).encode(
-        x=alt.X("column:O", scale=positions, axis=row_axis(labels, **slanted)),
-        y=alt.Y("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
+    positions = {"domain": list(range(len(labels))), "paddingInner": 0.04, "paddingOuter": 0}
+    base = Chart.of(placed).encode(
+        x=field("column:O", scale=positions, axis=row_axis(labels, **slanted)),
+        y=field("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
     )
     where = "top" if narrow() else "top-right" if len(labels) >= _CORNER else "right"
-    legend = alt.Legend(
-        title="agreement",
-        orient=where,
-        gradientLength=80,
-        direction="horizontal" if where == "top" else "vertical",
-        titleLimit=80,
-        values=_steps(low, high),
-        format=".1f",
-    )
-    cells = base.mark_rect().encode(
-        color=alt.Color("value:Q", scale=colours, legend=legend),
+    legend = {
+        "title": "agreement",
+        "orient": where,
+        "gradientLength": 80,
+        "direction": "horizontal" if where == "top" else "vertical",
+        "titleLimit": 80,
+        "values": _steps(low, high),
+        "format": ".1f",
+    }
+    cells = base.mark("rect").encode(
+        color=field("value:Q", scale=colours, legend=legend),
         tooltip=tips("group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", names=_CELL),
     )
     layers = [cells]
     if step >= _READABLE:
         ink = {"condition": {"test": dark, "value": ON_DARK}, "value": ON_LIGHT}
         layers.append(
-            base.mark_text(fontSize=11 if step >= 34 else 9, baseline="middle").encode(text="shown:N", color=ink)
+            base.mark("text", fontSize=11 if step >= 34 else 9, baseline="middle").encode(text="shown:N", color=ink)
         )
-    return alt.layer(*layers).properties(width=alt.Step(step), height=alt.Step(min(step, 34) if step > 17 else step))
+    return layer(*layers).properties(width={"step": step}, height={"step": min(step, 34) if step > 17 else step})
 
 
 def _steps(low: float, high: float) -> list[float]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from plurivox.base.wording import counted
 from plurivox.infer.result import GroupResult, Row, p_text
 from plurivox.plots import groups as g
-from plurivox.plots.layout import inline, shorten, unique_labels
+from plurivox.plots.layout import shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, tips
-from plurivox.plots.theme import load_altair, saying, themed
+from plurivox.plots.theme import saying, themed
+from plurivox.plots.vega import Chart, field, layer
 
 N_BINS = 30
 _COLUMNS = 4
@@ -55,9 +54,8 @@ def null_histograms_data(
 def null_histograms(
     result: GroupResult, statistic: str = "gai", axis: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 12,
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw for each group the permutations as a histogram and the observed value as a line."""
-    alt = load_altair()
     data = null_histograms_data(result, statistic, axis, subset=subset, max_groups=max_groups)
     name = g.name_of(statistic)
     title = f"What chance gives and what was observed: {name}"
@@ -69,31 +67,30 @@ def null_histograms(
         groups.select("axis", "group", panel=pl.Series(labels)), on=["axis", "group"], how="left", maintain_order="left"
     ).with_columns(first=pl.int_range(pl.len()).over("axis", "group") == 0)
     colour, _ = g.state_scales(data["finding"].to_list(), symbolType="square")
-    base = alt.Chart(inline(placed))
-    scale = alt.Scale(zero=False, nice=False, padding=8)
-    bars = base.mark_rect(opacity=0.45).encode(
-        x=alt.X("from:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, grid=False)),
-        x2=alt.X2("to"),
-        y=alt.Y("permutations:Q", axis=None, scale=alt.Scale(zero=True)),
-        y2=alt.datum(0),
+    base = Chart.of(placed)
+    scale = {"zero": False, "nice": False, "padding": 8}
+    bars = base.mark("rect", opacity=0.45).encode(
+        x=field("from:Q", title=None, scale=scale, axis={"tickCount": 4, "grid": False}),
+        x2="to",
+        y=field("permutations:Q", axis=None, scale={"zero": True}),
+        y2={"datum": 0},
         color=colour,
         tooltip=tips("group", "from", "to", "permutations", names=_BARS),
     )
     told = tips(
         "group", "axis", "observed", "chance", "p", "p corrected", "finding", names={"observed": f"{name} observed"}
     )
-    once_each = base.transform_filter("datum.first").mark_rule(strokeWidth=2.5, opacity=1)
-    rule = once_each.encode(x=alt.X("observed:Q", title=None), color=colour, tooltip=told)
+    once_each = base.filter("datum.first").mark("rule", strokeWidth=2.5, opacity=1)
+    rule = once_each.encode(x=field("observed:Q", title=None), color=colour, tooltip=told)
     grid = Grid.of(len(labels), 140, most=_COLUMNS, first=26)
-    heading = alt.Header(labelAnchor="start", labelLimit=grid.width)
+    heading = {"labelAnchor": "start", "labelLimit": grid.width}
     chart = (
-        alt.layer(bars, rule)
+        layer(bars, rule)
         .properties(width=grid.width, height=70)
         .facet(
-            facet=alt.Facet("panel:N", sort=labels, title=None, header=heading),
-            columns=grid.n, spacing={"row": 14, "column": grid.gap},
+            field("panel:N", sort=labels, title=None, header=heading), grid.n,
+            spacing={"row": 14, "column": grid.gap}, resolve={"scale": {"x": "independent", "y": "independent"}},
         )
-        .resolve_scale(x="independent", y="independent")
     )  # fmt: skip
     return themed(chart, title, _words(result, statistic, axis, subset, len(labels)))
 

@@ -14,10 +14,11 @@ from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.labelling import REGIONS, Frame, labelled
-from plurivox.plots.layout import defined, extent, inline
+from plurivox.plots.layout import defined, extent
 from plurivox.plots.once import once
 from plurivox.plots.pieces import few, tips, titled
-from plurivox.plots.theme import COLOURS, INK, QUIET, full_width, load_altair, narrow, saying, themed
+from plurivox.plots.theme import COLOURS, INK, QUIET, full_width, narrow, saying, themed
+from plurivox.plots.vega import Chart, Spec, field, layer
 
 MAX_RATERS = 2000
 _STRONGEST = (g.AFTER, g.BEFORE, g.CHANCE)
@@ -56,7 +57,7 @@ def mpa_wra_plane_data(
 
 def mpa_wra_plane(
     result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
-) -> Any:
+) -> Chart:
     """Draw MPA against WRA, one point per group, and the four habits that they distinguish.
 
     The regions meet at the median over groups of what chance gives; without permutations, at the value of all raters
@@ -72,7 +73,6 @@ def mpa_wra_plane(
     drawn = defined(data, "MPA", "WRA")
     if drawn.is_empty():
         return saying(title, "MPA and WRA are undefined everywhere." if data.height else "There are no groups to show.")
-    alt = load_altair()
     subset = g.chosen_subset(result, subset)
     raters = _of_raters(result, axis)
     rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
@@ -83,7 +83,7 @@ def mpa_wra_plane(
     layers = _regions(frame, split, poles)
     placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
     layers += _dots(frame, drawn, poles) if raters else _groups(frame, placed, poles)
-    chart = alt.layer(*layers).properties(width=frame.width, height=frame.height)
+    chart = layer(*layers).properties(width=frame.width, height=frame.height)
     over = interval_method(result.settings)
     return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words, over))
 
@@ -136,79 +136,73 @@ def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[
     return low - margin, high + margin
 
 
-def _axes(frame: Frame, poles: Poles) -> dict[str, Any]:
-    alt = load_altair()
+def _axes(frame: Frame, poles: Poles) -> Spec:
     return {
-        name: kind(
+        name: field(
             f"{column}:Q", title=titled(f"{column}: {words}", frame.width), scale=_scale(domain),
-            axis=alt.Axis(tickCount=few(6, frame.width), grid=False),
+            axis={"tickCount": few(6, frame.width), "grid": False},
         )
-        for name, kind, column, domain, words in (
-            ("x", alt.X, "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
-            ("y", alt.Y, "WRA", frame.y, poles.fill("are {high} and {low} told apart? →")),
+        for name, column, domain, words in (
+            ("x", "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
+            ("y", "WRA", frame.y, poles.fill("are {high} and {low} told apart? →")),
         )
     }  # fmt: skip
 
 
-def _scale(domain: tuple[float, float]) -> Any:
-    return load_altair().Scale(domain=list(domain), nice=False, zero=False)
+def _scale(domain: tuple[float, float]) -> Spec:
+    return {"domain": list(domain), "nice": False, "zero": False}
 
 
-def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Any]:
+def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Chart]:
     """Return the lines between the regions and their names in the corners."""
-    alt = load_altair()
-    dashes = alt.Chart(alt.InlineData(values=[{"MPA": split.mpa, "WRA": split.wra}])).mark_rule(
-        strokeDash=[4, 4], color=QUIET
-    )
+    dashes = Chart.of([{"MPA": split.mpa, "WRA": split.wra}]).mark("rule", strokeDash=[4, 4], color=QUIET)
     axes = _axes(frame, poles)
     layers = [dashes.encode(x=axes["x"]), dashes.encode(y=axes["y"])]
     for (right, up), words in REGIONS.items():
         said = frame.region(words)
-        text = alt.Chart(alt.InlineData(values=[{"region": "\n".join(said)}])).mark_text(
+        text = Chart.of([{"region": "\n".join(said)}]).mark("text",
             align="right" if right else "left", baseline="top" if up else "bottom", lineBreak="\n", lineHeight=14,
             color=QUIET, fontSize=12, fontStyle="italic", dy=0 if up else -14 * (len(said) - 1),
         )  # fmt: skip
         layers.append(
             text.encode(
-                x=alt.value(frame.width - 6 if right else 6),
-                y=alt.value(6 if up else frame.height - 6),
+                x={"value": frame.width - 6 if right else 6},
+                y={"value": 6 if up else frame.height - 6},
                 text="region:N",
             )
         )
     return layers
 
 
-def _dots(frame: Frame, drawn: pl.DataFrame, poles: Poles) -> list[Any]:
-    alt = load_altair()
-    dots = alt.Chart(inline(drawn.select("MPA", "WRA"))).mark_point(
-        filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
+def _dots(frame: Frame, drawn: pl.DataFrame, poles: Poles) -> list[Chart]:
+    dots = Chart.of(drawn.select("MPA", "WRA")).mark(
+        "point", filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
     )
     return [dots.encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))]
 
 
-def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Any]:
+def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Chart]:
     """Return points with whiskers and the names that find room, coloured by how far either value stands out."""
-    alt = load_altair()
     pairs = labelled_points.select("MPA finding", "WRA finding").iter_rows()
     states = [next((state for state in _STRONGEST if state in pair), g.UNTESTED) for pair in pairs]
     placed = labelled_points.with_columns(finding=pl.Series(states, dtype=pl.String))
     colour, shape = g.state_scales(states)
-    base, axes = alt.Chart(inline(placed)), _axes(frame, poles)
+    base, axes = Chart.of(placed), _axes(frame, poles)
     domain_x, domain_y = (_scale(domain) for domain in (frame.x, frame.y))
     whisker = {"strokeWidth": 1, "opacity": 0.35 if placed.height <= _MANY else 0.15, "clip": True}
-    across = base.mark_rule(**whisker).encode(
-        x=alt.X("MPA low:Q", scale=domain_x), x2=alt.X2("MPA high"), y=axes["y"], color=colour
+    across = base.mark("rule", **whisker).encode(
+        x=field("MPA low:Q", scale=domain_x), x2="MPA high", y=axes["y"], color=colour
     )
-    along = base.mark_rule(**whisker).encode(
-        x=axes["x"], y=alt.Y("WRA low:Q", scale=domain_y), y2=alt.Y2("WRA high"), color=colour
+    along = base.mark("rule", **whisker).encode(
+        x=axes["x"], y=field("WRA low:Q", scale=domain_y), y2="WRA high", color=colour
     )
-    tooltip = tips(*_TOLD)
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(**axes, color=colour, shape=shape, tooltip=tooltip)
-    named = alt.Chart(inline(defined(placed, "label x")))
+    points = base.mark("point", filled=True, size=60, opacity=1)
+    points = points.encode(**axes, color=colour, shape=shape, tooltip=tips(*_TOLD))
+    named = Chart.of(defined(placed, "label x"))
     texts = [
-        named.transform_filter(f"datum['label side'] == '{side}'")
-        .mark_text(align=side, baseline="middle", fontSize=11, color=INK)
-        .encode(x=alt.X("label x:Q", scale=domain_x), y=alt.Y("label y:Q", scale=domain_y), text="label:N")
+        named.filter(f"datum['label side'] == '{side}'")
+        .mark("text", align=side, baseline="middle", fontSize=11, color=INK)
+        .encode(x=field("label x:Q", scale=domain_x), y=field("label y:Q", scale=domain_y), text="label:N")
         for side in ("left", "right", "center")
     ]
     return [across, along, points, *texts]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.domain.poles import Poles
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, few, legend, looks, tips, titled
 from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
-from plurivox.plots.theme import COLOURS, QUIET, full_width, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, QUIET, full_width, saying, themed
+from plurivox.plots.vega import Chart, field, layer
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 _ON_TICK = 1e-9  # how close to a whole number a severity must be to have a dot
@@ -38,7 +37,7 @@ def _severity(result: Psychometrics, axis: str | None, n: int) -> pl.DataFrame:
     return shown.select("item", "severity", "ci_low", "ci_high", "n_scores").rename(_SEVERITY)
 
 
-def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *, texts: Texts = None) -> Any:
+def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *, texts: Texts = None) -> Chart:
     """Draw the model's severity of the most and the least severe items, with 95 % intervals.
 
     Parameters
@@ -50,7 +49,6 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *
     texts
         The text of items, by id; its start is then shown next to the id.
     """
-    alt = load_altair()
     poles = Poles.of(result.settings)
     title = poles.fill("How {how} items are, by the graded response model")
     data = item_severity_data(result, axis, n, texts=texts)
@@ -60,7 +58,7 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *
     placed = cut(data).with_columns(row=pl.Series(range(data.height)))
     width = rows.plot_width()
     x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]), width)
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    base = Chart.of(placed).encode(y=rows.y())
     tooltip = tips(
         *told_of(placed),
         "severity",
@@ -71,15 +69,15 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *
         names={"severity": poles.fill("how {how}")},
     )
     layers = [
-        base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
-        base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),
+        base.mark("rule", strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2="ci high"),
+        base.mark("point", filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),
     ]
     chosen = _axis(result, axis)
     total = defined(result.severity().filter((pl.col("axis") == chosen) & (pl.col("subset") == "all")), "severity")
     ends = f"The {n} items at the {poles.high} end and the {n} at the {poles.low} end, of {total.height:,}. "
     shown = ends if total.height > 2 * n else ""
     who = "raters" if g.names_raters(chosen) else f"groups of {shorten(chosen)}"
-    chart = alt.layer(*layers).properties(width=width, height=rows.height)
+    chart = layer(*layers).properties(width=width, height=rows.height)
     return themed(chart, title, f"{shown}Line: 95 % interval, given the scores of {who}.")
 
 
@@ -104,7 +102,7 @@ def score_curves_data(
     return curves.filter(pl.col("group").is_in(shown)).rename({"expected_score": "expected score"})
 
 
-def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int = 7) -> Any:
+def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int = 7) -> Chart:
     """Draw the score that each group is expected to give as severity rises.
 
     Of many groups, those whose discrimination differs most are shown, at most seven.
@@ -115,26 +113,25 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     data = score_curves_data(result, axis, subset=subset, max_groups=max_groups)
     if data.is_empty():
         return saying(title, "Individual raters are not listed by name." if g.names_raters(axis) else NO_MODEL)
-    alt = load_altair()
     names = data["group"].unique(maintain_order=True).to_list()
     labels = unique_labels(names)
     placed = data.with_columns(label=pl.col("group").replace_strict(names, labels))
     look = looks("label", labels, legend(labels, symbolType="stroke"), color=COLOURS, strokeDash=_DASHES)
     values = result.settings["values"]
-    y = alt.Y("expected score:Q", scale=alt.Scale(domain=[values[0], values[-1]]), axis=alt.Axis(tickCount=5))
+    y = field("expected score:Q", scale={"domain": [values[0], values[-1]]}, axis={"tickCount": 5})
     width = full_width() - 76
-    x = alt.X(
-        "severity:Q", title=titled(poles.fill(_SCALE), width), scale=alt.Scale(nice=False),
-        axis=alt.Axis(tickCount=few(7, width)),
+    x = field(
+        "severity:Q", title=titled(poles.fill(_SCALE), width), scale={"nice": False},
+        axis={"tickCount": few(7, width)},
     )  # fmt: skip
-    lines = alt.Chart(inline(placed)).mark_line(strokeWidth=2).encode(x=x, y=y, **look)
+    lines = Chart.of(placed).mark("line", strokeWidth=2).encode(x=x, y=y, **look)
     whole = placed.filter((pl.col("severity") - pl.col("severity").round()).abs() < _ON_TICK)
     told = tips("group", "severity", "expected score", form=".2f", names={"severity": poles.fill("how {how}")})
-    dots = alt.Chart(inline(whole)).mark_point(filled=True, size=22, opacity=1).encode(
+    dots = Chart.of(whole).mark("point", filled=True, size=22, opacity=1).encode(
         x=x, y=y, color=look["color"], tooltip=told
     )  # fmt: skip
-    middle = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x="x:Q")
-    chart = alt.layer(middle, lines, dots).properties(width=width, height=260)
+    middle = Chart.of([{"x": 0}]).mark("rule", color=QUIET, strokeDash=[2, 3]).encode(x="x:Q")
+    chart = layer(middle, lines, dots).properties(width=width, height=260)
     total = len(g.group_rows(result, ("grm_a",), axis, subset))
     text = g.shown_words(len(names), len(names), total, "those whose discrimination differs most")
     return themed(chart, title, text + "Steep: small differences are told apart. High: high scores are given early.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.base.wording import interval_method
@@ -14,6 +12,7 @@ from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, twice
 from plurivox.plots.theme import saying, themed
+from plurivox.plots.vega import Chart
 
 _AGAIN = {"with each other": "with each other, on the same items", "with themselves": "with themselves, rating again"}
 _TITLES = {
@@ -42,7 +41,7 @@ def repeat_agreement_data(
     return pl.concat([whole, own]).select(pl.col(name).alias(shown) for name, shown in names.items())
 
 
-def repeat_agreement(result: Variation, statistic: str = "percent", *, max_groups: int | None = 40) -> Any:
+def repeat_agreement(result: Variation, statistic: str = "percent", *, max_groups: int | None = 40) -> Chart:
     """Draw how far raters of each group agree with themselves on items that they rated again, and with each other.
 
     Parameters
@@ -72,7 +71,7 @@ def drift_forest_data(result: Variation, axis: str | None = None, *, max_groups:
     return found.with_columns(group=pl.when(pl.col("axis") == "all").then(pl.lit(ALL_RATERS)).otherwise("group"))
 
 
-def drift_forest(result: Variation, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
+def drift_forest(result: Variation, axis: str | None = None, *, max_groups: int | None = 40) -> Chart:
     """Draw by how many points the scores of each group rise with time, over what shuffled times give."""
     data = drift_forest_data(result, axis, max_groups=max_groups)
     title = "Whose scores drift over time, on the same items"

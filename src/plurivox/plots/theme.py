@@ -23,9 +23,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from plurivox.base.errors import InputError, MissingExtraError
-from plurivox.plots.copying import quick_copies
+from plurivox.base.errors import InputError
 from plurivox.plots.measure import lines
+from plurivox.plots.vega import Chart, field
 
 INK, QUIET = "#222222", "#767676"
 """All text and marks in black or grey; a dark page replaces it and the next two."""
@@ -94,62 +94,40 @@ def narrow() -> bool:
     return full_width() < NARROW
 
 
-def load_altair() -> Any:
-    """Import Altair, or say how to get it."""
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtraError("charts need Altair", "report") from None
-    return altair
-
-
-@contextmanager
-def trusted() -> Iterator[None]:
-    """Make charts without Altair's check of each part against its schema, and with quick copies."""
-    load_altair()
-    from altair.utils.schemapi import debug_mode
-
-    with debug_mode(False), quick_copies():
-        yield
-
-
-def themed(chart: Any, title: str, subtitle: str = "") -> Any:
+def themed(chart: Chart, title: str, subtitle: str = "") -> Chart:
     """Return the chart with its title and the common looks."""
-    alt = load_altair()
     size, room = 14 if narrow() else 15, full_width() - 12
-    above = lines(title, room, size, bold=True)
-    heading = alt.TitleParams(
-        above if len(above) > 1 else title, subtitle=lines(subtitle, room, 12) or alt.Undefined, anchor="start",
-        offset=12, frame="bounds",
-    )  # fmt: skip
-    return (
-        chart.properties(title=heading)
-        .configure(font=FONT, background="white")
-        .configure_title(fontSize=size, color=INK, subtitleColor=QUIET, subtitleFontSize=12)
-        .configure_axis(
-            labelColor=INK, titleColor=INK, labelFontSize=11, titleFontSize=11, titleFontWeight="normal", grid=True,
-            gridColor=GRID, domainColor=LINE, tickColor=LINE,
-        )
-        .configure_header(labelFontSize=12, labelFontWeight="bold", labelColor=INK, title=None)
-        .configure_legend(
-            labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolSize=80, orient="top",
-            labelColor=INK, titleColor=INK, labelLimit=240,
-        )
-        .configure_mark(aria=False)
-        .configure_view(stroke=None)
-    )  # fmt: skip
+    above, beneath = lines(title, room, size, bold=True), lines(subtitle, room, 12)
+    heading: dict[str, Any] = {"text": above if len(above) > 1 else title, "anchor": "start", "offset": 12,
+                               "frame": "bounds"}  # fmt: skip
+    if beneath:
+        heading["subtitle"] = beneath
+    ink = {"labelColor": INK, "titleColor": INK}
+    config = {
+        "font": FONT, "background": "white",
+        "title": {"fontSize": size, "color": INK, "subtitleColor": QUIET, "subtitleFontSize": 12},
+        "axis": {
+            **ink, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "grid": True,
+            "gridColor": GRID, "domainColor": LINE, "tickColor": LINE,
+        },
+        "header": {"labelFontSize": 12, "labelFontWeight": "bold", "labelColor": INK, "title": None},
+        "legend": {
+            **ink, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "symbolSize": 80,
+            "orient": "top", "labelLimit": 240,
+        },
+        "mark": {"aria": False}, "view": {"stroke": None},
+    }  # fmt: skip
+    return chart.properties(title=heading, config=config)
 
 
-def saying(title: str, text: str) -> Any:
+def saying(title: str, text: str) -> Chart:
     """Return a chart that says in words why there is nothing to draw."""
-    alt = load_altair()
     said = lines(text, full_width() - 30, 12)
-    words = alt.InlineData(values=[{"line": at, "text": line} for at, line in enumerate(said)])
     chart = (
-        alt.Chart(words)
-        .mark_text(align="left", baseline="middle", color=QUIET, fontSize=12)
-        .encode(x=alt.value(0), y=alt.Y("line:O", axis=None), text=alt.Text("text:N"))
-        .properties(width=full_width() - 30, height=alt.Step(STEP))
+        Chart.of([{"line": at, "text": line} for at, line in enumerate(said)])
+        .mark("text", align="left", baseline="middle", color=QUIET, fontSize=12)
+        .encode(x={"value": 0}, y=field("line:O", axis=None), text="text:N")
+        .properties(width=full_width() - 30, height={"step": STEP})
     )
     return themed(chart, title)
 

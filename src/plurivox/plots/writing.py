@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plurivox.base.errors import InputError
+from plurivox.base.errors import InputError, MissingExtraError
 from plurivox.base.files import write_bytes
-from plurivox.plots.converting import Conversion
+from plurivox.plots.converting import Conversion, load_vl_convert
 from plurivox.plots.describing import described
-from plurivox.plots.theme import load_altair, trusted
+from plurivox.plots.vega import Chart
 
 FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
@@ -49,15 +48,42 @@ def not_drawn(path: Path) -> str:
 
 def chart_bytes(chart: Any, kind: str) -> bytes:
     """Return a chart as the content of a file of one of :data:`FORMATS`."""
-    if kind in (".png", ".pdf"):
-        picture = io.BytesIO()
-        chart.save(picture, format=kind[1:], scale_factor=2 if kind == ".png" else 1)
-        return picture.getvalue()
-    text = io.StringIO()
-    form: Any = kind[1:]
-    more: Any = {"inline": True, "json_kwds": {"cls": _InsideScript}} if kind == ".html" else {}
-    chart.save(text, format=form, **more)
-    return text.getvalue().encode()
+    spec = chart.to_dict()
+    if kind == ".json":
+        return json.dumps(spec).encode()
+    engine, version = load_vl_convert(), _version(spec)
+    if kind == ".png":
+        return bytes(engine.vegalite_to_png(spec, vl_version=version, scale=2))
+    if kind == ".pdf":
+        return bytes(engine.vegalite_to_pdf(spec, vl_version=version))
+    if kind == ".svg":
+        return str(engine.vegalite_to_svg(spec, vl_version=version)).encode()
+    inside = json.dumps(spec).replace("<", "\\u003c")  # a </script> in a name must not end the script
+    return _PAGE.format(program=engine.javascript_bundle(vl_version=version), spec=inside).encode()
+
+
+_PAGE = """<!DOCTYPE html>
+<html>
+<head><meta charset="UTF-8"><script>{program}</script></head>
+<body>
+<div id="vis"></div>
+<script>vegaEmbed("#vis", {spec}, {{mode: "vega-lite"}}).catch(console.error);</script>
+</body>
+</html>
+"""
+
+
+def _version(spec: dict[str, Any]) -> str:
+    """Return the version of Vega-Lite that a specification is written for, as vl-convert calls it."""
+    return ".".join(spec["$schema"].rpartition("/v")[2].split(".")[:2])
+
+
+def shown(chart: Any) -> dict[str, Any]:
+    """Return a chart as the picture that a notebook shows if it cannot draw charts; nothing without vl-convert."""
+    try:
+        return {"image/svg+xml": chart_bytes(chart, ".svg").decode()}
+    except MissingExtraError:
+        return {}
 
 
 def to_svg(chart: Any, prefix: str) -> str:
@@ -68,7 +94,7 @@ def to_svg(chart: Any, prefix: str) -> str:
     Parameters
     ----------
     chart
-        Any chart of this package.
+        Any chart of this package, or of Altair.
     prefix
         A word of letters, digits and hyphens that no other chart on the page has.
 
@@ -91,14 +117,10 @@ class Picture:
     subtitle: str = ""
 
     @classmethod
-    def untitled(cls, chart: Any) -> Picture:
+    def untitled(cls, chart: Chart) -> Picture:
         """Start with a chart without its title, which the page shows."""
-        subtitle = chart.title.subtitle
-        lines = [subtitle] if isinstance(subtitle, str) else subtitle if isinstance(subtitle, list) else []
-        with trusted():
-            plain = chart.copy(deep=False)
-            plain.title = type(plain.title)("")
-        return cls(begun(plain), " ".join(lines))
+        lines = chart.spec["title"].get("subtitle", [])
+        return cls(begun(chart.properties(title={"text": ""})), " ".join(lines))
 
     def svg(self, prefix: str) -> str:
         """Return it as SVG with ids that start with a prefix, as :func:`to_svg` does."""
@@ -112,12 +134,10 @@ class Picture:
 
 def begun(chart: Any) -> Conversion:
     """Start converting a chart to SVG: no background, and marks that say their values."""
-    with trusted():
-        spec = described(chart.to_dict(validate=False))
+    spec = described(chart.to_dict())
     spec["background"] = None
     spec.get("config", {}).pop("background", None)
-    version = ".".join(load_altair().SCHEMA_VERSION.split(".")[:2])
-    return Conversion(spec, version)
+    return Conversion(spec, _version(spec))
 
 
 def _heard(tag: str) -> str:
@@ -125,10 +145,3 @@ def _heard(tag: str) -> str:
     plain = _KIND.sub("", tag)
     silent = "role-title-" in plain or ('role="graphics-symbol"' in plain and "aria-label=" not in plain)
     return _HEARD.sub("", plain) if silent else plain
-
-
-class _InsideScript(json.JSONEncoder):
-    """JSON for a script element, which a ``</script>`` in a name must not end."""
-
-    def encode(self, o: Any) -> str:
-        return super().encode(o).replace("<", "\\u003c")
