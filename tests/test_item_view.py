@@ -17,7 +17,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import InputError, SelectionError
-from plurivox.plots.item_views import item_groups, item_groups_data
+from plurivox.plots.items import item_groups, item_groups_data
 from plurivox.plots.writing import to_svg
 from support import Write, run_cli
 

@@ -15,7 +15,7 @@ pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 import all_charts
 from all_charts import DRAWN, MODELS, TEAMS, Charts
 from plurivox import plots
-from plurivox.plots import layout, measure, theme
+from plurivox.plots import layout, theme
 from plurivox.plots.vega import Chart
 
 SMALL = ("ratings_per_item", "xrr_matrix", "alignment_wins", "reproduction")
@@ -63,7 +63,7 @@ def test_text_is_as_wide_as_it_is_drawn(text: str) -> None:
         width=1, height=1, config={"font": theme.FONT}
     )
     width = float(ElementTree.fromstring(plots.to_svg(chart, "chart")).attrib["width"]) - 10
-    assert measure.wide(text * 6, 12) == pytest.approx(width, rel=0.06)
+    assert theme.wide(text * 6, 12) == pytest.approx(width, rel=0.06)
 
 
 @pytest.mark.parametrize("width", [340, 680, 930])

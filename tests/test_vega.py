@@ -16,7 +16,7 @@ from all_charts import DRAWN, charts  # noqa: E402
 from plurivox import plots  # noqa: E402
 from plurivox.plots.vega import MIME, SCHEMA, Chart, field, hconcat, joined, layer, vconcat  # noqa: E402
 
-ROWS = [{"a": 1.5, "b": "x", "of": "one"}, {"a": None, "b": "y", "of": "two"}]
+ROWS: list[dict[str, Any]] = [{"a": 1.5, "b": "x", "of": "one"}, {"a": None, "b": "y", "of": "two"}]
 
 
 @pytest.mark.parametrize("name", DRAWN)

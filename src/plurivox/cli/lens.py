@@ -23,7 +23,7 @@ from plurivox.cli.options import (
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
 from plurivox.cli.printing import looked_at, say
 from plurivox.infer.lens import NOT_MET
-from plurivox.plots.of_lenses import OF_LENSES, chart_of
+from plurivox.plots import OF_LENSES, chart_of
 
 if TYPE_CHECKING:
     from plurivox.base.settings import Settings, Spec

@@ -10,10 +10,21 @@ import polars as pl
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, defined, pixels, row_axis, shorten, unique_labels
-from plurivox.plots.once import once
-from plurivox.plots.pieces import tips, titled
-from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
+from plurivox.plots.alignment import CLOSER, Voices, axes_of, tidy, values_of, withheld_on
+from plurivox.plots.layout import (
+    ALL_RATERS,
+    Texts,
+    cut,
+    defined,
+    item_labels,
+    pixels,
+    row_axis,
+    shorten,
+    told_of,
+    unique_labels,
+    with_texts,
+)
+from plurivox.plots.pieces import once, tips, titled
 from plurivox.plots.theme import (
     AGREEMENT,
     DARK,
@@ -30,7 +41,6 @@ from plurivox.plots.theme import (
     themed,
 )
 from plurivox.plots.vega import Chart, Spec, field, hconcat, layer, vconcat
-from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, withheld_on
 
 MAX_MODELS, MAX_GROUPS = 30, 24
 _STEP, _HIGH, _GAP = 46, 22, 16

@@ -9,8 +9,7 @@ from plurivox.domain.scale import few_points
 from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, pixels, shorten, unique_labels
-from plurivox.plots.once import once
-from plurivox.plots.pieces import few, point_legend, tips, titled
+from plurivox.plots.pieces import few, once, point_legend, tips, titled
 from plurivox.plots.theme import COLOURS, INK, SEQUENCE, diverging, full_width, narrow, saying, themed
 from plurivox.plots.vega import Chart, Spec, field, layer
 

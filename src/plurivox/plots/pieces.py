@@ -1,15 +1,17 @@
-"""What several charts share: axes, legends, looks of names, panels in lines, and tooltips."""
+"""What several charts share: axes, legends, looks of names, panels in lines, tooltips; tables that are made once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
 from plurivox.plots.layout import Rows, legend_columns
-from plurivox.plots.measure import lines
-from plurivox.plots.theme import COLOURS, INK, STEP, full_width
+from plurivox.plots.theme import COLOURS, INK, STEP, full_width, lines
 from plurivox.plots.vega import Chart, Encoder, Spec, field, hconcat, layer, vconcat
 
 _WORDS = {
@@ -152,3 +154,26 @@ def panel(chart: Chart, label: str, at: int, width: int, height: int, **heading:
     """Return a chart as a panel with its heading and a name that tests and styles can find."""
     title = {"text": label, "fontSize": 12, "anchor": "start", **heading}
     return chart.properties(width=width, height=height, title=title, name=f"panel_{at}")
+
+
+P = ParamSpec("P")
+Made = TypeVar("Made", bound=pl.DataFrame)
+
+
+def once(data: Callable[P, Made]) -> Callable[P, Made]:
+    """Keep what was made from a result, the first argument, for as long as the result exists."""
+    kept: WeakKeyDictionary[Any, dict[str, Made]] = WeakKeyDictionary()
+    signature = inspect.signature(data)
+
+    @functools.wraps(data)
+    def asked(*args: P.args, **options: P.kwargs) -> Made:
+        given = signature.bind(*args, **options)
+        given.apply_defaults()
+        result, *rest = given.arguments.values()
+        own = kept.setdefault(result, {})
+        key = repr([list(one) if isinstance(one, tuple) else one for one in rest])
+        if key not in own:
+            own[key] = data(*args, **options)
+        return own[key]
+
+    return asked
