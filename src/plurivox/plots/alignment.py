@@ -171,7 +171,7 @@ def alignment_dots(
     width = rows.plot_width()
     x = across(with_unit(statistic), extent(placed["value"], [*placed["ci low"], *placed["ci high"]]), width)
     kinds = [ALL_RATERS, _GROUP] if (placed["of"] == _GROUP).any() else [ALL_RATERS]
-    key = {"title": None, "symbolOpacity": 1, **rows.legend(kinds)} if len(kinds) > 1 else None
+    key = rows.legend(kinds, symbolOpacity=1) if len(kinds) > 1 else None
     look = looks("of", kinds, key, color=(INK, COLOURS[2]), shape=("circle", "square"))
     base = Chart.of(placed).encode(y=rows.y())
     tooltip = tips("who", "group", "axis", "value", "ci low", "ci high", "raters", "items", names={"value": name})
@@ -218,7 +218,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     whole = data.filter(state="answered").with_columns(scored=pl.Series(scored, dtype=pl.String))
     if defined(placed, "share").is_empty():
         return saying(title, "There are no rated items.")
-    legend = {"title": None, **rows.legend(used, symbolType="square")}
+    legend = rows.legend(used, symbolType="square")
     width = rows.plot_width(pixels(scored) - 14)
     bars = Chart.of(placed).mark("bar", height=12).encode(
         y=rows.y(),

@@ -9,17 +9,7 @@ from plurivox.base.wording import counted
 from plurivox.infer.result import GroupResult, Row, p_text
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
-from plurivox.plots.layout import (
-    LABEL,
-    Rows,
-    defined,
-    extent,
-    fitting,
-    pixels,
-    row_axis,
-    shorten,
-    unique_labels,
-)
+from plurivox.plots.layout import LABEL, Rows, defined, extent, fitting, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.pieces import Grid, across, once, tips
 from plurivox.plots.theme import (
     AGREEMENT,

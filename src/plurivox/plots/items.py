@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -31,7 +31,7 @@ from plurivox.plots.layout import (
     unique_labels,
     with_texts,
 )
-from plurivox.plots.pieces import across, few, legend, looks, once, point_legend, tips, titled, vertical
+from plurivox.plots.pieces import across, few, legend, looks, once, point_bars, tips, titled, vertical
 from plurivox.plots.theme import (
     COLOURS,
     INK,
@@ -39,7 +39,6 @@ from plurivox.plots.theme import (
     ON_LIGHT,
     QUIET,
     WIDTH,
-    diverging,
     full_width,
     narrow,
     saying,
@@ -94,10 +93,24 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
         row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
         p=pl.col("p corrected").map_elements(p_cell, return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
-    beside = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
-    return themed(
-        _beside(_differences(placed), placed, rows, beside[: 1 if narrow() else 2]), title, _divided_words(items, data)
+    columns = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
+    columns = columns[: 1 if narrow() else 2]
+    width = _room_beside(rows, columns)
+    ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
+    x = across("difference from the others", extent(ends), width)
+    told = tips(
+        *told_of(placed), "axis", "group", "shrunken", "difference", "chance", "p corrected", "finding", names=_TOLD
     )
+    colours, shapes = zip(g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE], strict=True)
+    look = looks("finding", [CERTAIN, CHANCE], None, color=colours, shape=shapes)
+    base = Chart.of(placed).encode(y=rows.y())
+    chart = layer(
+        base.mark("bar", height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2="chance"),
+        vertical(0.0, x, QUIET),
+        base.mark("tick", thickness=2, size=11, color=INK).encode(x=x("difference")),
+        base.mark("point", filled=True, size=60, opacity=1).encode(x=x("shrunken"), tooltip=told, **look),
+    ).properties(width=width, height=rows.height)
+    return themed(_beside(chart, base, rows, columns), title, _divided_words(items, data))
 
 
 def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
@@ -111,29 +124,6 @@ def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
     return item_labels(names, known, *((_SHORT, 34) if narrow() else ()))
 
 
-def _differences(placed: pl.DataFrame) -> _Layers:
-    def layers(base: Chart, width: int) -> list[Chart]:
-        ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
-        x = across("difference from the others", extent(ends), width)
-        told = tips(
-            *told_of(placed), "axis", "group", "shrunken", "difference", "chance", "p corrected", "finding", names=_TOLD
-        )
-        colours, shapes = zip(g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE], strict=True)
-        look = looks("finding", [CERTAIN, CHANCE], None, color=colours, shape=shapes)
-        return [
-            base.mark("bar", height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2="chance"),
-            vertical(0.0, x, QUIET),
-            base.mark("tick", thickness=2, size=11, color=INK).encode(x=x("difference")),
-            base.mark("point", filled=True, size=60, opacity=1).encode(x=x("shrunken"), tooltip=told, **look),
-        ]
-
-    return layers
-
-
-_Layers = Callable[[Chart, int], list[Chart]]
-"""What draws rows: from a chart of them and its width to layers."""
-
-
 class _Column(NamedTuple):
     """Text next to the rows of a chart."""
 
@@ -144,11 +134,14 @@ class _Column(NamedTuple):
     form: str | None = None
 
 
-def _beside(layers: _Layers, placed: pl.DataFrame, rows: Rows, columns: Sequence[_Column]) -> Chart:
-    """Draw rows with columns of text next to them."""
-    base = Chart.of(placed).encode(y=rows.y())
-    width = rows.plot_width(sum(one.width + 8 for one in columns))
-    drawn = [layer(*layers(base, width)).properties(width=width, height=rows.height)]
+def _room_beside(rows: Rows, columns: Sequence[_Column]) -> int:
+    """Return how wide a plot is next to these columns of text."""
+    return rows.plot_width(sum(one.width + 8 for one in columns))
+
+
+def _beside(chart: Chart, base: Chart, rows: Rows, columns: Sequence[_Column]) -> Chart:
+    """Return a chart of rows with columns of text next to it."""
+    drawn = [chart]
     for one in columns:
         text = base.mark("text", align=one.align, fontSize=11, color=INK).encode(
             x={"value": 0 if one.align == "left" else one.width}, y=rows.y(labels=False),
@@ -218,36 +211,28 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
                                  ("gain of one more", "gain", ".3f"), ("ratings needed", "needed", ",d"))
     ]  # fmt: skip
     whole = not narrow() and (texts is None or full_width() > WIDTH)
-    chart = _beside(_expected(placed), placed, rows, columns if whole else columns[:1])
+    columns = columns if whole else columns[:1]
+    width = _room_beside(rows, columns)
+    x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
+    told = tips(
+        *told_of(placed), "expected mean", "ci low", "ci high", "mean", "ratings", "share of prior", "gain of one more",
+        "ratings needed", names={"mean": "mean of the ratings", "ratings needed": "ratings needed"},
+    )  # fmt: skip
+    base = Chart.of(placed).encode(y=rows.y())
+    chart = layer(
+        base.mark("rule", strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2="ci high"),
+        base.mark("point", filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
+            x=x("expected mean"), tooltip=told
+        ),
+        base.mark("tick", thickness=2, size=11, color=QUIET).encode(x=x("mean")),
+    ).properties(width=width, height=rows.height)
     total = items.uncertain.height
     text = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
     text += "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
     if whole:
         text += "Prior: its share of both. Gain: information expected from one more rating, in nats. "
         text += f"Needed: for ± {items.settings['precision']:g}."
-    return themed(chart, title, text)
-
-
-def _expected(placed: pl.DataFrame) -> _Layers:
-    def layers(base: Chart, width: int) -> list[Chart]:
-        x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
-        told = tips(
-            *told_of(placed), *_OF_ITEM, names={"mean": "mean of the ratings", "ratings needed": "ratings needed"}
-        )
-        return [
-            base.mark("rule", strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2="ci high"),
-            base.mark("point", filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
-                x=x("expected mean"), tooltip=told
-            ),
-            base.mark("tick", thickness=2, size=11, color=QUIET).encode(x=x("mean")),
-        ]
-
-    return layers
-
-
-_OF_ITEM = (
-    "expected mean", "ci low", "ci high", "mean", "ratings", "share of prior", "gain of one more", "ratings needed",
-)  # fmt: skip
+    return themed(_beside(chart, base, rows, columns), title, text)
 
 
 # One item: the scores that all raters and each group gave -------------------------------------------------------------
@@ -289,16 +274,10 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Chart:
     numbers = placed.group_by(*_KEYS, "row", maintain_order=True).agg(pl.col("ratings").sum())
     room = pixels([f"{n:,}" for n in numbers["ratings"]])
     width = rows.plot_width(room)
-    base = Chart.of(placed).encode(y=rows.y())
     scale = {"domain": [0, 1], "nice": False}
-    bars = base.mark("bar", height=13).encode(
-        x=field("start:Q", title=titled("share of ratings, lowest point at the left", width), scale=scale,
-                axis={"format": "%", "tickCount": few(5, width)}),
-        x2="end",
-        color=field("label:N", sort=names, legend=point_legend(rows, names),
-                        scale={"domain": names, "range": diverging(len(names))}),
-        tooltip=tips("group", "point", "share", "ratings", names={"share": "share of ratings"}),
-    )  # fmt: skip
+    title = titled("share of ratings, lowest point at the left", width)
+    x = field("start:Q", title=title, scale=scale, axis={"format": "%", "tickCount": few(5, width)})
+    bars = point_bars(placed, rows, names, x)
     marked = Chart.of(placed.filter(pl.col("most often"))).encode(y=rows.y())
     marks = marked.mark("point", filled=True, size=30, opacity=1, fill=ON_DARK, stroke=ON_LIGHT, strokeWidth=1).encode(
         x=field("middle:Q", scale=scale)

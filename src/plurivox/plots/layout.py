@@ -165,7 +165,7 @@ class Rows(NamedTuple):
         """Return what puts a legend of these names above the labels, in as many lines as it takes."""
         across = legend_columns(names)
         place = {"legendX": -self.width, "legendY": -12 - self.up - 16 * -(-len(names) // across)}
-        return {"orient": "none", "direction": "horizontal", "columns": across, **place, **more}
+        return {"title": None, "orient": "none", "direction": "horizontal", "columns": across, **place, **more}
 
     @property
     def height(self) -> dict[str, int]:

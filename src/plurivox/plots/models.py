@@ -176,7 +176,7 @@ def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key:
     """Draw marks: comparisons as single points, the model on top with its interval, and its value next to it."""
     rows, frame, x = _laid(marks, title, width)
     kinds = [kind for kind in _LOOKS if frame.filter(pl.col("of") == kind)["value"].is_not_null().any()]
-    legend = {"title": None, "symbolOpacity": 1, **rows.legend(kinds)} if key and len(kinds) > 1 else None
+    legend = rows.legend(kinds, symbolOpacity=1) if key and len(kinds) > 1 else None
     colours, shapes = ([_LOOKS[kind][at] for kind in kinds] for at in (0, 1))
     look = looks("of", kinds, legend, color=colours, shape=shapes)
     base = Chart.of(frame).encode(y=rows.y())

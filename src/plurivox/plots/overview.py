@@ -9,8 +9,8 @@ from plurivox.domain.scale import few_points
 from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, pixels, shorten, unique_labels
-from plurivox.plots.pieces import few, once, point_legend, tips, titled
-from plurivox.plots.theme import COLOURS, INK, SEQUENCE, diverging, full_width, narrow, saying, themed
+from plurivox.plots.pieces import few, once, point_bars, tips, titled
+from plurivox.plots.theme import COLOURS, INK, SEQUENCE, full_width, narrow, saying, themed
 from plurivox.plots.vega import Chart, Spec, field, layer
 
 LARGEST = "the largest"
@@ -186,18 +186,13 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     placed = _stacked(rows.place(data), names)
     reach = max(max(placed["end"]), -min(placed["start"]), 0.05)
     width = rows.plot_width()
-    base = Chart.of(placed).encode(y=rows.y())
-    bars = base.mark("bar", height=13).encode(
-        x=field("start:Q", title="← lower · share of ratings · higher →" if narrow() else _WHERE,
-                scale={"domain": [-1.02 * reach, 1.02 * reach], "nice": False},
-                axis={"tickCount": few(7, width), "labelExpr": "format(abs(datum.value), '.0%')"}),
-        x2="end",
-        color=field("label:N", sort=names, legend=point_legend(rows, names),
-                        scale={"domain": names, "range": diverging(len(names))}),
-        tooltip=tips("group", "point", "share", "ratings", names={"share": "share of ratings"}),
+    x = field(
+        "start:Q", title="← lower · share of ratings · higher →" if narrow() else _WHERE,
+        scale={"domain": [-1.02 * reach, 1.02 * reach], "nice": False},
+        axis={"tickCount": few(7, width), "labelExpr": "format(abs(datum.value), '.0%')"},
     )  # fmt: skip
     line = Chart.of([{"zero": 0}]).mark("rule", color=INK, strokeWidth=1).encode(x="zero:Q")
-    chart = layer(bars, line).properties(width=width, height=rows.height)
+    chart = layer(point_bars(placed, rows, names, x), line).properties(width=width, height=rows.height)
     return themed(chart, title, _words(overview, axis, data) + _middle(names))
 
 

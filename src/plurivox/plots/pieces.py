@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from plurivox.plots.layout import Rows, legend_columns
-from plurivox.plots.theme import COLOURS, INK, STEP, full_width, lines
+from plurivox.plots.theme import COLOURS, INK, STEP, diverging, full_width, lines
 from plurivox.plots.vega import Chart, Encoder, Spec, field, hconcat, layer, vconcat
 
 _WORDS = {
@@ -83,8 +83,7 @@ def each_value(
 ) -> Chart:  # fmt: skip
     """Draw several values of each row, one below another, over layers; ``ranges`` are colours and shapes."""
     words = list(names.values())
-    legend = {"title": None, "symbolOpacity": 1, **rows.legend(words)}
-    scales = looks("when", words, legend, **ranges)
+    scales = looks("when", words, rows.legend(words, symbolOpacity=1), **ranges)
     for at, (name, meaning) in enumerate(names.items()):
         layers = layers + _dots(placed, rows, name, meaning, x, scales, 4 * (2 * at + 1 - len(names)))
     height = {"step": STEP + 8 * len(names) - 10}
@@ -118,9 +117,12 @@ def legend(names: Sequence[str], **more: Any) -> Spec:
     return {"title": None, "symbolOpacity": 1, "columns": legend_columns(names, 60), **more}
 
 
-def point_legend(rows: Rows, names: Sequence[str]) -> Spec:
-    """Return the legend of the points of a scale above the rows, in as many lines as it takes."""
-    return {"title": None, **rows.legend(names, symbolType="square")}
+def point_bars(placed: pl.DataFrame, rows: Rows, names: Sequence[str], x: Spec) -> Chart:
+    """Draw how often each point of the scale was given, as parts of a bar in each row."""
+    colour = field("label:N", sort=names, legend=rows.legend(names, symbolType="square"),
+                   scale={"domain": names, "range": diverging(len(names))})  # fmt: skip
+    told = tips("group", "point", "share", "ratings", names={"share": "share of ratings"})
+    return Chart.of(placed).mark("bar", height=13).encode(y=rows.y(), x=x, x2="end", color=colour, tooltip=told)
 
 
 class Grid(NamedTuple):

@@ -115,8 +115,7 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     rows = Rows([("", group) for group in groups], unique_labels(groups))
     metrics = drawn["metric"].unique(maintain_order=True).to_list()
     placed = rows.place(drawn.with_columns(axis=pl.lit("")))
-    legend = {"title": None, "symbolOpacity": 1, **rows.legend(metrics)}
-    look = looks("metric", metrics, legend, color=COLOURS, shape=SHAPES)
+    look = looks("metric", metrics, rows.legend(metrics, symbolOpacity=1), color=COLOURS, shape=SHAPES)
     width = rows.plot_width()
     x = across("relative to the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
     base = Chart.of(placed).encode(y=rows.y(), x=x("beside the median"), color=look["color"])

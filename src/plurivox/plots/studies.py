@@ -54,10 +54,7 @@ def soft_study(found: SoftStudy) -> Chart:
     grid = Grid.of(frame["statistic"].n_unique(), 150, most=3, gap=28, each=52)
     sizes = frame["n_ratings"].unique().sort().to_list()
     x = field(
-        "n_ratings:Q",
-        title="ratings",
-        scale={"type": "log", "nice": False},
-        axis={"values": sizes, "format": "~g"},
+        "n_ratings:Q", title="ratings", scale={"type": "log", "nice": False}, axis={"values": sizes, "format": "~g"}
     )
     panels = []
     for at, (statistic, label) in enumerate(

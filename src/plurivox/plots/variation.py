@@ -79,7 +79,7 @@ def _stacked(drawn: pl.DataFrame) -> pl.DataFrame:
 def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Chart:
     names = [COMPONENTS[name] for name in ORDER if COMPONENTS[name] in set(placed["component"])]
     fills = {COMPONENTS[name]: _FILL[name] for name in ORDER}
-    legend = {"title": None, "symbolType": "square", **rows.legend(names)}
+    legend = rows.legend(names, symbolType="square")
     fill = field("component:N", legend=legend, scale={"domain": names, "range": [fills[name] for name in names]})
     axis = {"format": "%", "tickCount": few(5, width)}
 
