@@ -226,7 +226,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
                 axis={"format": "%", "tickCount": few(5, width)}),
         x2="end",
         color=field("state:N", legend=legend, sort=used,
-                        scale={"domain": used, "range": [_STATES[state] for state in used]}),
+                    scale={"domain": used, "range": [_STATES[state] for state in used]}),
         tooltip=tips("who", "state", "share", "items", "rated items", names={"share": "share of the rated items"}),
     )  # fmt: skip
     text = Chart.of(whole).mark("text", align="left", color=INK, fontSize=11)

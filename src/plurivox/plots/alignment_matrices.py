@@ -86,14 +86,15 @@ def alignment_heat(
     'How far models are from groups of raters: ADA-Met'
     """
     name = g.name_of(statistic)
-    title = f"How {'close' if statistic in CLOSER else 'far'} models are {_to(statistic)} groups of raters: {name}"
+    how = "close models are to" if statistic in CLOSER else "far models are from"
+    title = f"How {how} groups of raters: {name}"
     voices = Voices.of(found, max_models, statistic).with_references(found, statistic)
     cells = _heat_cells(found, voices, axis, statistic, max_groups)
     if defined(cells, "value").is_empty():
         return saying(title, "No model has a value: no rated item has a readable answer.")
     marked = cells.with_columns(
         text=pl.format(
-            "{}{}", pl.col("value").map_elements(_two, pl.String),
+            "{}{}", pl.col("value").map_elements(g.two_decimals, pl.String),
             pl.col("claim").fill_null(False).replace_strict({True: "*", False: ""}),
         ),
     )  # fmt: skip
@@ -401,14 +402,6 @@ def _shown_groups(found: Alignment, cells: pl.DataFrame, axes: Sequence[str]) ->
     if shown >= len(known):
         return ""
     return f"{shown:,} of {len(known):,} groups shown: those closest to a model and the largest. "
-
-
-def _to(statistic: str) -> str:
-    return "to" if statistic in CLOSER else "from"
-
-
-def _two(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
 
 
 def _percent(value: float) -> str:

@@ -60,10 +60,11 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> C
     names = data["group"].unique(maintain_order=True).to_list()
     labels = unique_labels(names)
     places = {name: at for at, name in enumerate(names)}
+    stars = pl.col("finding").replace_strict(_STARS, default="", return_dtype=pl.String)
     placed = drawn.with_columns(
         row=pl.col("other").replace_strict(places, return_dtype=pl.Int64),
         column=pl.col("group").replace_strict(places, return_dtype=pl.Int64),
-        shown=pl.format("{}{}", pl.col("value").round(2).map_elements(_short, pl.String), _stars()),
+        shown=pl.format("{}{}", pl.col("value").round(2).map_elements(_short, pl.String), stars),
     )
     room = full_width() - pixels(labels) - (24 if len(names) >= _CORNER or narrow() else 96)
     step = max(10, min(52, room // len(names)))
@@ -141,10 +142,6 @@ def _shown(rows: list[Row], max_groups: int | None) -> set[str]:
     pairs = sorted((row for row in rows if row.group != row.other), key=rank)
     ordered = dict.fromkeys(name for row in pairs for name in (row.group, row.other))
     return set(list(ordered)[:max_groups])
-
-
-def _stars() -> pl.Expr:
-    return pl.col("finding").replace_strict(_STARS, default="", return_dtype=pl.String)
 
 
 def _short(value: float) -> str:

@@ -165,6 +165,11 @@ def finite_or_none(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+def two_decimals(value: float) -> str:
+    """Write a value as readers expect it: −0.31."""
+    return f"{value:.2f}".replace("-", "−")
+
+
 def row_frame(rows: Iterable[Row], *columns: str) -> pl.DataFrame:
     """Return the contents of rows under the names that readers see."""
     cells = [tuple(_COLUMNS[name][1](row) for name in columns) for row in rows]

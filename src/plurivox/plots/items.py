@@ -148,7 +148,7 @@ def _beside(chart: Chart, base: Chart, rows: Rows, columns: Sequence[_Column]) -
             text=field(one.field, **({"format": one.form} if one.form else {})),
         )  # fmt: skip
         head = {"text": one.head, "fontSize": 11, "fontWeight": "normal", "color": INK,
-                               "anchor": "start" if one.align == "left" else "end"}  # fmt: skip
+                "anchor": "start" if one.align == "left" else "end"}  # fmt: skip
         drawn.append(text.properties(width=one.width, height=rows.height, title=head))
     return hconcat(*drawn, spacing=8)
 

@@ -49,9 +49,8 @@ _TOLD = {"what": "quantity", "of": "for", "value": "amount"}
 _NUMBER = 48  # pixels of the column of values
 _LABEL = 32
 _MARKS = {
-    "model": pl.String, "prompt": pl.String, "panel": pl.String, "what": pl.String, "of": pl.String,
-    "value": pl.Float64, "ci low": pl.Float64, "ci high": pl.Float64, "items": pl.Int64, "certain": pl.String,
-    "note": pl.String,
+    **g.texts("model", "prompt", "panel", "what", "of"), **g.numbers("value", "ci low", "ci high"),
+    **g.counts("items"), **g.texts("certain", "note"),
 }  # fmt: skip
 
 
@@ -228,10 +227,9 @@ def _laid(marks: list[Mark], title: str, width: int) -> tuple[Rows, pl.DataFrame
 JUDGES = "judge"
 _VALUES = {"estimate": "together", "estimate_humans": "humans", "estimate_model": "model"}
 _ESTIMATES = {
-    "axis": pl.String, "group": pl.String,
-    **{f"{name}{end}": pl.Float64 for name in _VALUES.values() for end in ("", " low", " high")},
-    "λ": pl.Float64, "worth": pl.Float64, "raters": pl.Int64, "rated items": pl.Int64, "further items": pl.Int64,
-    "note": pl.String,
+    **g.texts("axis", "group"),
+    **g.numbers(*(f"{name}{end}" for name in _VALUES.values() for end in ("", " low", " high")), "λ", "worth"),
+    **g.counts("raters", "rated items", "further items"), **g.texts("note"),
 }  # fmt: skip
 
 

@@ -81,8 +81,13 @@ def mpa_wra_plane(
     frame = Frame(full_width() - 76, 340 if narrow() else 400, *ends)
     poles = Poles.of(result.settings)
     layers = _regions(frame, split, poles)
-    placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
-    layers += _dots(frame, drawn, poles) if raters else _groups(frame, placed, poles)
+    placed = drawn
+    if raters:
+        dots = Chart.of(drawn.select("MPA", "WRA")).encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))
+        layers.append(dots.mark("point", filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True))
+    else:
+        placed = labelled(drawn, frame, (split.mpa, split.wra))
+        layers += _groups(frame, placed, poles)
     chart = layer(*layers).properties(width=frame.width, height=frame.height)
     over = interval_method(result.settings)
     return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words, over))
@@ -172,13 +177,6 @@ def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Chart]:
             )
         )
     return layers
-
-
-def _dots(frame: Frame, drawn: pl.DataFrame, poles: Poles) -> list[Chart]:
-    dots = Chart.of(drawn.select("MPA", "WRA")).mark(
-        "point", filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
-    )
-    return [dots.encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))]
 
 
 def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Chart]:

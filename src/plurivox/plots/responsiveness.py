@@ -137,7 +137,7 @@ def correlation_words(data: pl.DataFrame) -> str:
     for metric in data["metric"].unique(maintain_order=True):
         own = data.filter(metric=metric).unique("beside", maintain_order=True)
         values = (
-            f"{'undefined' if g.finite_or_none(r) is None else _signed(r)} with {beside}"
+            f"{'undefined' if g.finite_or_none(r) is None else g.two_decimals(r)} with {beside}"
             for beside, r in own.select("beside", "r").iter_rows()
         )
         parts.append(f"{metric} {listed(values)}")
@@ -183,12 +183,8 @@ def _pairs() -> list[tuple[str, str]]:
 def _correlation(r: float, low: float, high: float) -> str:
     if g.finite_or_none(r) is None:
         return "r is undefined"
-    interval = "" if g.finite_or_none(low) is None else f" ({_signed(low)} to {_signed(high)})"
-    return f"r = {_signed(r)}{interval}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    interval = "" if g.finite_or_none(low) is None else f" ({g.two_decimals(low)} to {g.two_decimals(high)})"
+    return f"r = {g.two_decimals(r)}{interval}"
 
 
 # Precision and recall over the points of the scale --------------------------------------------------------------------

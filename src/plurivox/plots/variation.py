@@ -58,7 +58,9 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Chart:
         return saying(title, f"This is unknown: {'; '.join(data['note'].unique(maintain_order=True)) or 'no ratings'}.")
     axes = drawn["axis"].unique(maintain_order=True).to_list()
     rows = Rows([("all" if axis == ALL_RATERS else axis, axis) for axis in axes], unique_labels(axes))
-    placed = _stacked(drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left"))
+    end = pl.col("share").cum_sum().over("axis")  # of each part of a bar
+    placed = drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left")
+    placed = placed.with_columns(end=end, start=end - pl.col("share"))
     beside = _beside(placed, rows)
     room = 0 if beside is None or narrow() else 2 * _COLUMN + 10
     bar = _bar(placed, rows, rows.plot_width(room))
@@ -68,12 +70,6 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Chart:
 
 
 _COLUMN = 104  # width of a column of shares with their intervals
-
-
-def _stacked(drawn: pl.DataFrame) -> pl.DataFrame:
-    """Add where each part of a bar starts and ends."""
-    ends = pl.col("share").cum_sum().over("row")
-    return drawn.with_columns(end=ends).with_columns(start=pl.col("end") - pl.col("share"))
 
 
 def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Chart:
