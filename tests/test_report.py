@@ -25,10 +25,10 @@ from plurivox.report.settings import ReportSettings
 from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
 from support import Markup, only_sections, six
-
-pytest.importorskip("altair")
-
 from undrawn import undrawn
+
+pytest.importorskip("vl_convert")
+
 
 QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
 OLD = f'{build.MARKS[0].decode()}0.1.0">the old one'

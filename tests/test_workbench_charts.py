@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 from plurivox.workbench.charts import LinkedPages, at_home, with_links
 from workbench_support import RATINGS, add_study, send, settled
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 DRAWN = True
 LINK = re.compile(r'<a class="to" href="([^"]*)"( tabindex="-1")?>(.*?)</a>')

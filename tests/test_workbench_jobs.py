@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
-
 from forking import forks
 from plurivox.workbench import records
 from plurivox.workbench.jobs import Jobs, Progress
@@ -22,6 +20,9 @@ from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED
 from plurivox.workbench.store import StudyStore
 from workbench_support import RATINGS
+
+pytest.importorskip("vl_convert")
+
 
 READING = {"rater_attributes": ["gender"], "scale": "0:3"}
 ASKED = {"by": [["gender"]], "permutations": 20, "max_permutations": 20}

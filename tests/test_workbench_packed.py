@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 import plurivox as pv
 from plurivox.base.errors import FileError
 from plurivox.workbench.store import StudyStore
 from plurivox.workbench.uploads import WHOLE, begin, link_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, send, settled, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 PREDICTIONS = "item,0,1,2,3\n" + "".join(f"i{item},0.1,0.2,0.3,0.4\n" for item in range(12))
 FEW = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}

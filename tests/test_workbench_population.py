@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 import plurivox as pv
 from plurivox.base.errors import InputError
 from plurivox.workbench.store import StudyStore
 from plurivox.workbench.uploads import begin, role_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 POPULATION = "attribute,value,share\ngender,woman,0.75\ngender,man,0.25\n"
 LACKING = "attribute,value,share\ngender,woman,0.6\ngender,man,0.3\ngender,other,0.1\n"

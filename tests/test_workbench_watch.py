@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 from plurivox.base.errors import InputError
 from plurivox.workbench import watches
 from plurivox.workbench.store import StudyStore
 from plurivox.workbench.uploads import begin
 from plurivox.workbench.watches import Watches
 from workbench_support import OWN, RATINGS, send, settled, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 FEW = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}
 MORE = "".join(f"i{item},r14,1,woman\n" for item in range(12))

@@ -26,8 +26,8 @@ from plurivox.infer.result import Result, frame_of
 from plurivox.infer.text import Shown
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
+from plurivox.plots import OF_LENSES, chart_of
 from plurivox.plots.items import DIVIDED
-from plurivox.plots.of_lenses import OF_LENSES, chart_of
 from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
 from plurivox.report.sections import alignment, cohesion, home_of, responsiveness, soft, variation

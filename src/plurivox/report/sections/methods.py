@@ -15,7 +15,7 @@ from plurivox.domain.axis import CROSS
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms, slug
 from plurivox.statistics.registry import LABELS, STATISTICS
 
-PACKAGES = ("numpy", "numba", "polars", "altair")
+PACKAGES = ("numpy", "numba", "polars", "vl-convert-python")
 INTERVAL = "95 % interval"
 """The one term that needs neither groups nor models."""
 TERMS = (

@@ -17,7 +17,7 @@ from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.verdicts import verdicts
-from plurivox.plots.comparisons import correlation_words
+from plurivox.plots.responsiveness import correlation_words
 from plurivox.report.making import (
     drawn,
     findings_of,
