@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from plurivox.base.arguments import fits, shown, whole
 from plurivox.base.errors import ConfigError, InputError
 from plurivox.base.settings.shared import MIN_GROUP_SIZE
-from plurivox.domain.attributes import CONFLICTS, UNKNOWN
+from plurivox.domain.choices import CONFLICTS, UNKNOWN
 from plurivox.domain.points import BY_RATER
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of

@@ -8,7 +8,7 @@ from typing import Any
 from plurivox.ask.read_answers import read_answers
 from plurivox.base.errors import ColumnError
 from plurivox.domain.answers import Answers
-from plurivox.domain.attributes import Conflicts
+from plurivox.domain.choices import Conflicts
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding

@@ -299,7 +299,7 @@ def _weighted(ratings: "Ratings", population: "Population", trim: float | None, 
 
 def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
     """Return the keywords of read_ratings as the command line or else the config says."""
-    from plurivox.domain.order import RULES
+    from plurivox.domain.choices import RULES
     from plurivox.read.formats import FORMATS
     from plurivox.read.formats.record import CHOICES
 
@@ -332,7 +332,7 @@ def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
 
 def _rules(reading: InputOptions, config: "Config") -> "Rules":
     """Return how attributes are read as the command line or else the config says."""
-    from plurivox.domain.attributes import CONFLICTS, UNKNOWN
+    from plurivox.domain.choices import CONFLICTS, UNKNOWN
     from plurivox.domain.describing import Rules
 
     rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)

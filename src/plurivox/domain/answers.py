@@ -14,7 +14,8 @@ from plurivox.base.arguments import Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.domain.answer_columns import ANSWERED, UNREADABLE, AnswerColumns
 from plurivox.domain.answer_texts import NO_POINT, NOT_ON_SCALE, READINGS
-from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Conflicts, Locate, match, places_of
+from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
+from plurivox.domain.choices import Conflicts
 from plurivox.domain.frames import to_polars
 from plurivox.domain.reader import STATES
 from plurivox.domain.recoding import GivenRecoding, Recoding

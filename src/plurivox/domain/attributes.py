@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import AttributeConflictError, ConfigError, FileError, IdError, InputError, no_column
+from plurivox.domain.choices import Conflicts
 from plurivox.domain.code import ABSENT, as_numbers, as_text, whole_floats
 from plurivox.domain.scale import ALWAYS_MISSING
 from plurivox.domain.spill import Codes, Rows, stretches
@@ -49,14 +50,6 @@ class AttributeTable:
     remarks: Sequence[str] = ()
 
 
-Conflicts = Literal["missing", "first", "error"]
-CONFLICTS: tuple[Conflicts, ...] = ("missing", "first", "error")
-"""If a rater or an item has several values of an attribute, none of them counts, the first does, or it is an error."""
-UNKNOWN = (
-    "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say", "Prefer not to answer", "Prefer not to disclose",
-    "Prefer not to respond", "Rather not say", "Rather not answer",
-)  # fmt: skip
-"""Words that say nothing about a rater; compared ignoring case, with or without "I", "I would" or "I'd" in front."""
 _SPEAKER = re.compile(r"^(i|i'd|i’d|i would)\s+")
 
 
@@ -94,6 +87,7 @@ def is_said(column: pl.Series, words: Sequence[str]) -> pl.Series:
 
     Examples
     --------
+    >>> from plurivox.domain.choices import UNKNOWN
     >>> is_said(pl.Series(["I'd rather not say.", "prefer_not_to_say", "Woman", None]), UNKNOWN).to_list()
     [True, True, False, False]
     """

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import DuplicateError, IdError, InputError, ScaleError, ScoreError, open_quote
 from plurivox.domain.again import Again
-from plurivox.domain.attributes import COUNTED_FROM_1, UNKNOWN, AttributeTable, Locate, Matched, where
+from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, where
+from plurivox.domain.choices import RULES, UNKNOWN, Duplicates
 from plurivox.domain.code import ABSENT, Coded, Coder, Pieces
 from plurivox.domain.describing import Described, Rules
 from plurivox.domain.numbers import as_written
-from plurivox.domain.order import RULES, Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.order import Entries, Repeats, sorted_ratings, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
 from plurivox.domain.spill import Rows, rows_where
 from plurivox.domain.times import Times

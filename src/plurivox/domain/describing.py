@@ -21,19 +21,8 @@ from plurivox.base.errors import (
     UnknownIdsWarning,
     few,
 )
-from plurivox.domain.attributes import (
-    CONFLICTS,
-    UNKNOWN,
-    AttributeTable,
-    Conflicts,
-    Locate,
-    Matched,
-    clean,
-    is_said,
-    match,
-    settle,
-    where,
-)
+from plurivox.domain.attributes import AttributeTable, Locate, Matched, clean, is_said, match, settle, where
+from plurivox.domain.choices import CONFLICTS, UNKNOWN, Conflicts
 from plurivox.domain.code import ABSENT, Coded
 from plurivox.domain.spill import Codes, rows_where, stretches
 

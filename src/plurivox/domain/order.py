@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.base.errors import InputError
+from plurivox.domain.choices import Duplicates
 
-Duplicates = Literal["error", "first", "last", "mode", "keep"]
-RULES: tuple[Duplicates, ...] = get_args(Duplicates)
-"""What to do with repeats: reject them, keep one rating of each pair, or keep all."""
 Words = NDArray[np.uint64]
 
 

@@ -17,11 +17,11 @@ from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
 from plurivox.base.later import later
 from plurivox.domain.again import Again, EveryRating, first_and_again, same_times
-from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, bin_numbers, clean, columns_of_raters
+from plurivox.domain.attributes import AttributeTable, bin_numbers, clean, columns_of_raters
 from plurivox.domain.check import Checked, Intake, LongTable, check
+from plurivox.domain.choices import UNKNOWN, Conflicts, Duplicates
 from plurivox.domain.describing import Rules
 from plurivox.domain.frames import Wanted, chosen_rows, label_column, pick, require_apart, require_columns, to_polars
-from plurivox.domain.order import Duplicates
 from plurivox.domain.part import Part, cut
 from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.domain.raw import RawTable

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from plurivox.base.errors import no_column
 
-Layout = Literal["long", "wide", "totals"]
 KEY = "_key"
 """The column with the keys of an object whose values are rows."""
 

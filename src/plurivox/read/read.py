@@ -11,17 +11,17 @@ from typing import Any
 
 from plurivox.base.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.base.errors import InputError, no_column
-from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
+from plurivox.domain.attributes import AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
+from plurivox.domain.choices import UNKNOWN, Conflicts, Duplicates, Layout
 from plurivox.domain.describing import Rules
 from plurivox.domain.frames import ROLES, require_apart, require_columns
-from plurivox.domain.order import Duplicates
 from plurivox.domain.points import GivenPoints, prepare, with_joined
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings, from_points, with_parts
 from plurivox.domain.raw import RawTable
 from plurivox.domain.recoding import GivenRecoding
-from plurivox.domain.roles import Layout, by_name, id_column
+from plurivox.domain.roles import by_name, id_column
 from plurivox.domain.scale import GivenPoles, Label, Scale, text_of
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read import lewidi

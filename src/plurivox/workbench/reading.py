@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from plurivox.base.errors import ColumnError, InputError, ScaleError
 from plurivox.base.settings import Frozen, Settings, setting, values
-from plurivox.domain.attributes import CONFLICTS
-from plurivox.domain.order import RULES
+from plurivox.domain.choices import CONFLICTS, RULES
 from plurivox.domain.panel import Population
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding

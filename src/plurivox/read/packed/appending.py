@@ -17,11 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import AttributeConflictError, DuplicateError, InputError, few
-from plurivox.domain.attributes import AttributeTable, Conflicts, Matched, as_categories, places_of
+from plurivox.domain.attributes import AttributeTable, Matched, as_categories, places_of
 from plurivox.domain.check import Columns, LongTable, of_owners, repeated_pairs
+from plurivox.domain.choices import Conflicts, Duplicates
 from plurivox.domain.code import ABSENT, Coded, as_text
 from plurivox.domain.describing import Rules
-from plurivox.domain.order import Duplicates, Entries, Repeats, packed_words, pair_bits
+from plurivox.domain.order import Entries, Repeats, packed_words, pair_bits
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
 from plurivox.domain.spill import Translated

@@ -23,8 +23,9 @@ from plurivox.base.arguments import shown
 from plurivox.base.errors import FileError, InputError
 from plurivox.domain.attributes import AttributeTable
 from plurivox.domain.check import Columns, LongTable, of_owners, present, repeated_pairs
+from plurivox.domain.choices import Duplicates
 from plurivox.domain.describing import Rules
-from plurivox.domain.order import Duplicates, Entries, Repeats, Words, packed_words, pair_bits, settled
+from plurivox.domain.order import Entries, Repeats, Words, packed_words, pair_bits, settled
 from plurivox.domain.part import runs
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
