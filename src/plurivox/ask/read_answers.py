@@ -15,9 +15,9 @@ from plurivox.domain.roles import AS_IN_RATINGS, id_column, plain_names
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read.beside import attribute_table, read_table
-from plurivox.read.formats import Format, answers_of
-from plurivox.read.formats.record import Asked
+from plurivox.read.formats import answers_of
 from plurivox.read.opening import ANSWERS, printable, split_name
+from plurivox.read.settings import Format, ReadSettings
 
 _MODEL_NAMES = ("model", "modelname", "modelid", "llm")
 _NAME_THEM = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
@@ -89,7 +89,7 @@ def _answers(
     if _is_log(path):
         return Answers.from_frame(read_inspect_log(path, scale=points), points, source=printable(path))
     table = read_table(os.fspath(path), format=format, encoding=encoding)
-    asked = Asked(item=item or known.get("item"), score=answer or known.get("score"))
+    asked = ReadSettings(item=item or known.get("item"), score=answer or known.get("score"))
     if (export := answers_of(table, format, asked)) is not None:
         return Answers.from_frame(export.table.frame(), points, source=table.name, locate=export.table.locate)
     for given in (item, model, answer):

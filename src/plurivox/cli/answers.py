@@ -14,9 +14,9 @@ from plurivox.cli.options import (
     Seed,
     ServerOptions,
     Text,
+    asks_server,
     is_said,
     option,
-    taking,
 )
 from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
 from plurivox.cli.printing import put
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plurivox.infer.text import Shown
 
 
-@functools.partial(taking, ServerOptions)
+@asks_server
 def answers(
     server: ServerOptions,
     context: typer.Context,

@@ -67,7 +67,7 @@ def _scale(text: str | None, file: str) -> "Scale":
     from plurivox.config import find_config, load_config
 
     path = None if text else find_config(file)
-    scale = read_scale(text) or (load_config(path).scale if path else None)
+    scale = read_scale(text) or (load_config(path).said.get("scale") if path else None)
     if scale is None:
         raise typer.BadParameter(
             "the points of the scale are needed to read texts; give them with --scale: 0:4, No,Unsure,Yes or a TOML "

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.actions.curate import CURATE
-from plurivox.cli.lens import ask, asked_of, command_asking, parameter
+from plurivox.cli.lens import ask, asked_of, command_asking
 from plurivox.cli.loading import Loaded, load
-from plurivox.cli.options import InputOptions, option
+from plurivox.cli.options import InputOptions, option, parameter
 from plurivox.cli.outputs import Json, Outputs
 from plurivox.cli.printing import say
 
@@ -68,7 +68,7 @@ def _check_axis(loaded: Loaded) -> None:
     axes = loaded.by or []
     if len(axes) != 1:
         raise typer.BadParameter("name the groups to curate for with one --by, such as --by ethnicity")
-    overlap = [attribute for attribute in axes[0] if attribute in loaded.several]
+    overlap = [attribute for attribute in axes[0] if attribute in loaded.reading.several]
     if overlap:
         raise typer.BadParameter(
             f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be curated for; "

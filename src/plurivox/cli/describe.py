@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from plurivox.cli.loading import Loaded, load_questions, names_in
+from plurivox.cli.loading import Loaded, load_questions
 from plurivox.cli.options import InputOptions, reads_ratings
 from plurivox.cli.outputs import Json, Outputs, json_of
 from plurivox.cli.printing import say
@@ -33,7 +33,9 @@ def describe(
     if write_config and len(questions) > 1:
         raise typer.BadParameter("--write-config describes one question; choose it with --score")
     found = {
-        question: describe_ratings(one.ratings, one.by, several=one.several, min_group_size=one.min_group_size)
+        question: describe_ratings(
+            one.ratings, one.by, several=one.reading.several, min_group_size=one.reading.min_group_size
+        )
         for question, one in questions.items()
     }
 
@@ -51,8 +53,7 @@ def describe(
 def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     from plurivox.base.errors import ConfigError
     from plurivox.base.files import write_text
-    from plurivox.config import FILE_NAME, Groups, config_text
-    from plurivox.domain.describing import Rules
+    from plurivox.config import FILE_NAME, config_text
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME
@@ -62,26 +63,6 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     def beside(file: str | None) -> str | None:
         return None if file is None else os.path.relpath(file, folder)
 
-    rules, config = loaded.rules or Rules(), loaded.config
-    columns = names_in(reading.rater_attributes) or config.rater_attributes
-    weights = beside(reading.weights or config.weights)
-    text = config_text(
-        loaded.ratings,
-        raters=beside(loaded.raters_file),
-        items=beside(loaded.items_file),
-        recoding=loaded.recoding,
-        groups=Groups(
-            loaded.by,
-            loaded.bins,
-            loaded.several,
-            rules.conflicts,
-            rules.unknown,
-            columns,
-            loaded.min_group_size,
-            weights,
-            reading.trim or config.trim,
-        ),
-        item_columns=names_in(reading.item_attributes) or config.item_attributes,
-        encoding=reading.encoding or config.encoding,
-    )
+    files = {name: beside(getattr(loaded.reading, name)) for name in ("raters", "items", "weights")}
+    text = config_text(loaded.ratings, loaded.reading.replace(**files), recoding=loaded.recoding)
     say(f"wrote {write_text(path, text)}")

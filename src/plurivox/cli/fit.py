@@ -71,7 +71,7 @@ def fit(
     outputs = Outputs.of({"json": json})
     try_folder(output)
     ratings = load(reading).ratings
-    ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
+    ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.said.get("encoding"))
     say(f"{table.name}: item = {ids}, text = {text}")
     with _told() as progress, _interrupted_once() as not_any_more:
         found = models.fit(

@@ -32,7 +32,7 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
     from plurivox.read.beside import read_again
-    from plurivox.read.formats.record import Asked
+    from plurivox.read.settings import ReadSettings
 
     columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
     if not columns:
@@ -42,15 +42,13 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     known = loaded.ratings.intake.columns
     if not {"item", "rater"} <= set(known):
         raise typer.BadParameter("--time and --seconds need a table with one row per rating")
-    config = loaded.config
-    said: Any = {
-        name: getattr(reading, name) or getattr(config, name) for name in ("questions", "rejected", "unfinished")
-    }  # fmt: skip
-    asked = Asked(item=known["item"], rater=known["rater"], score=known.get("score"), **said)
+    said = loaded.reading
+    asked = ReadSettings(
+        item=known["item"], rater=known["rater"], score=known.get("score"), questions=said.questions,
+        rejected=said.rejected, unfinished=said.unfinished,
+    )  # fmt: skip
     is_export = bool(loaded.ratings.intake.platform)
-    kind: Any = reading.format or config.format
-    encoding = reading.encoding or config.encoding or "utf-8"
-    table = read_again(reading.file, asked if is_export else None, format=kind, encoding=encoding)
+    table = read_again(reading.file, asked if is_export else None, format=said.format, encoding=said.encoding)
     table = with_joined(table, known["item"])
     columns = {role: name for role, name in columns.items() if (role, name) != ("time", "rows")}
     columns = {"item": known["item"], "rater": known["rater"], **columns}
@@ -75,8 +73,8 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered."""
     alone = loaded.ratings is None
     known = answers_beside(
-        given["answers"], loaded, item=reading.item if alone else None, model=given["model"], answer=given["answer"],
-        items=loaded.items_file if alone else None,
+        given["answers"], loaded, item=reading.said.get("item") if alone else None, model=given["model"],
+        answer=given["answer"], items=loaded.reading.items if alone else None,
     )  # fmt: skip
     tell_answers(known)
     return known
@@ -84,7 +82,7 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 
 def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered, and the attributes of all items, including those that nobody rated."""
-    return described_answers(answers(given, reading, loaded), reading, loaded)
+    return described_answers(answers(given, reading, loaded), loaded)
 
 
 def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:

@@ -1,38 +1,28 @@
 """``plurivox pack``: turn files of any size into a folder that lenses read part by part."""
 
 import functools
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from plurivox.cli.loading import asked_of_reading, config_beside, tell_read
-from plurivox.cli.options import InputOptions, taking
+from plurivox.cli.loading import config_beside, grouped_by, settings_of, tell_read
+from plurivox.cli.options import InputOptions, reads_ratings
 from plurivox.cli.printing import put
+from plurivox.read.settings import ReadSettings
 
-_LATER = (
-    "bin", "where", "several", "recode", "unsafe_from", "time", "min_group_size", "in_memory", "weights", "trim",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class PackOptions(InputOptions):
-    """What the command line says about the files to pack."""
-
-    file: Annotated[  # type: ignore[assignment]
-        list[str],
-        typer.Argument(
-            metavar="FILES", help="Ratings, in any form that commands accept; several files must have the same "
-            "columns.",
-            show_default=False,
-        ),
-    ]  # fmt: skip
+FILES = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILES", help="Ratings, in any form that commands accept; several files must have the same columns.",
+        show_default=False,
+    ),
+]  # fmt: skip
 
 
-@functools.partial(taking, PackOptions, after=0)
+@functools.partial(reads_ratings, file=FILES)
 def pack(
-    reading: PackOptions,
+    reading: InputOptions,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder to make, such as study.pvx.", metavar="FOLDER")
     ] = None,
@@ -54,17 +44,18 @@ def pack(
         raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")
     if not append and output is None:
         raise typer.BadParameter("name the folder to write: -o study.pvx")
-    for name in _LATER:
-        if getattr(reading, name):
-            option = name.replace("_", "-")
-            raise typer.BadParameter(f"--{option} belongs to an analysis: give it when you analyse the packed study")
+    for name, spec in ReadSettings.specs().items():
+        if spec.stage and name in reading.said:
+            raise typer.BadParameter(f"{spec.option} belongs to an analysis: give it when you analyse the packed study")
     sources, folder = (append, Path(reading.file[0])) if append else (reading.file, output)
     assert folder is not None
     config = config_beside(reading, sources[0])
-    asked = asked_of_reading(reading, config) | {"time": None}
+    asked = settings_of(reading, config)
+    kept: dict[str, Any] = {name: getattr(asked, name) for name, spec in asked.specs().items() if not spec.stage}
+    kept["by"] = [*asked.attributes(), *(() if "by" in reading.said else grouped_by(config))]
     if append:  # what is not given stays as it was when the study was packed
-        asked = {name: value for name, value in asked.items() if value and getattr(reading, name, None)}
-    ratings = packed(sources, folder, memory=memory, append=bool(append), **asked)
+        kept = {name: value for name, value in kept.items() if value and name in reading.said}
+    ratings = packed(sources, folder, memory=memory, append=bool(append), **kept)
     tell_read(ratings, config)
     name = named(folder).name
     put(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_raters:,} raters")

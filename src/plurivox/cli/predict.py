@@ -59,7 +59,7 @@ def predict(
         raise typer.BadParameter(f"{output} must end in one of {', '.join((*ENDINGS, *SUBMISSIONS))}")
     will_write(output)
     path = None if scale is not None else find_config(file)
-    wanted = read_scale(scale) if path is None else load_config(path).scale
+    wanted = read_scale(scale) if path is None else load_config(path).said.get("scale")
     known = models.load(model, scale=wanted)
     ids, table = read_items(file, item, like=known.item, encoding=encoding)
     say(f"{table.name}: item = {ids}, text = {text or known.text}")

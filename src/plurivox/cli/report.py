@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.lens import parameter, parameters_of, settings_given
+from plurivox.cli.lens import parameters_of, settings_given
 from plurivox.cli.loading import answers_beside, described_answers, load, load_reference, predictions_beside
-from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
+from plurivox.cli.options import CONTEXT, InputOptions, parameter, reads_ratings
 from plurivox.cli.printing import put, say
 from plurivox.infer.inputs import REFERENCE
 from plurivox.infer.lens import Option
@@ -66,9 +66,9 @@ def _report(reading: InputOptions, **given: Any) -> None:
     inputs = _inputs(reading, loaded, given)
     named = [
         reading.file,
-        loaded.raters_file,
-        loaded.items_file,
-        reading.weights or loaded.config.weights,
+        loaded.reading.raters,
+        loaded.reading.items,
+        loaded.reading.weights,
         *(given[one] for one in inputs if one != "predictions"),
     ]
     named += given["predictions"] or []
@@ -85,8 +85,8 @@ def _report(reading: InputOptions, **given: Any) -> None:
             loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]],
             **inputs,
             **asked,
-            several=loaded.several,
-            min_group_size=loaded.min_group_size,
+            several=loaded.reading.several,
+            min_group_size=loaded.reading.min_group_size,
             command=shlex.join(["plurivox", *sys.argv[1:]]),
             files=files,
             progress=progress,
@@ -130,7 +130,7 @@ def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> d
     if given["predictions"]:
         found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:
-        found["answers"] = described_answers(answers_beside(given["answers"], loaded), reading, loaded)
+        found["answers"] = described_answers(answers_beside(given["answers"], loaded), loaded)
     return found
 
 

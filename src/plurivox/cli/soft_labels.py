@@ -39,11 +39,11 @@ def soft_labels(
     if ids and (output is None or output.suffix.lower() != ".json"):
         raise typer.BadParameter("--ids requires -o FILE.json, the only form that shows who rated")
     if output is not None:
-        labels.check_file(output, reading.by or ())
+        labels.check_file(output, reading.said.get("by", ()))
         will_write(output)
     loaded = load(reading)
-    groups = (loaded.by or ()) if reading.by else ()  # those in the config are for analyses
-    given = {"by": groups, "several": loaded.several, "min_group_size": loaded.min_group_size}
+    groups = (loaded.by or ()) if "by" in reading.said else ()  # those in the config are for analyses
+    given = {"by": groups, "several": loaded.reading.several, "min_group_size": loaded.reading.min_group_size}
     asked = SoftLabelsSettings.from_dict(given)
     found = labels.labels_of.run(loaded.ratings, settings=asked, how=Running())
     if output is None:
@@ -51,4 +51,4 @@ def soft_labels(
     else:
         labels.write_labels(loaded.ratings, found.frame, output, ids=ids)
         put(output)
-    say(found.told(loaded.ratings, loaded.min_group_size))
+    say(found.told(loaded.ratings, loaded.reading.min_group_size))

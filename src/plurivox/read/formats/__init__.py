@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
@@ -22,17 +22,11 @@ from plurivox.read.formats import (
     survey,
     toloka,
 )
-from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.formats.record import Export, Platform
 from plurivox.read.opening import KINDS, Kind
+from plurivox.read.settings import ReadSettings
 
 PLAIN = "table"
-Format = Literal[
-    "csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip", "table", "label-studio",
-    "argilla", "potato", "prolific", "mturk", "doccano", "prodigy", "toloka", "qualtrics", "google-forms", "lewidi",
-    "lists", "survey",
-]  # fmt: skip
-"""What ``--format`` accepts: a kind of file, a platform, or ``table`` for a table that comes from none."""
-FORMATS: tuple[Format, ...] = get_args(Format)
 PLATFORMS: tuple[Platform, ...] = (
     label_studio.PLATFORM, argilla.PLATFORM, potato.PLATFORM, prolific.PLATFORM, mturk.PLATFORM, doccano.PLATFORM,
     prodigy.PLATFORM, toloka.PLATFORM, qualtrics.PLATFORM, lewidi.PLATFORM, lists.PLATFORM, google_forms.PLATFORM,
@@ -50,40 +44,40 @@ class Taken(NamedTuple):
     export: Export
 
 
-def kind_of(given: Format | None) -> Kind | None:
+def kind_of(given: str | None) -> Kind | None:
     """Return the kind of file that was named, None if a platform was, or nothing."""
     return next((kind for kind in KINDS if kind == given), None)
 
 
-def ratings_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+def ratings_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return the answers in an export of a platform, None if the table is not one."""
     platform = _platform(table, given, asked, "ratings")
     if platform is None or platform.ratings is None:
         return None
-    export = platform.ratings(table, replace(asked, platform=platform.name if given == platform.name else None))
+    export = platform.ratings(table, replace(asked, format=platform.name if given == platform.name else None))
     export.table.pieces = export.tally.checked(export.table.pieces, table.name)
     return Taken(platform, export)
 
 
-def raters_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+def raters_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return what an export of a platform says about raters, None if the table is not such an export."""
     platform = _platform(table, given, asked, "raters")
     return None if platform is None or platform.raters is None else Taken(platform, platform.raters(table, asked))
 
 
-def items_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+def items_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return what an export of a platform says about items, None if the table is not such an export."""
     platform = _platform(table, given, asked, "items")
     return None if platform is None or platform.items is None else Taken(platform, platform.items(table, asked))
 
 
-def answers_of(table: RawTable, given: Format | None, asked: Asked) -> Export | None:
+def answers_of(table: RawTable, given: str | None, asked: ReadSettings) -> Export | None:
     """Return the answers of models in an export of a platform, None if the table is not such an export."""
     platform = _platform(table, given, asked, "answers")
     return None if platform is None or platform.answers is None else platform.answers(table, asked)
 
 
-def _platform(table: RawTable, given: Format | None, asked: Asked, what: What) -> Platform | None:
+def _platform(table: RawTable, given: str | None, asked: ReadSettings, what: What) -> Platform | None:
     if given == PLAIN:
         return None
     head = table.first().head(_HEAD)

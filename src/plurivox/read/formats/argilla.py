@@ -13,8 +13,9 @@ from typing import Any
 import polars as pl
 
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import Asked, Export, Platform, Tally
+from plurivox.read.formats.record import Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, nested, object_in, one_of, texts_of, wrong
+from plurivox.read.settings import ReadSettings
 
 _RESPONSES, _USERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".responses.status", ".suggestion"
 _NESTED = {"fields", "responses"}
@@ -28,7 +29,7 @@ UNKNOWN_STATUS = (
 )
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     if set(columns) >= _NESTED:
         return bool({"suggestions", "metadata", "vectors"} & set(columns))
@@ -39,7 +40,7 @@ def _questions(columns: Sequence[str]) -> list[str]:
     return [name.removesuffix(_RESPONSES) for name in columns if name.endswith(_RESPONSES)]
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per record and user."""
     return _nested(table, asked) if set(table.columns) >= _NESTED else _flattened(table)
 
@@ -87,7 +88,7 @@ def _fields(table: RawTable, questions: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def _nested(table: RawTable, asked: Asked) -> Export:
+def _nested(table: RawTable, asked: ReadSettings) -> Export:
     """Read records with the objects ``fields``, ``metadata`` and ``responses``."""
     tally = Tally(notes=[UNKNOWN_STATUS])
     questions = dict.fromkeys(_asked_or_seen(table, asked, "responses"))
@@ -116,7 +117,7 @@ def _nested(table: RawTable, asked: Asked) -> Export:
     )  # fmt: skip
 
 
-def _asked_or_seen(table: RawTable, asked: Asked, part: str) -> list[str]:
+def _asked_or_seen(table: RawTable, asked: ReadSettings, part: str) -> list[str]:
     """Return the questions in the first records, and those that were asked for, which may come later."""
     seen: dict[str, None] = {}
     for at, record in enumerate(table.first().head(_HEAD).iter_rows(named=True)):
@@ -155,7 +156,7 @@ def _by_user(found: Sequence[tuple[str, Any, Any, Any]], tally: Tally) -> Iterat
     yield from rows.values()
 
 
-def answers(table: RawTable, asked: Asked) -> Export:
+def answers(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per suggestion of a model."""
     is_nested = set(table.columns) >= _NESTED
     questions = _asked_or_seen(table, asked, "suggestions") if is_nested else _questions(table.columns)

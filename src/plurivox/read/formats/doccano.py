@@ -11,8 +11,9 @@ import polars as pl
 
 from plurivox.base.errors import IdError
 from plurivox.domain.raw import MEMBER, RawTable
-from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.formats.record import Export, Platform
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, one_of, texts_of
+from plurivox.read.settings import ReadSettings
 
 _RATER, _LABEL, _SHARED = "annotator", "label", "all"
 _OTHERS = ("Comments", "relations", "entities", "cats")
@@ -20,7 +21,7 @@ _LIST = r"^\s*\[\s*([^\[{\s]|$)"
 _HEAD = 1000
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names, and by labels that are lists of texts."""
     if not set(columns) >= {"id", _LABEL} or not {"Comments", MEMBER} & set(columns):
         return False
@@ -31,7 +32,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
     return len(texts) > 0 and bool(texts.str.contains(_LIST).all())
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per example and file."""
     named = asked.rater in table.columns
     columns = list(dict.fromkeys([*(name for name in table.columns if name != MEMBER), _RATER]))

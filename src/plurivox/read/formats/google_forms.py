@@ -13,17 +13,18 @@ import polars as pl
 
 from plurivox.domain.raw import RawTable
 from plurivox.domain.roles import by_name
-from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.formats.record import Export, Platform
 from plurivox.read.formats.sheets import SCORE, Cell, Sheet
 from plurivox.read.formats.sorting import chosen_questions, respondent_column, sort_columns
 from plurivox.read.people import plain
+from plurivox.read.settings import ReadSettings
 
 _TIMESTAMP = ("timestamp", "zeitstempel", "horodateur", "marcatemporal", "carimbodedatahora")
 _GRID = re.compile(r"(?P<question>.*?)\s*\[(?P<item>[^\[\]]+)\]\s*", re.DOTALL)
 _HEAD = 1000
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by the timestamp in the first column, and by names that are texts of questions."""
     if not columns or plain(columns[0]) not in _TIMESTAMP or {asked.item, asked.score} & set(columns):
         return False
@@ -33,7 +34,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
     return len(texts) >= 2 or (len(texts) == 1 and asked.questions is not None)
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and grid item, or each respondent and question if there are no grids."""
     head = table.first().head(_HEAD)
     respondent = respondent_column(head, table.columns, asked, table.name)

@@ -19,8 +19,9 @@ from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
 from plurivox.domain.roles import KEY, plain
 from plurivox.read.formats import lists
-from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.formats.record import Export, Platform
 from plurivox.read.formats.unfolding import one_of
+from plurivox.read.settings import ReadSettings
 
 NAME, GROUP = "lewidi", "group"
 _ANNOTATIONS = "annotations"
@@ -30,20 +31,20 @@ _MADE = ("soft_label", "hard_label", "number of annotations", "number of annotat
 _ANNOTATOR = re.compile(r"Ann[0-9]+")
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by the keys of items or of annotators."""
     if KEY not in columns:
         return False
     if _ANNOTATIONS in columns:
         return bool(_MARKS & set(columns))
-    return asked.platform == NAME or _are_annotators(head[KEY])
+    return asked.format == NAME or _are_annotators(head[KEY])
 
 
 def _are_annotators(keys: pl.Series) -> bool:
     return keys.len() > 0 and bool(keys.str.contains(f"^{_ANNOTATOR.pattern}$").all())
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per annotation."""
     if _ANNOTATIONS not in table.columns:
         raise FileError(
@@ -82,20 +83,20 @@ def _label(value: Any) -> Any:
     return one_of([part.strip() for part in value.split(",")]) if isinstance(value, str) else lists.one_label(value)
 
 
-def items(table: RawTable, asked: Asked) -> Export:
+def items(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per item."""
     if _ANNOTATIONS not in table.columns:
         return Export(table=table, item=KEY)
     return lists.described(table, asked, ignored=_MADE)
 
 
-def raters(table: RawTable, asked: Asked) -> Export:
+def raters(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per annotator, named as in the annotations."""
     if _ANNOTATIONS in table.columns:
         raise FileError("it holds items, not annotators", source=table.name, hint="Give it with --items.")
     frame = table.frame()
     keys = pl.col(KEY)
-    if asked.platform == NAME and bool(frame[KEY].str.contains("^[0-9]+$").all()):
+    if asked.format == NAME and bool(frame[KEY].str.contains("^[0-9]+$").all()):
         keys = pl.format("Ann{}", keys)
     named = frame.select(
         keys.alias(lists.RATER), *(pl.col(name) for name in frame.columns if name not in (KEY, lists.RATER))

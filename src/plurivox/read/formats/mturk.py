@@ -17,8 +17,9 @@ from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.columns import Remade, answer, chosen, item_id, parts_of_item
-from plurivox.read.formats.record import REJECTED, Asked, Export, Platform, Tally
+from plurivox.read.formats.record import REJECTED, Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, nested, wrong
+from plurivox.read.settings import ReadSettings
 
 _IDS = {"HITId", "AssignmentId", "WorkerId"}
 _INPUT, _ANSWER = "Input.", "Answer."
@@ -30,12 +31,12 @@ _HEAD = 1000
 Answers = Mapping[str, "str | Mapping[str, str]"]  # question → its column, or the column of each point
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     return set(columns) >= _IDS and any(name.startswith((_INPUT, _ANSWER)) for name in columns)
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per assignment and item."""
     tally = Tally()
     if _AS_JSON in table.columns:

@@ -17,9 +17,10 @@ from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.columns import Remade, answer, chosen
-from plurivox.read.formats.record import Asked, Export, Platform, Tally
+from plurivox.read.formats.record import Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of, wrong
 from plurivox.read.json_documents import text_of_json
+from plurivox.read.settings import ReadSettings
 
 _ITEM, _USER, _TIME = "instance_id", "user_id", "total_time_ms"
 _LABELS, _PHASES, _BEHAVIOUR = (
@@ -38,7 +39,7 @@ _HEAD = 1000
 Given = tuple[str, str, Any]  # question, name, value
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     known = set(columns)
     if known >= _STATE or known >= _EXPORTED or _is_nameless(known):
@@ -59,7 +60,7 @@ def _is_nameless(columns: set[str]) -> bool:
     return {_NAMELESS, "id"} <= columns and not columns & {"user", _USER}
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per user and instance."""
     known = set(table.columns)
     if known >= _STATE:
@@ -219,7 +220,7 @@ def _by_question(given: Iterator[Given]) -> dict[str, list[str]]:
     return found
 
 
-def _exported(table: RawTable, asked: Asked) -> Export:
+def _exported(table: RawTable, asked: ReadSettings) -> Export:
     """Read the JSON lines of the exporter."""
     tally = Tally()
     questions: dict[str, None] = dict.fromkeys((asked.score or "").split(",") if asked.score else ())

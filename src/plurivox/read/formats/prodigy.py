@@ -14,8 +14,9 @@ import polars as pl
 
 from plurivox.base.errors import IdError
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import Asked, Export, Platform, Tally
+from plurivox.read.formats.record import Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, object_in, one_of
+from plurivox.read.settings import ReadSettings
 
 _ANNOTATOR, _SESSION, _HASH = "_annotator_id", "_session_id", "_input_hash"
 _UNNAMED = re.compile(r"(.*-)?\d{4}-\d\d-\d\d[_T ]\d\d[-:]\d\d[-:]\d\d", re.DOTALL)
@@ -24,12 +25,12 @@ _ACCEPT = "accept"
 _HEAD = 1000
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     return set(columns) >= {"answer", _HASH}
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per record that was answered."""
     tally = Tally()
     meta, labels, chosen = _seen(table)

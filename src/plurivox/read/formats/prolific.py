@@ -14,7 +14,8 @@ from plurivox.base.errors import InputError
 from plurivox.domain.attributes import clean
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.columns import answer
-from plurivox.read.formats.record import REJECTED, UNFINISHED, WAITING, Asked, Export, Platform
+from plurivox.read.formats.record import REJECTED, UNFINISHED, WAITING, Export, Platform
+from plurivox.read.settings import ReadSettings
 
 _RATER, _STATUS = "Participant id", "Status"
 _KNOWN = {"Submission id", _RATER, _STATUS}
@@ -28,12 +29,12 @@ _UNDONE = ("RETURNED", "TIMED-OUT", "TIMED OUT", "ACTIVE", "RESERVED", "SCREENED
 _ROW, _RANK = "\0row", "\0rank"
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     return set(columns) >= _KNOWN
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Raise an error, since there are none."""
     raise InputError(
         "it is a table of raters from Prolific and holds no ratings", source=table.name,
@@ -41,7 +42,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
     )  # fmt: skip
 
 
-def raters(table: RawTable, asked: Asked) -> Export:
+def raters(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per participant, with what needs a decision in :data:`WAITING`."""
     frame = table.frame()
     frame = frame.with_columns(_known(one) for one in frame).with_row_index(_ROW)

@@ -15,10 +15,11 @@ import polars as pl
 from plurivox.domain.check import no_rows
 from plurivox.domain.code import as_text
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import UNFINISHED, Asked, Export, Platform, Tally
+from plurivox.read.formats.record import UNFINISHED, Export, Platform, Tally
 from plurivox.read.formats.sheets import TEXT, Cell, Sheet
 from plurivox.read.formats.sorting import respondent_column, sort_columns
 from plurivox.read.respondents import held
+from plurivox.read.settings import ReadSettings
 
 _TOOL = {
     "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished", "RecordedDate",
@@ -48,12 +49,12 @@ def tool_columns(columns: Sequence[str]) -> bool:
     return len(_TOOL & set(columns)) >= 3
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by the columns that every export has, and by the row of ids."""
     return bool(_TOOL & set(columns)) and _headers(head) is not None
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and question."""
     head = table.first().head(_HEAD)
     headers = _headers(head) or _Headers({}, {}, 0)
@@ -75,7 +76,7 @@ def ratings(table: RawTable, asked: Asked) -> Export:
     return sheet.export(table, asked, notes=notes)
 
 
-def responses(frame: pl.DataFrame, tally: Tally, asked: Asked) -> pl.DataFrame:
+def responses(frame: pl.DataFrame, tally: Tally, asked: ReadSettings) -> pl.DataFrame:
     """Return the rows that are responses; those of people who did not finish need a decision."""
     if "Status" in frame.columns:
         status = _words(frame["Status"])

@@ -17,14 +17,15 @@ from plurivox.base.wording import counted
 from plurivox.domain.attributes import as_categories
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.mixed import refuse_mixed
-from plurivox.read.formats.record import Asked, Export, Tally
+from plurivox.read.formats.record import Export, Tally
+from plurivox.read.settings import ReadSettings
 
 ITEM, SCORE, RATER, TEXT = "question", "answer", "respondent", "text"
 SURVEY = "survey"
 """The name of such a table's layout."""
 _SLICE = 1 << 18
 _ROW = re.compile(r"row (\d+)")
-Gate = Callable[[pl.DataFrame, Tally, Asked], pl.DataFrame]
+Gate = Callable[[pl.DataFrame, Tally, ReadSettings], pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Sheet:
     gate: Gate | None = None
     skip: int = 0
 
-    def export(self, table: RawTable, asked: Asked, *, item: str = ITEM, notes: Sequence[str] = ()) -> Export:
+    def export(self, table: RawTable, asked: ReadSettings, *, item: str = ITEM, notes: Sequence[str] = ()) -> Export:
         """Return the table with one row for each respondent and item."""
         if asked.score in table.columns:
             raise ColumnError(
@@ -107,7 +108,7 @@ class _Answers:
 
     table: RawTable
     sheet: Sheet
-    asked: Asked
+    asked: ReadSettings
     tally: Tally
     item: str
     rater: str

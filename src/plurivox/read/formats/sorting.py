@@ -10,9 +10,9 @@ import polars as pl
 
 from plurivox.base.errors import ColumnError, few, no_column
 from plurivox.domain.roles import by_name
-from plurivox.read.formats.record import Asked
 from plurivox.read.people import are_genders, asks_for_words, is_administrative, is_id, plain, tells_of_people
 from plurivox.read.respondents import NARROW, Held, beyond, held, named_like_question
+from plurivox.read.settings import ReadSettings
 
 MANY, LONG = 12, 80
 """With this many different texts, or this many characters on average, texts were not chosen from a list."""
@@ -31,7 +31,7 @@ class Columns(NamedTuple):
 def sort_columns(
     head: pl.DataFrame,
     columns: Sequence[str],
-    asked: Asked,
+    asked: ReadSettings,
     source: str,
     *,
     named: Collection[str] | None = None,
@@ -64,7 +64,7 @@ def sort_columns(
     )
 
 
-def _kind(one: Held, text: str, asked: Asked) -> str | None:
+def _kind(one: Held, text: str, asked: ReadSettings) -> str | None:
     """Return whether a column describes people or is not used, None if it may hold answers."""
     if one.name in asked.rater_attributes:
         return "attribute"
@@ -82,7 +82,7 @@ def _kind(one: Held, text: str, asked: Asked) -> str | None:
     return None
 
 
-def _questions(found: Sequence[Held], named: Collection[str] | None, asked: Asked) -> set[str]:
+def _questions(found: Sequence[Held], named: Collection[str] | None, asked: ReadSettings) -> set[str]:
     """Return which columns hold answers."""
     if named is not None:
         return {one.name for one in found if one.name in named and (asked.scale is None or one.holds_scores)}
@@ -140,7 +140,7 @@ def _one(text: str, columns: Sequence[str]) -> list[str]:
     return []
 
 
-def respondent_column(head: pl.DataFrame, columns: Sequence[str], asked: Asked, source: str) -> str | None:
+def respondent_column(head: pl.DataFrame, columns: Sequence[str], asked: ReadSettings, source: str) -> str | None:
     """Return the column of respondents: the one that was asked for, one named so, or the first if its values differ.
 
     It is None if plurivox itself made that column because each row is one respondent.

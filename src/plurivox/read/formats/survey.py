@@ -9,18 +9,19 @@ import polars as pl
 from plurivox.domain.raw import RawTable
 from plurivox.domain.roles import by_name
 from plurivox.read.formats.qualtrics import responses, tool_columns
-from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.formats.record import Export, Platform
 from plurivox.read.formats.sheets import Cell, Sheet
 from plurivox.read.formats.sorting import question_names, respondent_column, sort_columns
 from plurivox.read.people import asks_for_words, is_administrative, plain
 from plurivox.read.respondents import held, named_like_question, respondents
+from plurivox.read.settings import ReadSettings
 
 _HEAD = 1000
 _MAY_BE_PEOPLE = ("id", "responseid")
 """Names of item columns that are also used for respondents."""
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by names of questions, or of what is known about people, next to columns of scores."""
     if asked.questions is not None:
         return True
@@ -52,7 +53,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
     return found is not None and found.sure
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and question."""
     head = table.first().head(_HEAD)
     respondent = respondent_column(head, table.columns, asked, table.name)

@@ -12,19 +12,20 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.columns import Remade, answer, item_id, parts_of_item
-from plurivox.read.formats.record import REJECTED, Asked, Export, Platform, Tally
+from plurivox.read.formats.record import REJECTED, Export, Platform, Tally
+from plurivox.read.settings import ReadSettings
 
 _INPUT, _OUTPUT, _GOLDEN, _HINT = "INPUT:", "OUTPUT:", "GOLDEN:", "HINT:text"
 _WORKER, _STATUS, _VERDICT = "ASSIGNMENT:worker_id", "ASSIGNMENT:status", "ACCEPT:verdict"
 _UNDONE = ("skipped", "expired", "active")
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     return all(any(name.startswith(start) for name in columns) for start in (_INPUT, _OUTPUT))
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per task and worker."""
     if _WORKER not in table.columns and asked.rater is None:
         raise ColumnError(

@@ -10,10 +10,11 @@ import numpy as np
 from plurivox.base.errors import InputError
 from plurivox.base.wording import counted, listed
 from plurivox.domain.ratings import Ratings, ratings_of, with_parts, without_others
-from plurivox.read.formats.record import WAITING, Asked
+from plurivox.read.formats.record import WAITING
+from plurivox.read.settings import ReadSettings
 
 
-def without_waiting(ratings: Ratings, asked: Asked, source: str) -> Ratings:
+def without_waiting(ratings: Ratings, asked: ReadSettings, source: str) -> Ratings:
     """Return the ratings without those of raters who need a decision, if the decision is to drop them.
 
     Raise an error if a decision is missing; raters who rated nothing need none.

@@ -6,10 +6,9 @@ gives the current code of each of its items and raters. Ids keep their order, so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ from plurivox.read.packed.folder import write_array
 from plurivox.read.packed.manifest import File, Layer
 from plurivox.read.packed.packing import Packer
 from plurivox.read.packed.stored import Layers, PackedRatings
+from plurivox.read.settings import ReadSettings
 
 _ROLES: tuple[Literal["item", "rater"], ...] = ("item", "rater")
 _KEPT = ("duplicates", "conflicts", "unknown", "rater_attributes", "item_attributes")
@@ -44,9 +44,10 @@ class Appender(Packer):
         self.old = PackedRatings.open(folder)
         super().__init__(folder, self.old.manifest.generation + 1, memory)
 
-    def settle(self, given: SimpleNamespace, said: Iterable[str]) -> None:
-        """Read new files as the study was read, unless options say otherwise; raise an error if that is impossible."""
+    def settled(self, given: ReadSettings, said: Collection[str]) -> ReadSettings:
+        """Return how new files are read: as the study was, unless it is said; raise an error if that is impossible."""
         manifest, intake, source = self.old.manifest, self.old.intake, str(self.folder)
+        changes: dict[str, Any] = {"poles": given.poles or self.old.scale.poles}
         for name in _KEPT:
             rule = getattr(manifest.rules, name)
             if name in said and _listed(getattr(given, name)) != _listed(rule):
@@ -54,11 +55,10 @@ class Appender(Packer):
                     f"{name} was {_shown(rule)} when it was packed, but is {_shown(getattr(given, name))} now",
                     source=source, hint=f"Leave out {name}, {_OR_ANEW}",
                 )  # fmt: skip
-            setattr(given, name, tuple(rule) if isinstance(rule, list) else rule)
+            changes[name] = rule
         if intake.layout == "long" and not intake.platform:
-            for role, column in intake.columns.items():
-                setattr(given, role, getattr(given, role) or column)
-        given.poles = given.poles or self.old.scale.poles
+            changes |= {role: getattr(given, role) or column for role, column in intake.columns.items()}
+        return replace(given, **changes)
 
     def __call__(
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,

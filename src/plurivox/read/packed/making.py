@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from plurivox.base.arguments import FilePath, FilePaths, check_given, checked, kinds_of
@@ -17,9 +14,8 @@ from plurivox.read.packed.folder import named, read_manifest, write_manifest, wr
 from plurivox.read.packed.manifest import Manifest
 from plurivox.read.packed.packing import MEMORY, Packer, bytes_of, writing_folder
 from plurivox.read.packed.stored import PackedRatings
-from plurivox.read.read import read_ratings, read_with
-
-_NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
+from plurivox.read.read import read_ratings, read_table_of_ratings
+from plurivox.read.settings import LATER, UNPACKED, ReadSettings
 
 
 @checked
@@ -63,7 +59,9 @@ def pack(
     >>> pack(f"{folder}/a.csv", f"{folder}/study.pvx", scale="0:4")
     <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
     """
-    given, room = asked_for(source, reading), bytes_of(memory)
+    given, room = asked_for(reading), bytes_of(memory)
+    several = not isinstance(source, str | os.PathLike) and len(source) == 1
+    files: Any = source[0] if several else source  # type: ignore[index]
     folder, name, sha256 = named(path)
     if not isinstance(folder, Path):
         raise FileError(
@@ -75,8 +73,13 @@ def pack(
     elif sha256:
         raise FileError("a SHA-256 is demanded of what is yet to be made", source=name, hint="Leave it out.")
     with writing_folder(folder):
-        packer = _appender(folder, room, given, reading) if append else Packer.of(folder, room)
-        ratings = read_with(given, packer)
+        packer: Packer
+        if append:
+            packer = Appender(folder, room)
+            given = packer.settled(given, reading)
+        else:
+            packer = Packer.of(folder, room)
+        ratings = read_table_of_ratings(files, given, code=packer)
         if not isinstance(ratings, PackedRatings) or not packer.rules:
             raise InputError(
                 "these ratings were already packed or stored by plurivox, or some of them are left out",
@@ -86,27 +89,19 @@ def pack(
         return PackedRatings.open(name)
 
 
-def _appender(folder: Path, room: int, given: SimpleNamespace, said: Iterable[str]) -> Packer:
-    found = Appender(folder, room)
-    found.settle(given, said)
-    return found
-
-
-def asked_for(source: FilePaths, reading: dict[str, Any]) -> SimpleNamespace:
-    """Return the options for :func:`read_ratings`; raise an error if one is unknown or cannot be packed."""
-    known = inspect.signature(read_ratings).parameters
+def asked_for(reading: dict[str, Any]) -> ReadSettings:
+    """Return how the files are read; raise an error if a keyword is unknown or cannot be packed."""
+    known = {name: spec for name, spec in ReadSettings.specs().items() if spec.stage != LATER}
     for name, value in reading.items():
-        if name not in known:
+        if name not in known and name != "connection":
             raise TypeError(f"pack() got an unexpected keyword argument '{name}'")
-        if name in _NOT_PACKED and value is not None:
+        if (name == "connection" or known[name].stage == UNPACKED) and value is not None:
             what = "recode when you read the packed study" if name in ("recode", "unsafe_from") else "leave it out"
             raise InputError(f"{name} is not packed", hint=f"Pack without it: {what}.")
     check_given(reading, kinds_of(read_ratings))
     if reading.get("duplicates") == "keep":
         raise InputError("duplicates is 'keep', but repeats are not packed", hint="Use error, first, last or mode.")
-    several = not isinstance(source, str | os.PathLike) and len(source) == 1
-    values = {name: one.default for name, one in known.items()} | reading
-    return SimpleNamespace(**values | {"source": source[0] if several else source})  # type: ignore[index]
+    return ReadSettings(**{name: value for name, value in reading.items() if name in known})
 
 
 def _told(packer: Packer, ratings: PackedRatings) -> Manifest:
