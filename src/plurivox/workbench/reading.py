@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -98,7 +98,8 @@ def read(
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file with the ratings.")
     raked = () if population is None else population.attributes
-    known = replace(reading, raters=files.get("raters"), items=files.get("items"))
+    said = {name: getattr(reading, name) for name in reading.specs() if name in ReadSettings.specs()}
+    known = ReadSettings(**said, raters=files.get("raters"), items=files.get("items"))
     return read_study(source_of(reading, files), known, raked)
 
 
