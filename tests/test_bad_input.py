@@ -122,7 +122,7 @@ def test_repeated_pair(write: Write) -> None:
     assert "; " in message(DuplicateError, write("r.csv", many))
     assert "and 6 more: 9 (item, rater) pairs are rated" in message(DuplicateError, write("r.csv", many))
     with pytest.raises(pv.InputError, match="one of error, first, last, mode"):
-        pv.read_ratings(path, duplicates="newest")
+        pv.read_ratings(path, duplicates="newest")  # type: ignore[arg-type]
 
 
 def test_repeated_items_in_wide_tables_and_totals(write: Write) -> None:

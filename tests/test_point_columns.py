@@ -142,7 +142,7 @@ def test_bad_columns_are_named(
 ) -> None:
     path = write(tmp_path, f"item,rater,{header}\n1,a,{row}\n")
     with pytest.raises(kind, match=message.replace("s.*'", r"s\.\*'")):
-        pv.read_ratings(path, **{"point_columns": "s.*", **given})
+        pv.read_ratings(path, **{"point_columns": "s.*", **given})  # type: ignore[arg-type]
 
 
 def test_ids_of_several_columns(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ PEOPLE = "respondent,Q1,Q2,age\na,1,2,20\nb,2,1,30\n"
 
 def message(path: Path, **given: object) -> str:
     with pytest.raises(InputError) as raised:
-        pv.read_ratings(path, **given)
+        pv.read_ratings(path, **given)  # type: ignore[arg-type]
     return str(raised.value).replace(f"{path.parent}/", "")
 
 

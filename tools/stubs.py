@@ -31,7 +31,6 @@ OURS = {
     "GivenPoints": "domain.points", "GivenPoles": "domain.scale", "GivenRecoding": "domain.recoding",
     "GivenScale": "domain.scale_files", "ItemId": "lenses.item.run", "Label": "domain.scale",
     "Layout": "domain.choices", "Progress": "engine.running", "ReferenceLike": "lenses.responsiveness.references",
-    "Source": "read.read",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""
 

@@ -36,9 +36,8 @@ from plurivox.read.recognise import Recognised, recognise
 from plurivox.read.settings import LATER, Choice, Format, ReadSettings
 from plurivox.read.tables import open_table, telling
 
-Source = FilePath
 _KINDS = (Choice, Conflicts, Duplicates, Format, Frame, GivenPoints, GivenPoles, GivenRecoding, GivenScale, Iterable,
-          Label, Layout, Sequence, Source)  # fmt: skip
+          Label, Layout, Sequence, FilePath)  # fmt: skip
 """What the annotations of settings name, by which keywords are checked."""
 _OF_EXPORTS = ("questions", "rejected", "unfinished")
 """Settings that only exports need, which ratings therefore remember."""
@@ -70,7 +69,7 @@ def from_settings(settings: type[ReadSettings]) -> Callable[[Callable[..., Ratin
 
 
 @from_settings(ReadSettings)
-def read_ratings(source: Source, *, connection: Any = None, settings: ReadSettings) -> Ratings:
+def read_ratings(source: FilePath, *, connection: Any = None, settings: ReadSettings) -> Ratings:
     """Read ratings from a file, a folder, standard input (``"-"``) or a database.
 
     Parameters
@@ -100,7 +99,12 @@ def read_ratings(source: Source, *, connection: Any = None, settings: ReadSettin
 
 
 def read_study(
-    source: Source, reading: ReadSettings, raked: Sequence[str] = (), *, config: str | None = None, renamed: bool = True
+    source: FilePath,
+    reading: ReadSettings,
+    raked: Sequence[str] = (),
+    *,
+    config: str | None = None,
+    renamed: bool = True,
 ) -> tuple[Ratings, Recoding | None]:
     """Read ratings, recode their points, put numbers into intervals and select; also return how points were recoded.
 
@@ -128,7 +132,7 @@ def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
 
 
 def read_table_of_ratings(
-    source: Source, reading: ReadSettings, raked: Sequence[str] = (), *, connection: Any = None,
+    source: FilePath, reading: ReadSettings, raked: Sequence[str] = (), *, connection: Any = None,
     code: Callable[..., Ratings] = _in_memory,
 ) -> Ratings:  # fmt: skip
     """Read a table of ratings as it is, before recoding; ``code`` turns the table into ratings."""
@@ -355,7 +359,7 @@ def read_predictions(
     )
 
 
-def _name_of(source: Source) -> str:
+def _name_of(source: FilePath) -> str:
     """Return the name of a file, or of the part to read, without the endings for its format."""
     file, inside = split_name(source)
     name = "" if source == "-" else Path(printable(inside or file)).name

@@ -202,11 +202,11 @@ class ReadSettings(Settings):
     )  # fmt: skip
     raters: Any = setting(
         None, "Table with one row per rater.", metavar="FILE", kind=str, written=False,
-        accepts="Source | Frame | None", toml=Toml("raters", "file"), doc=_TABLES,
+        accepts="FilePath | Frame | None", toml=Toml("raters", "file"), doc=_TABLES,
     )  # fmt: skip
     items: Any = setting(
         None, "Table with one row per item.", metavar="FILE", kind=str, written=False,
-        accepts="Source | Frame | None", toml=Toml("items", "file"), doc=_TABLES,
+        accepts="FilePath | Frame | None", toml=Toml("items", "file"), doc=_TABLES,
     )  # fmt: skip
     by: Axes = setting(
         (),

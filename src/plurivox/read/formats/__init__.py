@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
@@ -54,7 +54,8 @@ def ratings_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken
     platform = _platform(table, given, asked, "ratings")
     if platform is None or platform.ratings is None:
         return None
-    export = platform.ratings(table, replace(asked, format=platform.name if given == platform.name else None))
+    named: Any = platform.name if given == platform.name else None
+    export = platform.ratings(table, replace(asked, format=named))
     export.table.pieces = export.tally.checked(export.table.pieces, table.name)
     return Taken(platform, export)
 
