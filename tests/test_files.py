@@ -710,7 +710,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "workbench/marking.py", "workbench/manifest.py",
         "workbench/linking.py",  # only looks; whoever computes reads it with the others
         "workbench/watcher.py",  # copies what grows, before anybody reads it
-        "cli/serve.py",  # opens a browser
+        "cli/report.py",  # opens a browser
         "kernels/shipped.py", "kernels/shipping.py",  # parts of the package
     }  # fmt: skip
     assert own <= sources().keys()

@@ -25,8 +25,8 @@ from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
+from plurivox.cli.ending import telling
 from plurivox.cli.printing import put_csv, say
-from plurivox.cli.progress import telling
 from plurivox.cli.show import plain_table
 from stored_answers import fill
 from support import Done, Terminal, looked_at, only_sections, run_cli
@@ -273,7 +273,7 @@ def test_no_look_into_a_store_does(hostile: Hostile, options: list[str]) -> None
 
 def test_the_demo_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr("plurivox.cli.demo._report", lambda ratings, given, folder, seed: folder / "report.html")
+    monkeypatch.setattr("plurivox.cli.simulate._report", lambda ratings, given, folder, seed: folder / "report.html")
     done = looked_at("demo", "--folder", tmp_path / f"de{HOSTILE}mo")
     assert "de\ufffd" in done.out
     clean(done)

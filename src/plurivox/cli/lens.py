@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.base.later import imported
-from plurivox.cli import inputs as readers
-from plurivox.cli import running
+from plurivox.cli import loading, running
 from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
     CONTEXT,
@@ -249,7 +248,7 @@ def check_picture(path: Path) -> None:
 
 def reader_of(source: "Input") -> Callable[..., Any]:
     """Return what reads an input: a function of the lens, or one that is known here."""
-    reader: Callable[..., Any] = imported(source.load) if ":" in source.load else getattr(readers, source.load)
+    reader: Callable[..., Any] = imported(source.load) if ":" in source.load else getattr(loading, source.load)
     return reader
 
 

@@ -1,4 +1,4 @@
-"""From the options of a command, and the config as a fallback, to the ratings that it works on."""
+"""From the options of a command, and the config as a fallback, to the ratings and other inputs that it works on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from plurivox.domain.raw import RawTable
     from plurivox.domain.recoding import Recoding
     from plurivox.domain.scale import Scale
-
 
 _TABLES = ("raters", "items")
 
@@ -163,7 +162,7 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
     return loaded
 
 
-def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
+def reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
     from plurivox.base.errors import ScaleError
 
@@ -247,7 +246,7 @@ def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
 
 def tell_answers(found: "Answers", more: str = "") -> None:
     """Say on standard error whose answers were read, which columns hold them, and what was read as text."""
-    from plurivox.cli.progress import several
+    from plurivox.cli.ending import several
     from plurivox.domain.answers import ITEM_TEXT
 
     unusual = found.n_read or more or ITEM_TEXT in found.columns
@@ -326,3 +325,78 @@ def read_scale(text: str | None) -> "Scale | None":
     from plurivox.domain.scale_files import as_scale
 
     return as_scale(text)
+
+
+Given = Mapping[str, Any]
+
+
+def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read the ratings again for when each was given and how long it took."""
+    import typer
+
+    from plurivox.domain.frames import require_columns
+    from plurivox.domain.points import with_joined
+    from plurivox.read.beside import read_again
+    from plurivox.read.settings import ReadSettings
+
+    columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
+    if not columns:
+        return None
+    if reading.file == "-":
+        raise typer.BadParameter("--time and --seconds read the ratings again; save them to a file first")
+    known = loaded.ratings.intake.columns
+    if not {"item", "rater"} <= set(known):
+        raise typer.BadParameter("--time and --seconds need a table with one row per rating")
+    said = loaded.reading
+    asked = ReadSettings(
+        item=known["item"], rater=known["rater"], score=known.get("score"), questions=said.questions,
+        rejected=said.rejected, unfinished=said.unfinished,
+    )  # fmt: skip
+    is_export = bool(loaded.ratings.intake.platform)
+    table = read_again(reading.file, asked if is_export else None, format=said.format, encoding=said.encoding)
+    table = with_joined(table, known["item"])
+    columns = {role: name for role, name in columns.items() if (role, name) != ("time", "rows")}
+    columns = {"item": known["item"], "rater": known["rater"], **columns}
+    require_columns(table.columns, columns.values(), table.name)
+    frame = table.frame()
+    return frame.select(frame[name].alias(role) for role, name in columns.items())
+
+
+def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
+    """Return the id of an item."""
+    return str(given["wanted"])
+
+
+def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read predicted distributions."""
+    known = predictions_beside(given["predictions"], loaded)
+    say(f"{known.source}: predictions of {', '.join(known.models)}")
+    return known
+
+
+def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read what language models answered."""
+    alone = loaded.ratings is None
+    known = answers_beside(
+        given["answers"], loaded, item=reading.said.get("item") if alone else None, model=given["model"],
+        answer=given["answer"], items=loaded.reading.items if alone else None,
+    )  # fmt: skip
+    tell_answers(known)
+    return known
+
+
+def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read what language models answered, and the attributes of all items, including those that nobody rated."""
+    return described_answers(answers(given, reading, loaded), loaded)
+
+
+def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read ratings of other items, on the same scale."""
+    return None if given["train"] is None else read_alike(given["train"], reading, loaded)
+
+
+def trained(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read the ratings of trained raters."""
+    return (
+        None if given["trained"] is None else read_beside(given["trained"], reading, read_scale(given["trained_scale"]))
+    )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.cli.ending import telling
 from plurivox.cli.options import option
-from plurivox.cli.progress import telling
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
