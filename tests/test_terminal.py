@@ -25,8 +25,8 @@ from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
-from plurivox.cli.ending import telling
 from plurivox.cli.printing import put_csv, say
+from plurivox.cli.running import telling
 from plurivox.cli.show import plain_table
 from stored_answers import fill
 from support import Done, Terminal, looked_at, only_sections, run_cli

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.base.quoting import one_line, short
-from plurivox.cli.ending import several
 from plurivox.cli.loading import read_scale, tell_answers
 from plurivox.cli.options import (
     NoTemperature,
@@ -24,6 +23,7 @@ from plurivox.cli.options import (
 )
 from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
 from plurivox.cli.printing import put, say
+from plurivox.cli.running import several
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,9 +24,9 @@ from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import replacing, will_write
 from plurivox.base.quoting import harmless, one_line
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
-from plurivox.cli.ending import several, telling
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
+from plurivox.cli.running import several, telling
 from plurivox.cli.show import ACCENT, console, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.infer.exports import Document

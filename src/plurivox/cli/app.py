@@ -22,12 +22,12 @@ from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate, soft_labels
 from plurivox.cli.data import data, pack, reproduce
-from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
 from plurivox.cli.fit import fit, predict
 from plurivox.cli.lens import lens_command
 from plurivox.cli.outputs import Command
 from plurivox.cli.printing import put, say
 from plurivox.cli.report import describe, report, serve
+from plurivox.cli.running import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
 from plurivox.cli.simulate import demo, simulate
 from plurivox.lenses import lenses
 

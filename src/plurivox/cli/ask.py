@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.base.quoting import one_line
-from plurivox.cli.ending import INTERRUPTED, one_bar, several
 from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, asks_server, option
 from plurivox.cli.printing import put, say
+from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
     from plurivox.ask.planning import Plan

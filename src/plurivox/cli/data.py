@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from plurivox.base.errors import InputError
-from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.lens import check_picture
 from plurivox.cli.loading import config_beside, grouped_by, settings_of, tell_read
 from plurivox.cli.options import InputOptions, Text, option, reads_ratings
 from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
 from plurivox.cli.printing import put, say
+from plurivox.cli.running import INTERRUPTED
 from plurivox.read.settings import ReadSettings
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _tell(one: "Dataset") -> None:
 
 
 def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) -> None:
-    from plurivox.cli.ending import telling
+    from plurivox.cli.running import telling
     from plurivox.data.store import get
 
     say(f"{one.title}. Licence: {one.licence}", f"Cite: {one.citation}")
@@ -247,7 +247,7 @@ def pack(
     same numbers to the last bit; others report that they need the ratings in memory.
     """
     from plurivox.read.packed.folder import named
-    from plurivox.read.packed.making import pack as packed
+    from plurivox.read.packed.packing import pack as packed
 
     if append and (output is not None or len(reading.file) > 1):
         raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.ending import INTERRUPTED, STOPPING, one_bar
 from plurivox.cli.loading import load, read_items, read_scale
 from plurivox.cli.options import InputOptions, ItemsFile, Seed, Text, option, reads_ratings, several_names
 from plurivox.cli.outputs import Json, Outputs
 from plurivox.cli.printing import put, put_csv, say
+from plurivox.cli.running import INTERRUPTED, STOPPING, one_bar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +199,7 @@ def predict(
     """
     from plurivox import models
     from plurivox.base.files import will_write
-    from plurivox.cli.ending import telling
+    from plurivox.cli.running import telling
     from plurivox.config import find_config, load_config
 
     if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSIONS):

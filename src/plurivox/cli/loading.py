@@ -246,7 +246,7 @@ def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
 
 def tell_answers(found: "Answers", more: str = "") -> None:
     """Say on standard error whose answers were read, which columns hold them, and what was read as text."""
-    from plurivox.cli.ending import several
+    from plurivox.cli.running import several
     from plurivox.domain.answers import ITEM_TEXT
 
     unusual = found.n_read or more or ITEM_TEXT in found.columns

@@ -120,7 +120,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
     means. It needs no network and names no raters; the same input and seed give the same file.
     """
     from plurivox.base.files import refuse_others, will_write
-    from plurivox.cli.ending import telling
+    from plurivox.cli.running import telling
     from plurivox.report import make_report
     from plurivox.report.build import MARKS
 

@@ -142,7 +142,7 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.base.csv_files import csv_text
     from plurivox.base.errors import MissingExtraError
     from plurivox.base.folders import check_folder, write_folder
-    from plurivox.cli.ending import telling
+    from plurivox.cli.running import telling
     from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
     from plurivox.plots import responsiveness_study, soft_study
@@ -385,7 +385,7 @@ def demo(
 
 def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int) -> Path:
     """Write the HTML report and print its first screen."""
-    from plurivox.cli.ending import telling
+    from plurivox.cli.running import telling
     from plurivox.report import make_report
 
     with telling() as progress:
@@ -413,7 +413,7 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
 def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:
     """Print the tables of every analysis, and save them as text."""
     from plurivox.base.files import write_text
-    from plurivox.cli.ending import telling
+    from plurivox.cli.running import telling
     from plurivox.cli.show_results import show_result
     from plurivox.lenses import lenses
 

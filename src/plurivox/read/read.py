@@ -25,14 +25,13 @@ from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.roles import by_name, id_column
 from plurivox.domain.scale import GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-from plurivox.read import lewidi
+
 from plurivox.read.beside import attribute_table, names_in, opened, read_table
-from plurivox.read.formats import Taken, kind_of, ratings_of
+from plurivox.read.formats import Taken, kind_of, lewidi, ratings_of
 from plurivox.read.formats.sheets import SURVEY
 from plurivox.read.formats.waiting import without_waiting
-from plurivox.read.layouts import LAYOUTS, scale_of_totals
 from plurivox.read.opening import printable, split_name
-from plurivox.read.recognise import Recognised, recognise
+from plurivox.read.recognise import LAYOUTS, Recognised, recognise, scale_of_totals
 from plurivox.read.settings import LATER, Choice, Format, ReadSettings
 from plurivox.read.tables import open_table, telling
 

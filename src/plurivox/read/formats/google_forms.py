@@ -14,9 +14,8 @@ import polars as pl
 from plurivox.domain.raw import RawTable
 from plurivox.domain.roles import by_name
 from plurivox.read.formats.record import Export, Platform
-from plurivox.read.formats.sheets import SCORE, Cell, Sheet
-from plurivox.read.formats.sorting import chosen_questions, respondent_column, sort_columns
-from plurivox.read.people import plain
+from plurivox.read.formats.sheets import SCORE, Cell, Sheet, chosen_questions, respondent_column, sort_columns
+from plurivox.read.respondents import plain
 from plurivox.read.settings import ReadSettings
 
 _TIMESTAMP = ("timestamp", "zeitstempel", "horodateur", "marcatemporal", "carimbodedatahora")

@@ -16,9 +16,19 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.columns import Remade, answer, chosen, item_id, parts_of_item
 from plurivox.read.formats.record import REJECTED, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, Unfolded, nested, wrong
+from plurivox.read.formats.unfolding import (
+    Record,
+    Remade,
+    Row,
+    Unfolded,
+    answer,
+    chosen,
+    item_id,
+    nested,
+    parts_of_item,
+    wrong,
+)
 from plurivox.read.settings import ReadSettings
 
 _IDS = {"HITId", "AssignmentId", "WorkerId"}

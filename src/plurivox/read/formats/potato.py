@@ -16,9 +16,19 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.columns import Remade, answer, chosen
 from plurivox.read.formats.record import Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of, wrong
+from plurivox.read.formats.unfolding import (
+    Record,
+    Remade,
+    Row,
+    Unfolded,
+    answer,
+    chosen,
+    frame_of,
+    nested,
+    one_of,
+    wrong,
+)
 from plurivox.read.json_documents import text_of_json
 from plurivox.read.settings import ReadSettings
 

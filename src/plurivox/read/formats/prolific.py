@@ -13,8 +13,8 @@ import polars as pl
 from plurivox.base.errors import InputError
 from plurivox.domain.attributes import clean
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.columns import answer
 from plurivox.read.formats.record import REJECTED, UNFINISHED, WAITING, Export, Platform
+from plurivox.read.formats.unfolding import answer
 from plurivox.read.settings import ReadSettings
 
 _RATER, _STATUS = "Participant id", "Status"

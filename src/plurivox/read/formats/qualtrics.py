@@ -16,8 +16,7 @@ from plurivox.domain.check import no_rows
 from plurivox.domain.code import as_text
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.record import UNFINISHED, Export, Platform, Tally
-from plurivox.read.formats.sheets import TEXT, Cell, Sheet
-from plurivox.read.formats.sorting import respondent_column, sort_columns
+from plurivox.read.formats.sheets import TEXT, Cell, Sheet, respondent_column, sort_columns
 from plurivox.read.respondents import held
 from plurivox.read.settings import ReadSettings
 

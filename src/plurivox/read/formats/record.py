@@ -11,7 +11,7 @@ import polars as pl
 from plurivox.base.errors import ColumnError, InputError
 from plurivox.base.wording import counted, listed
 from plurivox.domain.raw import RawTable
-from plurivox.read.people import tells_of_people
+from plurivox.read.respondents import tells_of_people
 from plurivox.read.settings import ReadSettings
 
 REJECTED, UNFINISHED = "rejected", "unfinished"

@@ -10,10 +10,8 @@ from plurivox.domain.raw import RawTable
 from plurivox.domain.roles import by_name
 from plurivox.read.formats.qualtrics import responses, tool_columns
 from plurivox.read.formats.record import Export, Platform
-from plurivox.read.formats.sheets import Cell, Sheet
-from plurivox.read.formats.sorting import question_names, respondent_column, sort_columns
-from plurivox.read.people import asks_for_words, is_administrative, plain
-from plurivox.read.respondents import held, named_like_question, respondents
+from plurivox.read.formats.sheets import Cell, Sheet, question_names, respondent_column, sort_columns
+from plurivox.read.respondents import asks_for_words, held, is_administrative, named_like_question, plain, respondents
 from plurivox.read.settings import ReadSettings
 
 _HEAD = 1000

@@ -11,8 +11,8 @@ import polars as pl
 
 from plurivox.base.errors import ColumnError
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.columns import Remade, answer, item_id, parts_of_item
 from plurivox.read.formats.record import REJECTED, Export, Platform, Tally
+from plurivox.read.formats.unfolding import Remade, answer, item_id, parts_of_item
 from plurivox.read.settings import ReadSettings
 
 _INPUT, _OUTPUT, _GOLDEN, _HINT = "INPUT:", "OUTPUT:", "GOLDEN:", "HINT:text"
