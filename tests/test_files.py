@@ -699,7 +699,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "read/excel.py",  # opens what is in a file that is open
         "simulation/files.py",  # opens to write
         "reproduce/record.py",  # tables that are shipped
-        "read/packed/folder.py", "read/packed/packing.py", "read/packed/appending.py",  # what they wrote
+        "read/packed/folder.py", "read/packed/packing.py", "read/packed/making.py",  # what they wrote
         "read/packed/stored.py",  # a secret, which it wrote
         "engine/resuming.py",  # what they wrote, and write over
         "read/packed/remote.py",  # opens addresses

@@ -332,7 +332,7 @@ def test_what_cannot_be_appended(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["plurivox.read.packed.packing", "plurivox.read.text"])
+    context.set_forkserver_preload(["plurivox.read.packed.making", "plurivox.read.text"])
     frame_of(6, 90).write_csv(tmp_path / "a.csv")
     more = frame_of(7, 90).with_columns(item=pl.col("item") + "x")  # new items between those that are there
     more.write_csv(tmp_path / "b.csv")

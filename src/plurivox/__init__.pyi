@@ -59,7 +59,7 @@ from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness as Responsiveness
 from plurivox.lenses.soft.result import SoftScores as SoftScores
 from plurivox.lenses.variation.result import Variation as Variation
-from plurivox.read.packed.packing import pack as pack
+from plurivox.read.packed.making import pack as pack
 from plurivox.read.parquet import write_ratings as write_ratings
 from plurivox.read.read import read_predictions as read_predictions
 from plurivox.read.settings import Choice, Format

@@ -247,7 +247,7 @@ def pack(
     same numbers to the last bit; others report that they need the ratings in memory.
     """
     from plurivox.read.packed.folder import named
-    from plurivox.read.packed.packing import pack as packed
+    from plurivox.read.packed.making import pack as packed
 
     if append and (output is not None or len(reading.file) > 1):
         raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")

@@ -25,11 +25,11 @@ from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.roles import by_name, id_column
 from plurivox.domain.scale import GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-
 from plurivox.read.beside import attribute_table, names_in, opened, read_table
 from plurivox.read.formats import Taken, kind_of, lewidi, ratings_of
+from plurivox.read.formats.crowds import without_waiting
+from plurivox.read.formats.record import HEAD
 from plurivox.read.formats.sheets import SURVEY
-from plurivox.read.formats.waiting import without_waiting
 from plurivox.read.opening import printable, split_name
 from plurivox.read.recognise import LAYOUTS, Recognised, recognise, scale_of_totals
 from plurivox.read.settings import LATER, Choice, Format, ReadSettings
@@ -40,7 +40,6 @@ _KINDS = (Choice, Conflicts, Duplicates, Format, Frame, GivenPoints, GivenPoles,
 """What the annotations of settings name, by which keywords are checked."""
 _OF_EXPORTS = ("questions", "rejected", "unfinished")
 """Settings that only exports need, which ratings therefore remember."""
-_HEAD = 1000  # rows by which a table is recognised
 
 
 def from_settings(settings: type[ReadSettings]) -> Callable[[Callable[..., Ratings]], Callable[..., Ratings]]:
@@ -231,7 +230,7 @@ class _Columns:
         )  # fmt: skip
         require_apart(attributes, table.name, timed=self.time is not None)
         found = recognise(
-            table.columns, table.first().head(_HEAD), table.name, given=roles, layout=layout, scale=scale,
+            table.columns, table.first().head(HEAD), table.name, given=roles, layout=layout, scale=scale,
             attributes=(*attributes, *times), missing=missing,
         )  # fmt: skip
         _refuse_columns_beside(found, table.name, self.rater_attributes, self.time)

@@ -8,32 +8,25 @@ from typing import Any, Literal, NamedTuple
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats import (
-    argilla,
-    doccano,
-    google_forms,
+    annotation,
+    crowds,
     label_studio,
     lewidi,
     lists,
-    mturk,
     potato,
-    prodigy,
-    prolific,
-    qualtrics,
-    survey,
-    toloka,
+    surveys,
 )
-from plurivox.read.formats.record import Export, Platform
+from plurivox.read.formats.record import HEAD, Export, Platform
 from plurivox.read.opening import KINDS, Kind
 from plurivox.read.settings import ReadSettings
 
 PLAIN = "table"
 PLATFORMS: tuple[Platform, ...] = (
-    label_studio.PLATFORM, argilla.PLATFORM, potato.PLATFORM, prolific.PLATFORM, mturk.PLATFORM, doccano.PLATFORM,
-    prodigy.PLATFORM, toloka.PLATFORM, qualtrics.PLATFORM, lewidi.PLATFORM, lists.PLATFORM, google_forms.PLATFORM,
-    survey.PLATFORM,
+    label_studio.PLATFORM, annotation.ARGILLA, potato.PLATFORM, crowds.PROLIFIC, crowds.MTURK, annotation.DOCCANO,
+    annotation.PRODIGY, crowds.TOLOKA, surveys.QUALTRICS, lewidi.PLATFORM, lists.PLATFORM, surveys.GOOGLE_FORMS,
+    surveys.SURVEY,
 )  # fmt: skip
 """Platforms in the order in which they are tried: those that fit few tables come before those that fit many."""
-_HEAD = 1000
 What = Literal["ratings", "raters", "items", "answers"]
 
 
@@ -81,7 +74,7 @@ def answers_of(table: RawTable, given: str | None, asked: ReadSettings) -> Expor
 def _platform(table: RawTable, given: str | None, asked: ReadSettings, what: What) -> Platform | None:
     if given == PLAIN:
         return None
-    head = table.first().head(_HEAD)
+    head = table.first().head(HEAD)
     named = next((one for one in PLATFORMS if one.name == given), None)
     if named is None:
         able = (one for one in PLATFORMS if getattr(one, what) is not None)

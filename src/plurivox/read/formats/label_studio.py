@@ -14,7 +14,7 @@ import polars as pl
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import Export, Platform, Tally
+from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, nested, object_in, one_of, texts_of, wrong
 from plurivox.read.settings import ReadSettings
 
@@ -23,7 +23,6 @@ _MIN = {"annotation_id", "annotator", "lead_time"}
 _OWN = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 _POINTS = ("rating", "choices", "number", "taxonomy", "selected", "pairwise")
 _KINDS = (*_POINTS, "text")
-_HEAD = 1000
 _UNRATED = "tasks without an annotation"
 _CHOSEN = rf'^\s*\[?\s*\{{.*"({"|".join(_POINTS)})"\s*:'
 
@@ -60,7 +59,7 @@ def _names(table: RawTable, asked: ReadSettings, key: Literal["annotations", "pr
     """Look at the first tasks; a requested question may appear later."""
     data: dict[str, None] = {}
     controls: dict[str, bool] = {}
-    for at, record in enumerate(table.first().head(_HEAD).iter_rows(named=True)):
+    for at, record in enumerate(table.first().head(HEAD).iter_rows(named=True)):
         place = table.locate(at)
         data |= dict.fromkeys(object_in(record["data"], place, table.name, "data"))
         for one in _objects(record, key, place, table.name):
@@ -138,7 +137,7 @@ def _questions(table: RawTable, others: Sequence[str], chosen: Sequence[str]) ->
     JSON-MIN has them after the task's id. CSV sorts its columns; ratings and multiple choices are objects there, and
     anything that differs between two annotators of a task was chosen, too. Any other column may be either.
     """
-    columns, head = table.columns, table.first().head(_HEAD)
+    columns, head = table.columns, table.first().head(HEAD)
     in_order = "id" in columns and columns != sorted(columns)
     after = set(columns[columns.index("id") + 1 :] if in_order else ())
     return tuple(

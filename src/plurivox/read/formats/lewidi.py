@@ -1,13 +1,13 @@
-"""The shared tasks LeWiDi 2023 and 2025 (learning with disagreements): their data sets, and submissions to that of 2025.
+"""The shared tasks LeWiDi 2023 and 2025 (learning with disagreements): their data sets, and submissions.
 
-A submission has no header: an item, a tab, and a list in brackets. In ``…_soft.tsv`` that is one probability for each
-point, in ``…_pe.tsv`` (perspectivist) one point for each annotator of the item, in the order in which the data lists
-them.
+A submission to that of 2025 has no header: an item, a tab, and a list in brackets. In ``…_soft.tsv`` that is one
+probability for each point, in ``…_pe.tsv`` (perspectivist) one point for each annotator of the item, in the order in
+which the data lists them.
 
-A data set has an object of items, and one of annotators. In 2023 ``annotations`` and ``annotators`` are texts with commas, in 2025 ``annotations`` is an object from annotators
-to labels. Soft and hard labels are made from them and rounded, so they are not read. If an annotator gave several
-labels (VariErrNLI), commas separate them. In one set (MP), an annotator is called ``0`` in the file about annotators
-and ``Ann0`` in the items.
+A data set has an object of items, and one of annotators. In 2023 ``annotations`` and ``annotators`` are texts with
+commas, in 2025 ``annotations`` is an object from annotators to labels. Soft and hard labels are made from them and
+rounded, so they are not read. If an annotator gave several labels (VariErrNLI), commas separate them. In one set (MP),
+an annotator is called ``0`` in the file about annotators and ``Ann0`` in the items.
 """
 
 from __future__ import annotations

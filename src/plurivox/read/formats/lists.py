@@ -23,12 +23,11 @@ from plurivox.domain.raw import RawTable
 from plurivox.domain.roles import KEY, by_name, plain
 from plurivox.domain.scale import text_of
 from plurivox.read.formats.answers_per_item import MAX_PARTS, Answers, Keyed, answers_in, in_columns, labels_alone, look
-from plurivox.read.formats.record import Export, Platform, Tally
+from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of
 from plurivox.read.settings import ReadSettings
 
 NAME, ITEM, RATER = "lists", "item", "rater"
-_HEAD = 1000
 _UNRATED = "items that nobody rated"
 Label = Callable[[Any], Any]
 
@@ -86,7 +85,7 @@ def one_label(value: Any) -> Any:
 
 def answers_of(table: RawTable, asked: ReadSettings, label: Label, ignored: Iterable[str] = ()) -> Export:
     """Return one row per item and rater; ``label`` reads an entry, and ``ignored`` columns do not matter."""
-    seen = look(table.first().head(_HEAD))
+    seen = look(table.first().head(HEAD))
     found = answers_in(seen, asked)
     if not found:
         raise _without_raters(labels_alone(seen), table.name)
@@ -167,7 +166,7 @@ class Described:
     @classmethod
     def of(cls, table: RawTable, asked: ReadSettings, ignored: Iterable[str]) -> Described:
         """Return what the first records say."""
-        seen = {name: one for name, one in look(table.first().head(_HEAD)).items() if name not in ignored}
+        seen = {name: one for name, one in look(table.first().head(HEAD)).items() if name not in ignored}
         found = answers_in(seen, asked)
         used = {name for one in found for name in one.columns}
         scalars = [name for name in in_columns(seen) if name not in used]

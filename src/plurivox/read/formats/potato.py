@@ -16,7 +16,7 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import Export, Platform, Tally
+from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import (
     Record,
     Remade,
@@ -45,7 +45,6 @@ _NAMELESS = "label_annotations"
 _CONTROLS = ("slider", "number", "select-one", "text_box")
 _BESIDE = ("free_response", "_spans", "_room", "_room_id")
 _UNSET = ("", "false")
-_HEAD = 1000
 Given = tuple[str, str, Any]  # question, name, value
 
 
@@ -241,7 +240,7 @@ def _exported(table: RawTable, asked: ReadSettings) -> Export:
             raise wrong("the labels of an instance are not an object", place, table.name)
         return {name: one_of(values) for name, values in _by_question(_given(labels, place, table.name)).items()}
 
-    for at, record in enumerate(table.first().head(_HEAD).iter_rows(named=True)):
+    for at, record in enumerate(table.first().head(HEAD).iter_rows(named=True)):
         questions |= dict.fromkeys(answers(record, table.locate(at)))
     columns = [_ITEM, _USER, *(name for name in questions if name not in (_ITEM, _USER))]
 

@@ -14,6 +14,8 @@ from plurivox.domain.raw import RawTable
 from plurivox.read.respondents import tells_of_people
 from plurivox.read.settings import ReadSettings
 
+HEAD = 1000
+"""How many rows are looked at to recognise a table."""
 REJECTED, UNFINISHED = "rejected", "unfinished"
 WAITING = "\0waiting"
 """A column of a table of raters that says whether a rater's ratings need a decision.
