@@ -665,7 +665,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
         "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/saving.py",
-        "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/panics.py",
+        "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/opening.py",
         "read/excel.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
         "domain/spill.py",  # files without a name

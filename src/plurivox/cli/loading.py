@@ -177,7 +177,7 @@ def reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -
         if scale == "same":
             found = read_alike(text, reading, loaded)
         else:
-            found = read_beside(text, reading, read_scale(scale))
+            found = read_other(text, reading, read_scale(scale))
     except ScaleError as error:
         raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
     intake = found.intake
@@ -205,21 +205,16 @@ def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
     return found
 
 
-def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
+def read_other(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
     """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    from plurivox.base.errors import ColumnError
-    from plurivox.read.read import read_ratings
+    from plurivox.read.read import read_beside
 
-    try:
-        return read_ratings(file, scale=scale)
-    except ColumnError:
-        named = {role: reading.said.get(role) for role in ("item", "rater", "score", "point_columns")}
-        return read_ratings(file, scale=scale, **named)
+    return read_beside(file, scale, reading.said)
 
 
 def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
     """Read other ratings on the scale of the ratings, recoded like them."""
-    found = read_beside(file, reading, loaded.scale_of_files)
+    found = read_other(file, reading, loaded.scale_of_files)
     return found if loaded.recoding is None else found.recode(loaded.recoding)
 
 
@@ -398,5 +393,5 @@ def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 def trained(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the ratings of trained raters."""
     return (
-        None if given["trained"] is None else read_beside(given["trained"], reading, read_scale(given["trained_scale"]))
+        None if given["trained"] is None else read_other(given["trained"], reading, read_scale(given["trained_scale"]))
     )

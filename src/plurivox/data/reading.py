@@ -20,8 +20,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.read.beside import read_table
 from plurivox.read.json_documents import loaded, without_commas
 from plurivox.read.members import DAMAGED
-from plurivox.read.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable
-from plurivox.read.panics import without_panics
+from plurivox.read.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable, without_panics
 
 LONGEST = 1 << 24
 """The most bytes a line of JSON Lines may have."""

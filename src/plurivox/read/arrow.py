@@ -18,8 +18,7 @@ import polars as pl
 
 from plurivox.base.errors import FileError, InputError
 from plurivox.domain.raw import RawTable, refuse_cells, refuse_columns
-from plurivox.read.opening import Opened, refuse_unpacked, whole
-from plurivox.read.panics import without_panics
+from plurivox.read.opening import Opened, refuse_unpacked, whole, without_panics
 
 MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
 _GOES_ON = 0xFFFFFFFF

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from plurivox.base.errors import ColumnError, FileError, few
 from plurivox.domain.raw import ROWS, RawTable, Runs, cell_text, frame_of_cells, refuse_columns
 from plurivox.read.members import Archive
-from plurivox.read.opening import INSIDE, MAX_WHOLE, WHOLE_PER_BYTE, Opened, whole
-from plurivox.read.panics import without_panics
+from plurivox.read.opening import INSIDE, MAX_WHOLE, WHOLE_PER_BYTE, Opened, whole, without_panics
 from plurivox.read.text import refuse_blank
 
 MAX_CELLS = 20_000_000

@@ -36,7 +36,7 @@ from plurivox.domain.check import Intake
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
 from plurivox.domain.times import UNITS
-from plurivox.read.panics import without_panics
+from plurivox.read.opening import without_panics
 
 MAGIC = b"PAR1"
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.base.arguments import FilePath, FilePaths, Frame, check_given, checked, kinds_of
-from plurivox.base.errors import InputError, ScaleError, no_column
+from plurivox.base.errors import ColumnError, InputError, ScaleError, no_column
 from plurivox.base.settings.call import become_public, docs_of, signature_of
 from plurivox.domain.attributes import AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
@@ -123,6 +123,15 @@ def read_study(
         edges, labels = (bins["edges"], bins["labels"]) if isinstance(bins, Mapping) else (bins, None)
         ratings = ratings.with_bins(name, edges, labels)
     return (ratings.where(**reading.kept(ratings)) if reading.where else ratings), recoding
+
+
+def read_beside(file: FilePath, scale: GivenScale | None, said: Mapping[str, Any]) -> Ratings:
+    """Read other ratings, whose columns have obvious names or those that are said of the ratings."""
+    try:
+        return read_ratings(file, scale=scale)
+    except ColumnError:
+        named = {role: said.get(role) for role in ("item", "rater", "score", "point_columns")}
+        return read_ratings(file, scale=scale, **named)
 
 
 def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:

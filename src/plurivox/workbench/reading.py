@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from plurivox.base.arguments import is_text, shown
-from plurivox.base.errors import ColumnError, InputError, ScaleError
+from plurivox.base.errors import InputError, ScaleError
 from plurivox.base.settings import Settings, setting
 from plurivox.domain.panel import Population
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
 from plurivox.read.population import read_population
-from plurivox.read.read import read_ratings, read_study
+from plurivox.read.read import read_beside, read_study
 from plurivox.read.settings import LATER, ReadSettings
 from plurivox.workbench.records import of_role
 
@@ -148,20 +148,11 @@ def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Rati
         if wanted == COLUMN:
             found = ratings.gold(str(reading.reference_column), scale)
         else:
-            found = _other_ratings(reading, files["reference"], scale)
+            found = read_beside(files["reference"], scale, reading.as_dict())
     except ScaleError as error:
         hint = "Give the points of the reference, lowest first."
         raise ScaleError(error.problem, source=error.source, column=error.column, hint=hint) from None
     return found.recode(recoding) if same and recoding is not None else found
-
-
-def _other_ratings(reading: ReadingSettings, file: str, scale: Any) -> Ratings:
-    """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    try:
-        return read_ratings(file, scale=scale)
-    except ColumnError:
-        named = {role: getattr(reading, role) for role in ("item", "rater", "score", "point_columns")}
-        return read_ratings(file, scale=scale, **named)
 
 
 def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, str]:

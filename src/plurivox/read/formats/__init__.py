@@ -1,4 +1,4 @@
-"""Exports of platforms: one module each, recognised by column names and the first rows."""
+"""Exports of platforms, recognised by column names and the first rows; one module for each kind."""
 
 from __future__ import annotations
 
