@@ -14,36 +14,39 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import os
-import re
-from collections.abc import Callable, Iterable
-from importlib import metadata
-from pathlib import Path
-from typing import Any, NamedTuple
-
 import numpy as np
+import os
 import polars as pl
+import re
+from collections.abc import Callable
+from collections.abc import Iterable
+from importlib import metadata
 from numpy.typing import NDArray
-
-from plurivox.base.errors import FileError, InputError
-from plurivox.base.files import open_plain, write_bytes
+from pathlib import Path
+from plurivox.base.errors import FileError
+from plurivox.base.errors import InputError
+from plurivox.base.files import open_plain
+from plurivox.base.files import write_bytes
 from plurivox.base.quoting import short
 from plurivox.domain.part import Part
-from plurivox.read.packed.manifest import (
-    FORM,
-    LARGEST_MANIFEST,
-    MANIFEST,
-    NAME,
-    File,
-    Manifest,
-    OtherFormError,
-    PartFile,
-    manifest_of,
-    padded,
-    text_of,
-)
-from plurivox.read.packed.remote import RemoteFolder, is_address
-from plurivox.read.parquet import table_from, table_to
+from plurivox.read.packed.manifest import FORM
+from plurivox.read.packed.manifest import File
+from plurivox.read.packed.manifest import LARGEST_MANIFEST
+from plurivox.read.packed.manifest import MANIFEST
+from plurivox.read.packed.manifest import Manifest
+from plurivox.read.packed.manifest import NAME
+from plurivox.read.packed.manifest import OtherFormError
+from plurivox.read.packed.manifest import PartFile
+from plurivox.read.packed.manifest import manifest_of
+from plurivox.read.packed.manifest import padded
+from plurivox.read.packed.manifest import text_of
+from plurivox.read.packed.remote import RemoteFolder
+from plurivox.read.packed.remote import is_address
+from plurivox.read.parquet import table_from
+from plurivox.read.parquet import table_to
+from typing import Any
+from typing import NamedTuple
+
 
 Folder = Path | RemoteFolder
 AGAIN = "Pack the ratings again, or restore the folder from a copy."
@@ -64,12 +67,14 @@ def named(name: str | os.PathLike[str]) -> Named:
     """Return what a name means: a path or an address in an object store, and a demand."""
     text = os.fsdecode(name)
     start, sign, digits = text.rpartition(_DEMAND)
-    if not sign or os.path.lexists(text):
-        return Named(RemoteFolder(text) if is_address(text) else Path(text), text)
-    if not re.fullmatch("[0-9a-fA-F]{64}", digits):
+    demands = (
+        re.fullmatch("[0-9a-fA-F]{64}", digits) is not None
+    )  # even if a folder has the whole name: it may be planted
+    if sign and not demands and not os.path.lexists(text):
         hint = "Copy the whole line that plurivox pack printed."
         raise FileError("what it demands is not a SHA-256, which has 64 digits from 0 to f", source=text, hint=hint)
-    return named(start)._replace(sha256=digits.lower())
+    plain, sha256 = (start, digits.lower()) if sign and demands else (text, "")
+    return Named(RemoteFolder(plain) if is_address(plain) else Path(plain), plain, sha256)
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
