@@ -14,39 +14,36 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import numpy as np
 import os
-import polars as pl
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
-from numpy.typing import NDArray
 from pathlib import Path
-from plurivox.base.errors import FileError
-from plurivox.base.errors import InputError
-from plurivox.base.files import open_plain
-from plurivox.base.files import write_bytes
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.base.errors import FileError, InputError
+from plurivox.base.files import open_plain, write_bytes
 from plurivox.base.quoting import short
 from plurivox.domain.part import Part
-from plurivox.read.packed.manifest import FORM
-from plurivox.read.packed.manifest import File
-from plurivox.read.packed.manifest import LARGEST_MANIFEST
-from plurivox.read.packed.manifest import MANIFEST
-from plurivox.read.packed.manifest import Manifest
-from plurivox.read.packed.manifest import NAME
-from plurivox.read.packed.manifest import OtherFormError
-from plurivox.read.packed.manifest import PartFile
-from plurivox.read.packed.manifest import manifest_of
-from plurivox.read.packed.manifest import padded
-from plurivox.read.packed.manifest import text_of
-from plurivox.read.packed.remote import RemoteFolder
-from plurivox.read.packed.remote import is_address
-from plurivox.read.parquet import table_from
-from plurivox.read.parquet import table_to
-from typing import Any
-from typing import NamedTuple
-
+from plurivox.read.packed.manifest import (
+    FORM,
+    LARGEST_MANIFEST,
+    MANIFEST,
+    NAME,
+    File,
+    Manifest,
+    OtherFormError,
+    PartFile,
+    manifest_of,
+    padded,
+    text_of,
+)
+from plurivox.read.packed.remote import RemoteFolder, is_address
+from plurivox.read.parquet import table_from, table_to
 
 Folder = Path | RemoteFolder
 AGAIN = "Pack the ratings again, or restore the folder from a copy."
