@@ -100,8 +100,9 @@ def _place(spec: "Spec") -> str:
     return str(spec.option).strip("-").replace("-", "_")
 
 
-def reading_parameters(settings: type[ReadSettings] = ReadSettings, file: Any = FILE) -> list[inspect.Parameter]:
-    """Return the options for reading: the files, those beside them, and the others as they are declared."""
+@functools.cache
+def _reading_options(settings: type[ReadSettings]) -> list[inspect.Parameter]:
+    """Return the options for reading: tables beside FILE, and the others as they are declared."""
     found = []
     for spec in sorted(settings.specs().values(), key=lambda one: one.name not in ("raters", "items")):
         if spec.flags is None:
@@ -109,7 +110,12 @@ def reading_parameters(settings: type[ReadSettings] = ReadSettings, file: Any = 
         for name, told in (spec.flags or {}).items():
             found.append(parameter(name, Annotated[bool, typer.Option(f"--{name}", help=told)], False))
     found.insert(-1, parameter("config", CONFIG, None))  # both of the last two say how to read as a whole
-    return [parameter("file", file), *found]
+    return found
+
+
+def reading_parameters(settings: type[ReadSettings] = ReadSettings, file: Any = FILE) -> list[inspect.Parameter]:
+    """Return FILE and all options for reading."""
+    return [parameter("file", file), *_reading_options(settings)]  # type: ignore[arg-type]  # as in base/settings
 
 
 def reading_of(given: Mapping[str, Any], settings: type[ReadSettings] = ReadSettings) -> InputOptions:
