@@ -213,8 +213,8 @@ def command_of(function: Function, source: Path) -> str:
     return CORPUS.get(parts[1], parts[1]) if parts[0] == "lenses" else "variation" if parts[0] == "infer" else ""
 
 
-def run(mutant: Mutant, tree: Path, limit: float, with_corpus: bool) -> tuple[str, str]:
-    """Return whether a mutant is caught, and by what."""
+def run(mutant: Mutant, tree: Path, limit: float, with_corpus: bool, wrong: list[str]) -> tuple[str, str]:
+    """Return whether a mutant is caught, and by what; tests that fail without it, too, are left out from then on."""
     source = tree / "src" / "plurivox"
     found = place_of(mutant, source)
     if found is None:
@@ -227,7 +227,8 @@ def run(mutant: Mutant, tree: Path, limit: float, with_corpus: bool) -> tuple[st
     start = time.monotonic()
     tests = covering(function, tree / "tests", source)
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not claims"]
-    commands = [[*pytest, *[f"tests/{name}" for name in tests], f"src/plurivox/{function.path.relative_to(source)}"]]
+    files = [*[f"tests/{name}" for name in tests], f"src/plurivox/{function.path.relative_to(source)}"]
+    commands = [[*pytest, *files, *[f"--deselect={name}" for name in wrong]]]
     if with_corpus and (group := command_of(function, source)):
         commands.append([sys.executable, "tests/corpus/freeze.py", "--check", f"{group}/"])
     function.path.write_text(changed, encoding="utf-8")
@@ -239,12 +240,21 @@ def run(mutant: Mutant, tree: Path, limit: float, with_corpus: bool) -> tuple[st
             )
             if done.returncode:
                 by = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+                function.path.write_text(kept, encoding="utf-8")
+                if by and _fails([*pytest, by[0]], tree, environment):
+                    wrong.append(by[0])
+                    return run(mutant, tree, limit, with_corpus, wrong)
                 return "caught", by[0] if by else " ".join(command[1:4])
         return "survived", f"{len(tests)} files"
     except subprocess.TimeoutExpired:
         return "survived", f"what ran in {limit:.0f} s"
     finally:
         function.path.write_text(kept, encoding="utf-8")
+
+
+def _fails(command: list[str], tree: Path, environment: dict[str, str]) -> bool:
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode == 1
 
 
 def _copied(tests: Path, tree: Path) -> None:
@@ -277,16 +287,18 @@ def main() -> None:
     _copied(given.tests.resolve(), given.tree)
     given.results.parent.mkdir(parents=True, exist_ok=True)
     totals: Counter[str] = Counter()
+    wrong: list[str] = []
     for at in range(int(first), int(last or first) + 1):
         mutant = drawn[at - 1]
         start = time.monotonic()
-        ended, by = run(mutant, given.tree, given.limit, not given.no_corpus)
+        ended, by = run(mutant, given.tree, given.limit, not given.no_corpus, wrong)
         totals[ended] += 1
         seconds = f"{time.monotonic() - start:.0f}"
         print(f"{at:2} {mutant.function:40.40} {mutant.kind:14} {ended:9} {seconds:>4} s  {by}", flush=True)
         with given.results.open("a", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow([at, mutant.function, mutant.kind, ended, seconds, by])
     print(", ".join(f"{n} {ended}" for ended, n in totals.items()))
+    print(*(f"fails without a mutant, too: {name}" for name in wrong), sep="\n")
 
 
 if __name__ == "__main__":
