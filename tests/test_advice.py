@@ -318,14 +318,6 @@ def test_every_habit_has_words() -> None:
 # The result
 
 
-def test_order_of_rows_and_threads_change_nothing() -> None:
-    ratings, trained, _ = study(4)
-    first = pv.advise(ratings, trained, interval="none", threads=1).to_json()
-    again = pv.Ratings.from_frame(ratings.to_frame().sample(fraction=1, shuffle=True, seed=1), scale=ratings.scale)
-    assert pv.advise(again, trained, interval="none", threads=2).to_json() == first
-    assert pv.Advice.from_json(first).to_json() == first
-
-
 def test_groups_are_named_and_small_ones_withheld() -> None:
     ratings, trained, habits = study(5)
     alone = ["abc"[at % 3] if habit == "normal" else f"tiny {habit}" for at, habit in enumerate(habits.values())]

@@ -22,7 +22,6 @@ import plurivox as pv
 import reference as twin
 from plurivox import statistics
 from plurivox.domain.axis import Axis
-from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.run import Sums
@@ -190,21 +189,6 @@ def test_strata_keep_their_groups() -> None:
     free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, interval="none")
     held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, interval="none", within="batch")
     assert not np.array_equal(free.null("g", "x", "irr")[:50], held.null("g", "x", "irr")[:50])
-
-
-def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratings = study(3, n_raters=40)
-    options: dict[str, Any] = {"permutations": 40, "bootstrap": 30, "resample": "both", "min_group_size": 2, "seed": 9}
-    one = pv.cohesion(ratings, ["g", ("g", "batch")], threads=1, **options)
-    two = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
-    monkeypatch.setattr(pool, "_SECONDS", 1e-9)
-    tiny = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
-    order = np.random.default_rng(0).permutation(len(ratings))
-    shuffled = pv.Ratings.from_frame(ratings.to_frame()[order], scale=ratings.scale, raters=ratings.raters[::-1])
-    moved = pv.cohesion(shuffled, ["g", ("g", "batch")], **options)
-    for other in (two, tiny, moved):
-        assert other.to_json() == one.to_json()
-    assert pv.cohesion(ratings, "g", permutations=40, min_group_size=2, seed=10).to_json() != one.to_json()
 
 
 @pytest.fixture(scope="module")
@@ -737,23 +721,6 @@ def test_language_models_are_raters() -> None:
 
 
 # Results and the command line ----------------------------------------------------------------------------------------
-
-
-def test_frame_and_json() -> None:
-    found = pv.cohesion(study(1), ["g", ("g", "batch")], permutations=20, bootstrap=20, pairs=True, min_group_size=1)
-    frame = found.to_frame()
-    assert frame.select("axis", "group", "statistic").is_duplicated().sum() == 0
-    assert set(frame.columns) >= {"value", "ci_low", "ci_high", "p_value", "p_adjusted", "direction", "n_raters",
-                                  "n_items", "n_ratings", "note", "subset"}  # fmt: skip
-    assert set(frame["direction"].drop_nulls()) <= {"above", "below"}
-    text = found.to_json()
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not strict JSON"))
-    back = pv.Cohesion.from_json(text)
-    assert back.to_frame().equals(frame)
-    assert back.pairs().equals(found.pairs())
-    assert np.array_equal(back.null("g", "x", "gai"), found.null("g", "x", "gai"), equal_nan=True)
-    assert back.findings() == found.findings()
-    assert "draws" not in json.loads(found.to_json(draws=False)) or not json.loads(found.to_json(draws=False))["draws"]
 
 
 def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

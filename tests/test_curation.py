@@ -250,12 +250,6 @@ def test_order_of_rows_and_threads_change_no_byte(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_another_seed_draws_other_items() -> None:
-    ratings = ratings_of(study("a", "b", n_items=200))
-    first, second = (pv.curate(ratings, by="group", per_point=4, seed=seed, **FAST) for seed in (1, 2))
-    assert not first.table("items").equals(second.table("items"))
-
-
 @pytest.mark.parametrize("per_point", [1, 3, 1000])
 def test_items_are_drawn_over_the_whole_scale(per_point: int) -> None:
     frame = study("a", "b")
@@ -495,19 +489,6 @@ def test_selected_raters_who_share_few_items_are_said() -> None:
         )
     many = pv.curate(study.ratings, study.trained, by="gender", per_group=30, **FAST)
     assert set(many.table("groups")["note"]) == {""}
-
-
-def test_json_keeps_everything() -> None:
-    found = pv.curate(ratings_of(study("a", "b", "reversed")), experts(), by="group", permutations=99)
-    text = found.to_json()
-    again = pv.Curation.from_json(text)
-    assert again.to_json() == text
-    for table in ("pairs", "groups", "items", "decisions"):
-        assert again.table(table).equals(found.table(table))
-    assert again.findings() == found.findings()
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert repr(again) == repr(found)
-    assert pv.Curation.from_json(pv.curate(ratings_of(study("a", "b")), by="group", **FAST).to_json()).n_undecided == 0
 
 
 # decisions ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
@@ -18,12 +17,6 @@ from plurivox.lenses.estimate.judges import BEST, TOGETHER
 from plurivox.lenses.estimate.judges import MEAN as MEAN_OF_JUDGES
 from plurivox.statistics.ppi import prediction_powered
 from support import Write
-
-KEYS = ["model", "prompt", "of", "axis", "group", "subset", "statistic"]
-STANDARD = {
-    "axis", "group", "subset", "statistic", "value", "ci_low", "ci_high", "p_value", "p_adjusted", "direction",
-    "n_raters", "n_items", "n_ratings", "note",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -170,15 +163,6 @@ def test_counts_per_point_have_intervals_over_items(write: Write) -> None:
     assert " over items)" in found.findings()[0]
 
 
-def test_a_packed_study_gives_the_same(study: pv.Simulation, answers: pv.Answers, tmp_path: Path) -> None:
-    for name, frame in (("ratings", study.ratings_frame), ("raters", study.raters), ("items", study.items)):
-        frame.write_csv(tmp_path / f"{name}.csv")
-    beside: Any = {name: tmp_path / f"{name}.csv" for name in ("raters", "items")}
-    pv.pack(tmp_path / "ratings.csv", tmp_path / "s.pvx", scale=study.scale, **beside)
-    packed = pv.estimate(pv.read_ratings(tmp_path / "s.pvx"), answers, "age")
-    assert packed.to_frame().equals(pv.estimate(study.ratings, answers, "age").to_frame())
-
-
 # Judges --------------------------------------------------------------------------------------------------------------
 
 
@@ -244,16 +228,6 @@ def test_judges_that_copy_each_other_are_like_one() -> None:
 
 
 # Shape ---------------------------------------------------------------------------------------------------------------
-
-
-def test_the_frame_is_tidy_and_json_comes_back(found: pv.Estimate) -> None:
-    frame = found.to_frame()
-    assert set(frame.columns) >= STANDARD
-    assert frame.select(KEYS).is_duplicated().sum() == 0
-    again = pv.Estimate.from_json(found.to_json())
-    assert again.to_frame().equals(frame)
-    assert again.findings() == found.findings()
-    assert "3 judges with humans, over 400 items" in repr(found)
 
 
 def test_small_groups_are_withheld(study: pv.Simulation, answers: pv.Answers) -> None:

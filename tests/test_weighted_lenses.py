@@ -230,29 +230,6 @@ def test_view_correlation_of_real_weights_by_hand() -> None:
 # What must hold -------------------------------------------------------------------------------------------------------
 
 
-def frames(ratings: Ratings, **asked: Any) -> list[pl.DataFrame]:
-    cohesion = pv.cohesion(ratings, ["g", "h"], permutations=40, min_group_size=1, pairs=True, **asked)
-    variation = pv.variation(ratings, ["g", "h"], permutations=40, min_group_size=1, adjust=True, **asked)
-    return [cohesion.to_frame(), cohesion.pairs(), variation.to_frame(), variation.adjusted()]
-
-
-@pytest.mark.parametrize(
-    "asked", [{}, {"interval": "bootstrap", "bootstrap": 15}, {"within": None, "resample": "raters"}]
-)
-def test_weights_of_1_change_nothing(asked: dict[str, Any]) -> None:
-    alike, ones = frames(study(rows()), **asked), frames(study(rows(), weights=[1] * 12), **asked)
-    for a, b in zip(alike, ones, strict=True):
-        assert b.columns == [*a.columns, "unweighted"]
-        for name, kind in a.schema.items():
-            if kind == pl.Float64:
-                np.testing.assert_allclose(a[name].fill_null(-9), b[name].fill_null(-9), rtol=1e-9, atol=1e-9)
-            elif name != "note":
-                assert a[name].equals(b[name])
-        value = "effect" if "effect" in b.columns else "value"
-        known = b.filter(pl.col("unweighted").is_not_null())
-        np.testing.assert_allclose(known[value], known["unweighted"], rtol=1e-9, atol=1e-9)
-
-
 def test_only_relative_weights_count() -> None:
     once, thrice = (study(rows(), weights=[k * w for w in REAL]) for k in (1, 3))
     first, second = values(pv.cohesion(once, ["g"], **ASKED)), values(pv.cohesion(thrice, ["g"], **ASKED))
