@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import plurivox as pv
 import reference as twin
+from claims.rates import studies
 from plurivox import statistics
 from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
@@ -306,17 +307,17 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
 
 @pytest.mark.claims
 def test_p_values_are_uniform_under_a_true_null() -> None:
-    """400 null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√400."""
-    p = null_p_values("default", 400)
-    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+    """Of n null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√n."""
+    p = null_p_values("default", studies(400))
+    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(p))
     distance = max(abs(np.mean(p <= u) - u) for u in np.arange(0.02, 1.0, 0.02))
-    assert distance < 1.95 / math.sqrt(400)
+    assert distance < 1.95 / math.sqrt(len(p))
 
 
 @pytest.mark.claims
 def test_the_published_convention_rejects_twice_as_often() -> None:
-    p = null_p_values("published", 400)
-    assert 0.10 - 3 * 0.015 < np.mean(p < 0.05) < 0.10 + 3 * 0.015
+    p = null_p_values("published", studies(400))
+    assert abs(np.mean(p < 0.05) - 0.10) < 3 * math.sqrt(0.10 * 0.90 / len(p))
 
 
 def test_a_true_effect_is_found() -> None:

@@ -247,7 +247,7 @@ def run(mutant: Mutant, tree: Path, limit: float, with_corpus: bool, wrong: list
                 return "caught", by[0] if by else " ".join(command[1:4])
         return "survived", f"{len(tests)} files"
     except subprocess.TimeoutExpired:
-        return "survived", f"what ran in {limit:.0f} s"
+        return "unfinished", f"not caught in {limit:.0f} s"
     finally:
         function.path.write_text(kept, encoding="utf-8")
 
@@ -294,7 +294,7 @@ def main() -> None:
         ended, by = run(mutant, given.tree, given.limit, not given.no_corpus, wrong)
         totals[ended] += 1
         seconds = f"{time.monotonic() - start:.0f}"
-        print(f"{at:2} {mutant.function:40.40} {mutant.kind:14} {ended:9} {seconds:>4} s  {by}", flush=True)
+        print(f"{at:2} {mutant.function:40.40} {mutant.kind:14} {ended:10} {seconds:>4} s  {by}", flush=True)
         with given.results.open("a", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow([at, mutant.function, mutant.kind, ended, seconds, by])
     print(", ".join(f"{n} {ended}" for ended, n in totals.items()))
