@@ -311,7 +311,7 @@ def test_standings_are_what_the_lens_claims(mpa: bool, wra: bool, auroc: float, 
 
 def test_a_group_with_steps_of_its_own_weighs_more_where_they_are() -> None:
     frame = study("a", "b", "c", "conservative", n_items=300, n_raters=8)
-    found = pv.curate(ratings_of(frame), experts(300), by="group", permutations=999, range_weight=3.0)
+    found = pv.curate(ratings_of(frame), experts(300), by="group", permutations=199, range_weight=3.0)
     groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
     assert {name: row["standing"] for name, row in groups.items()} == {
         "a": "in line", "b": "in line", "c": "in line", "conservative": "granular",
@@ -357,9 +357,9 @@ def test_two_groups_that_contradict_each_other_are_both_for_a_person() -> None:
 def test_verdicts_of_all_commands_are_the_same(odd: str) -> None:
     frame = study("a", "b", "c", odd, n_items=200, n_raters=8)
     ratings, reference = ratings_of(frame), experts(200)
-    lens = pv.responsiveness(ratings, reference, by="group", permutations=499)
-    curated = pv.curate(ratings, reference, by="group", permutations=499).table("groups")
-    advice = pv.advise(ratings, reference, by="group", permutations=499).to_frame()
+    lens = pv.responsiveness(ratings, reference, by="group", permutations=199)
+    curated = pv.curate(ratings, reference, by="group", permutations=199).table("groups")
+    advice = pv.advise(ratings, reference, by="group", permutations=199).to_frame()
     low = {
         name: {row.group for row in lens.rows if row.statistic == name and row.claim and row.direction == "below"}
         for name in ("mpa", "wra")
