@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
+from plurivox.workbench import making
 from plurivox.workbench.marking import DATABASE
 from plurivox.workbench.store import Store
 from plurivox.workbench.watches import Watches
@@ -82,6 +83,28 @@ def test_a_study_goes_there_and_back(tmp_path: Path) -> None:
         assert "In short" in again
         assert send(client, f"{home}/delete").status_code == 303
     assert not (tmp_path / "studies" / study).exists()
+
+
+def test_results_that_came_with_a_study_are_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages hold them as they are. Whoever hands over a study may have put others in their place."""
+    monkeypatch.setattr(making, "secret", lambda: b"that of somebody else")
+    with workbench(tmp_path / "theirs") as client:
+        home = add_study(client)
+        assert send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"}).status_code == 303
+        settled(client, send(client, f"{home}/ask", **ASKED).headers["location"])
+    study = home.rpartition("/")[2]
+    told = [path for path in (tmp_path / "theirs").rglob("*.html") if "made" in path.parts]
+    assert told
+    for path in told:
+        path.write_text("<p hx-post='/studies/simulated' hx-trigger='load'>PLANTED</p>")
+    with contextlib.closing(Store(tmp_path / "mine")) as store:
+        shutil.copytree(tmp_path / "theirs" / "studies" / study, store.home(study))
+    assert opened(tmp_path / "mine" / "studies" / study)[1] == ["1 study was taken in: ratings"]
+    monkeypatch.undo()
+    with workbench(tmp_path / "mine") as client:
+        shown = settled(client, send(client, f"{home}/ask", **ASKED).headers["location"])
+    assert "In short" in shown
+    assert "PLANTED" not in shown
 
 
 def test_looks_are_counted_on_and_no_path_is_watched(lost: Path) -> None:
@@ -169,6 +192,7 @@ HOSTILE: list[Spoil] = [
         {"bins": deep(90)}),
     *settings("asked", None, 1, {"permutations": -1}, {"by": 5},
         {"by": deep(90)}, {"seed": "x"}),
+    *settings("revision", None, -1, "1", 1.0, True),
     *settings("version", 2, "1", None, 1.0),
     *settings("kind", None, "a recipe"),
     lambda told: told["files"].append(first(told)),
@@ -176,7 +200,7 @@ HOSTILE: list[Spoil] = [
     lambda told: first(told).update(more=1),
     lambda told: first(told).pop("shown"),
     *(lambda told, name=name: told.pop(name) for name in (
-        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks",
+        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks", "revision",
     )),
     lambda told: told.clear(),
 ]  # fmt: skip

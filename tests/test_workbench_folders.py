@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -454,6 +455,44 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
         store.delete_study(study)
     assert mine.exists()
     assert not (folder / "studies" / study).exists()
+
+
+def test_a_list_that_is_in_order_but_lost_rows_costs_no_file(tmp_path: Path) -> None:
+    """The log beside the SQLite file was removed, say, with the last changes in it; but names of ours stand."""
+    study = with_a_study(tmp_path)
+    files = {path: path.read_bytes() for path in (tmp_path / "studies" / study / "inputs").iterdir()}
+    for lost, names, remark in (
+        ("delete from files", ["One"], "files of One were no longer in the list of studies, and were taken in again"),
+        ("delete from studies", [], f"1 folder in studies/ is not in the list of studies: {study}; plurivox"),
+    ):
+        with contextlib.closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as base:
+            base.execute("pragma foreign_keys = on")
+            base.execute(lost)
+        found, (said,) = start(tmp_path)
+        assert (found, said[: len(remark)]) == (names, remark)
+        assert {path: path.read_bytes() for path in files} == files
+    with contextlib.closing(Store(tmp_path, adopt=True)) as store:
+        assert [one.stored for one in store.study(study).files.values()] == [path.name for path in files]
+        store.delete_study(study)
+    assert not list((tmp_path / "studies").iterdir())
+
+
+def test_what_was_replaced_or_deleted_stays_so_after_an_interruption(tmp_path: Path, monkeypatch: Any) -> None:
+    """The list of studies is further than what the folder of a study says of itself, or nothing is said there."""
+    study = with_a_study(tmp_path)
+    monkeypatch.setattr(Store, "_write_manifests", lambda store, base: None)
+    monkeypatch.setattr(Store, "discard", lambda store, study, stored: None)
+    with contextlib.closing(Store(tmp_path)) as store:
+        store.remove_file(study, "ratings")
+    monkeypatch.undo()
+    assert start(tmp_path) == (["One"], [])
+    assert not list((tmp_path / "studies" / study / "inputs").iterdir())
+    monkeypatch.setattr(Store, "remove_home", lambda store, study: None)
+    with contextlib.closing(Store(tmp_path)) as store:
+        store.delete_study(study)
+    monkeypatch.undo()
+    assert start(tmp_path) == ([], [])
+    assert not list((tmp_path / "studies").iterdir())
 
 
 def test_flipped_bytes_never_lose_a_study_nor_make_a_traceback(tmp_path: Path) -> None:

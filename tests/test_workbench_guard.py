@@ -193,6 +193,13 @@ def test_the_names_by_which_browsers_may_call_a_host(host: str, names: tuple[str
     assert hosts_of(host, names) == hosts
 
 
+@pytest.mark.parametrize("host", ["0", "0.0.0.0", "::0"])
+def test_everywhere_is_everywhere_however_it_is_written(host: str) -> None:
+    address = Address.open(host, 0)
+    with address.listening:
+        assert (address.hosts, address.nameless) == (("127.0.0.1", "localhost", "[::1]"), True)
+
+
 @pytest.mark.parametrize(
     "name",
     ["*", "*.example.org", "", ".", "lab.", ".lab", "http://lab", "lab:8000", "lab/", "a b", "-a", "läb", "a" * 300,

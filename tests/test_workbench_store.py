@@ -139,6 +139,7 @@ def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: C
     put(store, deleted, "ratings", "b.csv", b"deleted")
     with store.receiving(study, "ratings", "a.csv") as upload:
         upload.write(b"arrived")
+    (store.home(deleted) / "study.json").unlink()  # with which a deletion begins
     with store.changing() as base:
         row = (study, "ratings", "a.csv", upload.stored.stored, 7, upload.stored.sha256)
         base.execute("insert into arrived values (?, ?, ?, ?, ?, ?)", row)

@@ -50,9 +50,10 @@ def _many(names: Sequence[str]) -> str:
 
 
 def adopt(store: Store) -> list[str]:
-    """Take in what the folders of studies say, where the list of studies says nothing; return what to say about it."""
+    """Take in what the folders of studies say, unless the list of studies is newer; return what to say about it."""
     told, taken, new = [], [], unlisted(store)
-    for study in (*new, *(one.id for one in store.studies())):
+    known = {one.id: one for one in store.studies()}
+    for study in (*new, *known):
         if not os.path.lexists(store.folder / STUDIES / study / MANIFEST):
             continue
         try:
@@ -60,9 +61,15 @@ def adopt(store: Store) -> list[str]:
         except FileError as error:
             told += [f"{STUDIES}/{study} was not taken in: {error}"] if study in new else []
             continue
+        listed = known.get(study)
+        if listed is not None and listed.revision > found.revision:
+            continue
         with store.changing() as base:
             _take(base, study, found)
-        taken += [found.name] if study in new else []
+        if listed is None:
+            taken.append(found.name)
+        elif store.study(study).files != listed.files:
+            told.append(f"files of {found.name} were no longer in the list of studies, and were taken in again")
     if taken:
         told.insert(
             0, f"{len(taken):,} {'study was' if len(taken) == 1 else 'studies were'} taken in: {few(taken, SHOWN)}"
@@ -76,7 +83,7 @@ def _take(base: sqlite3.Connection, study: str, found: Manifest) -> None:
     base.execute("insert or ignore into studies values (?, ?, ?, ?, ?, ?, ?)", row)
     base.execute("insert or ignore into ours values (?, '')", (study,))
     for one in found.files:
-        line = "insert or ignore into files values (?, ?, ?, ?, ?, ?)"
+        line = "insert or replace into files values (?, ?, ?, ?, ?, ?)"
         base.execute(line, (study, one.role, one.shown, one.stored, one.size, one.sha256))
         base.execute("insert or ignore into ours values (?, ?)", (study, one.stored))
     for place, text in found.notes.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plurivox.base.errors import FileError, SelectionError
 from plurivox.workbench.base import Base
-from plurivox.workbench.manifest import MANIFEST
+from plurivox.workbench.manifest import MANIFEST, names_file
 from plurivox.workbench.marking import STUDIES
 from plurivox.workbench.removing import remove_empty, remove_made, remove_written, within
 
@@ -60,13 +60,24 @@ class Folders(Base):
             if not os.path.lexists(path):  # otherwise the next start tries again
                 self._forget("delete from ours where study = ? and stored = ?", study, stored)
 
-    def sweep(self) -> None:
-        """Remove what was made and no row refers to: of interrupted uploads, or of deletions."""
+    def sweep(self) -> bool:
+        """Remove what was made and no row refers to, of interrupted uploads or deletions; return whether rows are lost.
+
+        A deletion begins with what a study's folder says. So if it says that the study is there, or has a file, and
+        the list of studies is not newer, then the list has lost a row, and what belongs to it is not ours to remove.
+        """
         for row in self.rows("select distinct study from ours where study not in (select id from studies)"):
-            self.remove_home(row["study"])
+            if not os.path.lexists(self.home(row["study"]) / MANIFEST):
+                self.remove_home(row["study"])
         every = (
-            "select study, stored from ours where stored != ''"
-            " except select study, stored from files except select study, stored from arrived"
+            "select study, stored, revision from ours join studies on id = study where stored != '' and (study, stored)"
+            " not in (select study, stored from files union select study, stored from arrived)"
         )
-        for row in self.rows(every):
-            self.discard(row["study"], row["stored"])
+        lost = False
+        for study, stored, revision in self.rows(every):
+            if names_file(self.home(study) / MANIFEST, stored, revision):
+                lost = True
+                self._forget("delete from ours where study = ? and stored = ?", study, stored)
+            else:
+                self.discard(study, stored)
+        return lost

@@ -31,6 +31,7 @@ from plurivox.domain.recoding import Recoding
 from plurivox.engine.running import Running
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
+from plurivox.read.packed.stored import secret
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import environment, with_unique_ids
@@ -66,9 +67,12 @@ class Source:
 
     @property
     def key(self) -> str:
-        """The fingerprint of everything that results depend on, apart from the settings."""
+        """The fingerprint of everything that results depend on, apart from the settings, and of who computes them.
+
+        So nobody else can put results into the folder of a study that is taken in.
+        """
         digests = {role: one[2] for role, one in self.files.items()}
-        return digest_of([__version__, digests, self.reading.as_dict()])
+        return digest_of([secret().hex(), __version__, digests, self.reading.as_dict()])
 
 
 def digest_of(value: Any) -> str:

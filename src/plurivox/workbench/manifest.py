@@ -43,6 +43,7 @@ class Manifest:
     planned: int | None
     expected: int | None
     looks: dict[str, float]
+    revision: int
 
 
 def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, Any],
@@ -51,7 +52,7 @@ def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, An
     told = Manifest(
         study.name, study.created, study.reading, study.asked,
         tuple(file for file in study.files.values() if not file.linked), dict(notes),
-        watch.get("planned"), watch.get("expected"), dict(looks),
+        watch.get("planned"), watch.get("expected"), dict(looks), study.revision,
     )  # fmt: skip
     return json.dumps({"kind": KIND, "version": VERSION, **asdict(told)}, ensure_ascii=False, indent=1) + "\n"
 
@@ -73,11 +74,22 @@ def read_manifest(folder: Path, study: str) -> Manifest:
     problem = _problem_with(told)
     if problem is not None:
         raise _wrong(home / MANIFEST, problem)
-    known = {name: told[name] for name in ("name", "created", "reading", "asked", "notes", "planned", "expected")}
+    known = {one.name: told[one.name] for one in fields(Manifest)}
     files = tuple(StoredFile(**one) for one in told["files"])
     for file in files:
         _check(home / "inputs" / file.stored, file)
-    return Manifest(**known, files=files, looks=told["looks"])
+    return Manifest(**{**known, "files": files})
+
+
+def names_file(path: Path, stored: str, revision: int) -> bool:
+    """Return whether a manifest, if it is not older than a revision of its study, names a file."""
+    try:
+        told = _parsed(path)
+    except FileError:
+        return False
+    return _problem_with(told) is None and told["revision"] >= revision and any(
+        one["stored"] == stored for one in told["files"]
+    )  # fmt: skip
 
 
 def _wrong(path: Path, problem: str) -> FileError:
@@ -104,6 +116,8 @@ def _problem_with(told: Mapping[str, Any]) -> str | None:
     if not told.keys() >= {one.name for one in fields(Manifest)}:
         return "a part of it is missing"
     files, notes, looks = told["files"], told["notes"], told["looks"]
+    if not is_count(told["revision"]):
+        return "its revision is not valid"
     if not (is_text(told["name"]) and 0 < len(told["name"]) <= 200 and is_number(told["created"])):
         return "its name or date is not valid"
     if not isinstance(files, list) or not all(map(_is_file, files)):

@@ -188,7 +188,8 @@ class Address:
             told = getattr(error, "strerror", None) or str(error)
             hint = "Choose another port with --port, or 0 for any free one."
             raise InputError(f"cannot listen on {host}, port {port} ({told})", hint=hint) from None
-        return cls(listening, hosts, bool(names))
+        bound = listening.getsockname()[0]  # "0" and "::0" are everywhere, too
+        return cls(listening, hosts_of(bound, names) if bound in ("0.0.0.0", "::") else hosts, bool(names))  # noqa: S104
 
 
 def hosts_of(host: str, names: Sequence[str] = ()) -> tuple[str, ...]:

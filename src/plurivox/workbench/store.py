@@ -36,7 +36,7 @@ from plurivox.workbench.records import (
     free_place,
     role_in,
 )
-from plurivox.workbench.removing import within
+from plurivox.workbench.removing import remove_written, within
 
 _TRIGGER = """
 create temp trigger stale_{table}_{event} after {event} on main.{table}
@@ -69,10 +69,10 @@ class Store(Folders):
         except OSError as error:
             raise self._unwritable(error.strerror) from None
         self._base.executescript(_STALE)
-        self.sweep()
-        if self.salvaged or adopt:
+        adopting_all = self.sweep() or self.salvaged or adopt
+        if adopting_all:
             self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
-        self.remarks += adopting.remarks_on(self, self.salvaged or adopt)
+        self.remarks += adopting.remarks_on(self, adopting_all)
         with self.changing() as base:
             base.execute("insert or ignore into stale select id from studies")
 
@@ -180,8 +180,10 @@ class Store(Folders):
     def delete_study(self, name: str) -> None:
         """Delete a study and its files."""
         self.study(name)
-        with self.changing() as base:
-            base.execute("delete from studies where id = ?", (name,))
+        with self._guard:
+            remove_written(self.folder, self.home(name) / MANIFEST)  # first, since it says that the study is there
+            with self.changing() as base:
+                base.execute("delete from studies where id = ?", (name,))
         self.remove_home(name)
 
     # Files ------------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class PackedParts(Sequence[Part]):
     @property
     def identity(self) -> tuple[Any, ...]:
         """What distinguishes these parts from those of all other studies, and finished work from planted work."""
-        return self.manifest.sha256, _secret()
+        return self.manifest.sha256, secret()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -162,7 +162,7 @@ class PackedParts(Sequence[Part]):
 
 
 @lru_cache(maxsize=1)
-def _secret() -> bytes:
+def secret() -> bytes:
     """Return what only this user knows: finished work is named after it, so that nobody else can say what was found."""
     path = platformdirs.user_cache_path("plurivox") / "packed" / "secret"
     with contextlib.suppress(OSError, FileError):
