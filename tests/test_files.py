@@ -695,7 +695,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "ask/checked.py", "ask/read_answers.py",  # only look; what they look at is then read by others
         "ask/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
-        "read/tables.py", "read/members.py",  # look again at what intake/opening opened
+        "read/tables.py", "read/members.py",  # look again at what read/opening opened
         "read/workbooks.py", "read/zipped.py",  # open what is in a file that is open
         "simulation/files.py",  # opens to write
         "reproduce/record.py",  # tables that are shipped

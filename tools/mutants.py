@@ -270,7 +270,7 @@ def main() -> None:
     """Draw, or run some and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=["draw", "run"])
-    parser.add_argument("--only", default=f"1-{N}", help="numbers of mutants, 1-10 (default: all)")
+    parser.add_argument("--only", default=f"1-{N}", help="numbers of mutants, 1-10,12 (default: all)")
     parser.add_argument("--tests", type=Path, default=ROOT / "tests", help="tests to run instead of these")
     parser.add_argument("--tree", type=Path, default=Path("/tmp/mutants/tree"), help="where the copy is made")
     parser.add_argument("--results", type=Path, default=Path("/tmp/mutants/results.csv"))
@@ -283,12 +283,13 @@ def main() -> None:
         return
     with DRAWN.open(encoding="utf-8", newline="") as file:
         drawn = [Mutant(**{**row, "nth": int(row["nth"])}) for row in csv.DictReader(file)]  # type: ignore[arg-type]
-    first, _, last = given.only.partition("-")
+    parts = [part.partition("-") for part in given.only.split(",")]
+    chosen = [at for first, _, last in parts for at in range(int(first), int(last or first) + 1)]
     _copied(given.tests.resolve(), given.tree)
     given.results.parent.mkdir(parents=True, exist_ok=True)
     totals: Counter[str] = Counter()
     wrong: list[str] = []
-    for at in range(int(first), int(last or first) + 1):
+    for at in chosen:
         mutant = drawn[at - 1]
         start = time.monotonic()
         ended, by = run(mutant, given.tree, given.limit, not given.no_corpus, wrong)
