@@ -104,8 +104,8 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "sign", other.operand
         case ast.Constant(value=bool()):
             yield "constant", ast.Constant(not other.value)
-        case ast.Constant(value=int() | float()):
-            yield "constant", ast.Constant(other.value + 1)
+        case ast.Constant(value=int() | float() as number):
+            yield "constant", ast.Constant(number + 1)
         case ast.IfExp():
             yield "condition", other.body
         case ast.Call(keywords=[_, *_]) if other.keywords[-1].arg:
