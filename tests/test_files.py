@@ -8,7 +8,11 @@ import errno
 import functools
 import gc
 import io
+import numpy as np
 import os
+import plurivox as pv
+import polars as pl
+import pytest
 import shutil
 import signal
 import socket
@@ -16,31 +20,32 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-from unittest import mock
-
-import numpy as np
-import polars as pl
-import pytest
-
-import plurivox as pv
 from plurivox import ask
 from plurivox.actions.curate.files import write_curation
 from plurivox.base import files
 from plurivox.base.csv_files import write_frame
 from plurivox.base.errors import FileError
-from plurivox.base.files import one_call, replacing, write_bytes, write_text
-from plurivox.base.folders import LIST, write_folder
+from plurivox.base.files import one_call
+from plurivox.base.files import replacing
+from plurivox.base.files import write_bytes
+from plurivox.base.files import write_text
+from plurivox.base.folders import LIST
+from plurivox.base.folders import write_folder
 from plurivox.cli.answers_check import draw
-from plurivox.report.build import MARKS, Report
+from plurivox.report.build import MARKS
+from plurivox.report.build import Report
 from plurivox.simulation.files import write_study
 from plurivox.simulation.simulate import simulate
 from stored_answers import fill
 from support import run_cli
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
 
 SOURCE = Path(pv.__file__).parent
 SMALL = ("--items", 12, "--raters", 12)
@@ -664,11 +669,11 @@ def calls_in(module: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:
 def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
-        "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/saving.py",
+        "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/predictor.py",
         "cli/ending.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/panics.py",
         "read/workbooks.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
-        "domain/spill.py",  # files without a name
+        "domain/code.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
         "workbench/salvaging.py",  # puts a new SQLite file in the place of a damaged one
         "kernels/shipped.py",  # a part of the package, while it is built
@@ -688,11 +693,11 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/shipping.py", "report/render.py", "ask/processes.py", "cli/ending.py",
+        "engine/shipping.py", "report/render.py", "ask/database.py", "cli/ending.py",
         "base/folders.py", "base/files.py",
         "report/build.py",  # digests of what was read before
         "report/printing.py",  # what Chromium made
-        "ask/checked.py", "ask/read_answers.py",  # only look; what they look at is then read by others
+        "ask/auditing.py", "ask/read_answers.py",  # only look; what they look at is then read by others
         "ask/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "read/tables.py", "read/members.py",  # look again at what read/opening opened
@@ -707,9 +712,9 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
-        "workbench/marking.py", "workbench/manifest.py",
-        "workbench/linking.py",  # only looks; whoever computes reads it with the others
-        "workbench/watcher.py",  # copies what grows, before anybody reads it
+        "workbench/records.py", "workbench/salvaging.py", "workbench/adopting.py",
+        "workbench/uploads.py",  # only looks; whoever computes reads it with the others
+        "workbench/watches.py",  # copies what grows, before anybody reads it
         "cli/serve.py",  # opens a browser
         "kernels/shipped.py", "kernels/shipping.py",  # parts of the package
     }  # fmt: skip

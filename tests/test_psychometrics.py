@@ -5,27 +5,33 @@ from __future__ import annotations
 import io
 import json
 import math
+import numpy as np
+import plurivox as pv
+import polars as pl
+import pytest
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import polars as pl
-import pytest
-from rich.console import Console
-
-import plurivox as pv
 from plurivox import plots
-from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.base.errors import InputError
+from plurivox.base.errors import NeedsRatersError
+from plurivox.base.errors import SelectionError
 from plurivox.cli.show_results import show_result
 from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling
 from plurivox.lenses.psychometrics.scales import LEFT_OUT
-from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
-from support import Write, only_sections, run_cli
+from plurivox.statistics import graded_response
+from plurivox.statistics import mokken_h
+from plurivox.statistics import mokken_scales
+from plurivox.statistics import monotonicity
+from rich.console import Console
+from support import Write
+from support import only_sections
+from support import run_cli
+from typing import Any
 
 
 def study(n_items: int = 120, n_raters: int = 24, seed: int = 0, missing: float = 0.0) -> pl.DataFrame:
@@ -206,7 +212,7 @@ def test_totals_have_no_raters_to_compare(write: Write) -> None:
 
 
 def test_where_all_groups_are_withheld_there_is_no_scale() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     result = pv.psychometrics(ratings_of(study(n_raters=12)), "group")
     assert result.to_frame().is_empty()
     assert result.findings()[0] == "4 groups are withheld, having fewer than 5 raters."
@@ -474,7 +480,7 @@ def test_responsiveness_shows_them_beside_mpa_and_wra(files: tuple[Path, Path]) 
 
 
 def test_charts_draw_what_their_tables_hold() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     result = pv.psychometrics(ratings_of(study()), ["group", "rater"])
     forest = plots.scale_forest_data(result, "group")
     assert forest.height == 8
@@ -496,7 +502,7 @@ def test_charts_draw_what_their_tables_hold() -> None:
 
 
 def test_charts_say_why_there_is_nothing_to_draw() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     result = pv.psychometrics(ratings_of(study(n_raters=2)))
     for chart in (plots.item_severity(result), plots.score_curves(result, "rater"), plots.scale_forest(result)):
         assert chart.to_dict()["mark"]["type"] == "text"
@@ -506,7 +512,7 @@ def test_charts_say_why_there_is_nothing_to_draw() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     ratings = ratings_of(study())
     with only_sections("responsiveness", "items"):
         pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
@@ -519,7 +525,7 @@ def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_pa
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
     with only_sections("responsiveness", "items"):
         pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)

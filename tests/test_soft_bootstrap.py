@@ -4,39 +4,36 @@ from __future__ import annotations
 
 import functools
 import math
-from concurrent.futures import ProcessPoolExecutor
-from typing import Any
-
 import numpy as np
+import plurivox as pv
 import polars as pl
 import pytest
-from scipy import stats
-
-import plurivox as pv
+from concurrent.futures import ProcessPoolExecutor
 from plurivox import statistics
 from plurivox.domain import ratings as ratings_module
 from plurivox.domain.part import cut
-from plurivox.engine import units
+from plurivox.engine import run
 from plurivox.engine.draws import item_weights
-from plurivox.engine.units import MOST_UNITS, units_of
+from plurivox.engine.run import MOST_UNITS
+from plurivox.engine.run import units_of
 from plurivox.lenses.soft import sums
-from soft_studies import (
-    EMPIRICAL,
-    LEFT,
-    METRICS,
-    RIGHT,
-    VALUES_ONLY,
-    Array,
-    assert_same,
-    constant,
-    ids_of,
-    in_bin,
-    mean_of,
-    predictions_of,
-    ratings_of,
-    soft,
-    truthful,
-)
+from scipy import stats
+from soft_studies import Array
+from soft_studies import EMPIRICAL
+from soft_studies import LEFT
+from soft_studies import METRICS
+from soft_studies import RIGHT
+from soft_studies import VALUES_ONLY
+from soft_studies import assert_same
+from soft_studies import constant
+from soft_studies import ids_of
+from soft_studies import in_bin
+from soft_studies import mean_of
+from soft_studies import predictions_of
+from soft_studies import ratings_of
+from soft_studies import soft
+from soft_studies import truthful
+from typing import Any
 
 
 @pytest.mark.slow
@@ -61,7 +58,7 @@ def test_processes_and_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_bundles_in_several_parts_differ_by_rounding_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units, "_LEAST", 4)
+    monkeypatch.setattr(run, "_LEAST", 4)
     monkeypatch.setattr(sums, "units_of", functools.partial(units_of, most=12))
     simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)
     predictions = simulated.predictions

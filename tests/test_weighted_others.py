@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
+import plurivox as pv
 import polars as pl
 import pytest
-
-import plurivox as pv
+from pathlib import Path
 from plurivox.base.errors import UnweightedWarning
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
@@ -17,7 +14,16 @@ from plurivox.infer.grouping import Grouping
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from support import run_cli
-from test_weighted_lenses import ASKED, GROUPS, REAL, WHOLE, rows, same, study, values
+from test_weighted_lenses import ASKED
+from test_weighted_lenses import GROUPS
+from test_weighted_lenses import REAL
+from test_weighted_lenses import WHOLE
+from test_weighted_lenses import rows
+from test_weighted_lenses import same
+from test_weighted_lenses import study
+from test_weighted_lenses import values
+from typing import Any
+
 
 MAIN = ("mpa", "mpa_raw", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
 EXPERTS = pl.DataFrame(
@@ -69,7 +75,7 @@ def test_shuffles_move_weights_with_groups_in_responsiveness() -> None:
     found = Responses.of(ratings, axis.codes, len(axis), reference)
     draws = Draws.permuted(4, 9)
     grouping = Grouping.of(ratings, axis.codes, len(axis))
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
 
     null = found.null(draws, Running())
     for d, (labels, weights) in enumerate(zip(grouping.labels(draws), grouping.rater_weights(draws), strict=True)):
@@ -292,7 +298,7 @@ def test_whole_weights_against_repeated_raters_in_alignment() -> None:
 def test_shuffles_move_weights_with_groups_in_alignment() -> None:
     ratings = study(rows(), weights=[round(w * 1024) / 1024 for w in REAL])
     from plurivox.domain.answers import Answers
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import match
     from plurivox.lenses.alignment.pairs import Pairs
     from plurivox.lenses.alignment.sums import Aligner

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import html
+import pytest
 import re
 from collections import Counter
+from plurivox.workbench.charts import LinkedPages
+from plurivox.workbench.charts import at_home
+from plurivox.workbench.charts import with_links
 from typing import Any
+from workbench_support import RATINGS
+from workbench_support import add_study
+from workbench_support import send
+from workbench_support import settled
 from xml.etree import ElementTree
 
-import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
-from plurivox.workbench.charts import Places, at_home, with_links
-from workbench_support import RATINGS, add_study, send, settled
 
 DRAWN = True
 LINK = re.compile(r'<a class="to" href="([^"]*)"( tabindex="-1")?>(.*?)</a>')
@@ -31,7 +36,9 @@ def mark(said: str) -> str:
     return f'<path aria-label="{html.escape(said)}" d="M0,0"/>'
 
 
-PLACES = Places({"gender": ["Woman", "Man"], "age": ["1", "60+"], "kind": ["Man", "A & <b>"]}, lambda one: one == "i1")
+PLACES = LinkedPages(
+    {"gender": ["Woman", "Man"], "age": ["1", "60+"], "kind": ["Man", "A & <b>"]}, lambda one: one == "i1"
+)
 
 
 def links(text: str) -> list[tuple[str, bool, str]]:

@@ -28,7 +28,7 @@ OURS = {
     "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Decisions": "actions.curate.parts",
     "FilePath": "base.arguments", "Frame": "base.arguments", "GivenScale": "domain.scale_files",
     "ItemId": "lenses.item.run", "Label": "domain.scale",
-    "Progress": "engine.running", "ReferenceLike": "lenses.responsiveness.references",
+    "Progress": "engine.pool", "ReferenceLike": "lenses.responsiveness.references",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""
 
@@ -94,8 +94,10 @@ def plots_stub() -> str:
     imports = [
         f"from plurivox.plots.{home} import {name} as {name}" for name, home in sorted(vars(plots)["_HOMES"].items())
     ]
+    own = ["from collections.abc import Callable", "from typing import Any", *imports, "", "OF_LENSES: dict[str, str]",
+           "def chart_of(lens: str) -> Callable[..., Any]: ..."]  # fmt: skip
     return _formatted(
-        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *imports, "", f"__all__ = {plots.__all__!r}"])
+        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *own, f"__all__ = {plots.__all__!r}"])
     )
 
 

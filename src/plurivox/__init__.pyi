@@ -39,7 +39,7 @@ from plurivox.domain.ratings import Ratings as Ratings
 from plurivox.domain.scale import Label
 from plurivox.domain.scale import Scale as Scale
 from plurivox.domain.scale_files import GivenScale
-from plurivox.engine.running import Progress
+from plurivox.engine.pool import Progress
 from plurivox.lenses.aggregate.result import Aggregation as Aggregation
 from plurivox.lenses.alignment.matching import AnswersLike
 from plurivox.lenses.alignment.result import Alignment as Alignment

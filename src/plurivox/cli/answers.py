@@ -175,7 +175,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
     import json as text
 
     from plurivox.ask.store import Store
-    from plurivox.base.quoting import one_line
+    from plurivox.base.wording import one_line
     from plurivox.cli.printing import say
     from plurivox.infer.exports import Document
     from plurivox.infer.text import Shown
@@ -198,7 +198,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
 def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
-    from plurivox.base.quoting import short
+    from plurivox.base.wording import short
     from plurivox.cli.printing import say
     from plurivox.cli.show import console, plain_table
 
@@ -211,7 +211,7 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
 
 
 def _table(opened: "Store") -> "Shown":
-    from plurivox.base.quoting import one_line
+    from plurivox.base.wording import one_line
     from plurivox.domain.reader import STATES
     from plurivox.infer.text import Shown
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from plurivox.base.quoting import one_line, short
+from plurivox.base.wording import one_line, short
 from plurivox.cli.loading import read_scale, tell_answers
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say

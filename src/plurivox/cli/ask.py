@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
@@ -19,7 +19,7 @@ from plurivox.cli.printing import put, say
 from plurivox.cli.progress import one_bar, several
 
 if TYPE_CHECKING:
-    from plurivox.ask.planning import Plan
+    from plurivox.ask.planning import AskingPlan
     from plurivox.ask.prompts import Example
     from plurivox.ask.question import Question
     from plurivox.ask.running import Asked
@@ -122,7 +122,7 @@ def _question(scale: str, wording: str | None) -> "Question":
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
-    from plurivox.domain.frames import require_columns
+    from plurivox.domain.raw import require_columns
     from plurivox.read.beside import read_table
 
     if file is None:
@@ -153,7 +153,7 @@ def _fields(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _announce(plan: "Plan", most: int | None) -> None:
+def _announce(plan: "AskingPlan", most: int | None) -> None:
     """Print on standard error what will be asked."""
     parts = [
         several(len(ones), what)
@@ -175,7 +175,7 @@ def _announce(plan: "Plan", most: int | None) -> None:
         )
 
 
-def _show_prompt(plan: "Plan") -> None:
+def _show_prompt(plan: "AskingPlan") -> None:
     import json
 
     request = next(plan.requests())

@@ -59,7 +59,7 @@ def data(
     if action == "list":
         _list(outputs)
         return
-    from plurivox.data.catalogue import dataset
+    from plurivox.data.sets import dataset
 
     assert what is not None
     if action == "info":
@@ -93,7 +93,7 @@ def _list(outputs: Outputs) -> None:
 
     from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
-    from plurivox.data.catalogue import catalogue
+    from plurivox.data.sets import catalogue
     from plurivox.data.store import is_held
     from plurivox.infer.exports import Document
     from plurivox.infer.text import Shown

@@ -52,7 +52,7 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     from plurivox.base.errors import ConfigError
     from plurivox.base.files import write_text
     from plurivox.config import FILE_NAME, Groups, config_text
-    from plurivox.domain.describing import Rules
+    from plurivox.domain.attributes import AttributeRules
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME
@@ -62,7 +62,7 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     def beside(file: str | None) -> str | None:
         return None if file is None else os.path.relpath(file, folder)
 
-    rules, config = loaded.rules or Rules(), loaded.config
+    rules, config = loaded.rules or AttributeRules(), loaded.config
     columns = names_in(reading.rater_attributes) or config.rater_attributes
     weights = beside(reading.weights or config.weights)
     text = config_text(

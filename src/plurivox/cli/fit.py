@@ -62,7 +62,7 @@ def fit(
     model.json and safetensors, not pickle.
     """
     from plurivox import models
-    from plurivox.models.saving import try_folder
+    from plurivox.models.predictor import try_folder
 
     if texts == reading.file == "-":
         raise typer.BadParameter("only one of the two tables can come from standard input")

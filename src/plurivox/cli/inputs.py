@@ -29,8 +29,8 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the ratings again for when each was given and how long it took."""
     import typer
 
-    from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
+    from plurivox.domain.raw import require_columns
     from plurivox.read.beside import read_again
     from plurivox.read.formats.record import Asked
 

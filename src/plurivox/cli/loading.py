@@ -14,8 +14,8 @@ from plurivox.cli.printing import say
 if TYPE_CHECKING:
     from plurivox.config import Bins, Config
     from plurivox.domain.answers import Answers
-    from plurivox.domain.describing import Rules
-    from plurivox.domain.panel import Population
+    from plurivox.domain.attributes import AttributeRules
+    from plurivox.domain.panel import PopulationShares
     from plurivox.domain.predictions import Predictions
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.raw import RawTable
@@ -37,7 +37,7 @@ class Loaded:
     scale: "Scale"
     recoding: "Recoding | None" = None
     bins: "Mapping[str, Bins]" = field(default_factory=dict)
-    rules: "Rules | None" = None
+    rules: "AttributeRules | None" = None
 
     @property
     def scale_of_files(self) -> "Scale":
@@ -215,21 +215,21 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
     """Read predictions on the scale of the ratings, or on the one before they were recoded."""
-    from plurivox.ask.recoded import predictions_of
+    from plurivox.ask.read_answers import predictions_of
 
     return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     """Read answers on the scale of the ratings, recoded like them."""
-    from plurivox.ask.recoded import answers_of
+    from plurivox.ask.read_answers import answers_of
 
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
 def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -> "Answers":
     """Return answers with the attributes of items, read as they are for the ratings."""
-    from plurivox.ask.recoded import described
+    from plurivox.ask.read_answers import described
 
     rule = "missing" if loaded.rules is None else loaded.rules.conflicts
     encoding = reading.encoding or loaded.config.encoding or "utf-8"
@@ -252,9 +252,8 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
-    from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
-    from plurivox.domain.roles import id_column
+    from plurivox.domain.raw import id_column, require_columns
     from plurivox.read.beside import attributes_in
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
@@ -270,7 +269,7 @@ def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) ->
     return read_ratings(reading.file, **{**asked, "by": [*asked["by"], *raked]})
 
 
-def _population(reading: InputOptions, config: "Config") -> "Population | None":
+def _population(reading: InputOptions, config: "Config") -> "PopulationShares | None":
     """Read the shares of the population, if the command line or else the config names them."""
     from plurivox.read.population import read_population
 
@@ -284,7 +283,7 @@ def _population(reading: InputOptions, config: "Config") -> "Population | None":
     return read_population(file, encoding=reading.encoding or config.encoding or "utf-8")
 
 
-def _weighted(ratings: "Ratings", population: "Population", trim: float | None, size: int) -> "Ratings":
+def _weighted(ratings: "Ratings", population: "PopulationShares", trim: float | None, size: int) -> "Ratings":
     """Weight the raters that --where leaves to the population, and describe the weights."""
     from plurivox.statistics.raking import TRIM
 
@@ -299,7 +298,7 @@ def _weighted(ratings: "Ratings", population: "Population", trim: float | None, 
 
 def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
     """Return the keywords of read_ratings as the command line or else the config says."""
-    from plurivox.domain.order import RULES
+    from plurivox.domain.part import RULES
     from plurivox.read.formats import FORMATS
     from plurivox.read.formats.record import CHOICES
 
@@ -330,14 +329,13 @@ def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
     }
 
 
-def _rules(reading: InputOptions, config: "Config") -> "Rules":
+def _rules(reading: InputOptions, config: "Config") -> "AttributeRules":
     """Return how attributes are read as the command line or else the config says."""
-    from plurivox.domain.attributes import CONFLICTS, UNKNOWN
-    from plurivox.domain.describing import Rules
+    from plurivox.domain.attributes import CONFLICTS, UNKNOWN, AttributeRules
 
     rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)
     words = config.unknown if reading.unknown is None else tuple(filter(None, names_in(reading.unknown)))
-    return Rules(rule, UNKNOWN if words is None else words)
+    return AttributeRules(rule, UNKNOWN if words is None else words)
 
 
 def _attributes_asked(reading: InputOptions, config: "Config") -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 
 if TYPE_CHECKING:
     from rich.progress import Progress

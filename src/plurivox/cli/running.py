@@ -15,7 +15,7 @@ from plurivox.cli.progress import telling
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
 
 OPTIONS: dict[str, Any] = {
     "threads": Annotated[int | None, option("How many threads to use (default: one per core).", "N", min=1)],
@@ -32,7 +32,7 @@ OPTIONS: dict[str, Any] = {
 @contextlib.contextmanager
 def running(given: Mapping[str, Any]) -> Iterator[Running]:
     """Yield how to run work as the command line says, with progress bars."""
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
 
     with telling() as progress, _executor(given) as executor:
         yield Running(given.get("threads"), executor, progress)

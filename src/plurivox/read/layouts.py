@@ -10,8 +10,7 @@ from plurivox.base.errors import InputError, ScoreError
 from plurivox.domain.attributes import where
 from plurivox.domain.check import LongTable
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.frames import pick
-from plurivox.domain.raw import RawTable
+from plurivox.domain.raw import RawTable, pick
 from plurivox.domain.scale import Scale
 from plurivox.read.recognise import Recognised
 

@@ -16,8 +16,7 @@ from plurivox.base.errors import FileError, InputError, ScoreError
 from plurivox.domain.attributes import id_texts
 from plurivox.domain.predictions import PERSPECTIVIST, SOFT, Predictions, natural
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import KEY, ROLE_NAMES, plain_names
+from plurivox.domain.raw import KEY, ROLE_NAMES, RawTable, plain_names
 from plurivox.domain.scale import Scale, text_of
 from plurivox.read.formats.unfolding import frame_of, nested
 

@@ -11,17 +11,14 @@ from typing import Any
 
 from plurivox.base.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.base.errors import InputError, no_column
-from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
+from plurivox.domain.attributes import UNKNOWN, AttributeRules, AttributeTable, Conflicts, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
-from plurivox.domain.describing import Rules
-from plurivox.domain.frames import ROLES, require_apart, require_columns
-from plurivox.domain.order import Duplicates
+from plurivox.domain.part import Duplicates
 from plurivox.domain.points import GivenPoints, prepare, with_joined
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings, from_points, with_parts
-from plurivox.domain.raw import RawTable
+from plurivox.domain.raw import ROLES, Layout, RawTable, by_name, id_column, require_apart, require_columns
 from plurivox.domain.recoding import GivenRecoding
-from plurivox.domain.roles import Layout, by_name, id_column
 from plurivox.domain.scale import GivenPoles, Label, Scale, text_of
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read import lewidi
@@ -179,7 +176,7 @@ def read_with(given: SimpleNamespace, code: Callable[..., Ratings]) -> Ratings:
         long = LAYOUTS[found.layout](table, found, columns.rater_attributes, columns.item_attributes)
         ratings = code(
             replace(long, offered=columns.offered), known, missing=missing, duplicates=given.duplicates,
-            raters=rater_table, items=item_table, rules=Rules(given.conflicts, tuple(given.unknown)),
+            raters=rater_table, items=item_table, rules=AttributeRules(given.conflicts, tuple(given.unknown)),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
     ratings = _told(from_points(ratings, point_columns), taken, asked, remarks)

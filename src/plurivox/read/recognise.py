@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from plurivox.base.errors import ColumnError, few, no_column, open_quote
-from plurivox.domain.roles import KEY, RESPONSE, ROLE_NAMES, Layout, by_name
+from plurivox.domain.raw import KEY, RESPONSE, ROLE_NAMES, Layout, by_name
 from plurivox.domain.scale import Label, Scale, text_of
 from plurivox.read.respondents import hold_scores, respondents
 

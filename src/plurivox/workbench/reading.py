@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from plurivox.base.errors import ColumnError, InputError, ScaleError
-from plurivox.base.settings import Frozen, Settings, setting, values
+from plurivox.base.settings import Frozen, Settings, record, setting
 from plurivox.domain.attributes import CONFLICTS
-from plurivox.domain.order import RULES
-from plurivox.domain.panel import Population
+from plurivox.domain.panel import PopulationShares
+from plurivox.domain.part import RULES
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
 from plurivox.read.formats import FORMATS
@@ -29,7 +29,7 @@ Asked = TypeVar("Asked", bound=Settings)
 
 def _edges(given: Any) -> Frozen:
     """Return where the intervals of each attribute start."""
-    found = values.mapping(given or {})
+    found = record.mapping(given or {})
     pairs = []
     for name, edges in found.items():
         numbers = tuple(float(edge) for edge in (edges if isinstance(edges, tuple) else (edges,)))
@@ -66,7 +66,7 @@ class ReadingSettings(Settings):
     missing: tuple[str, ...] = setting(
         (),
         "Answers that mean no rating, in addition to blank, NA, NaN and null.",
-        canonical=values.names,
+        canonical=record.names,
         repeated=True,
     )
     recode: str | None = _optional("Combine points or ranges of the scale into new points: 0-2=no,3-4=yes.")
@@ -76,10 +76,10 @@ class ReadingSettings(Settings):
                                    "point (totals).", choices=LAYOUTS)  # fmt: skip
     table: str | None = _optional("The sheet of a workbook, the table of a database, or the file in an archive.")
     rater_attributes: tuple[str, ...] = setting(
-        (), "Columns of the ratings that describe raters.", canonical=values.names
+        (), "Columns of the ratings that describe raters.", canonical=record.names
     )
     item_attributes: tuple[str, ...] = setting(
-        (), "Columns of the ratings that describe items.", canonical=values.names
+        (), "Columns of the ratings that describe items.", canonical=record.names
     )
     bins: Frozen = setting(
         Frozen(), "Where the intervals of a numeric attribute start.", option="--bin", canonical=_edges,
@@ -87,7 +87,7 @@ class ReadingSettings(Settings):
     )  # fmt: skip
     several: Frozen = setting(
         Frozen(), "The separator of an attribute of which a rater may have several values.", repeated=True,
-        canonical=lambda given: values.mapping(given or {}),
+        canonical=lambda given: record.mapping(given or {}),
     )  # fmt: skip
     where: tuple[tuple[str, str, str], ...] = setting(
         (), "Keep only raters or items with this value.", canonical=_conditions, repeated=True
@@ -151,7 +151,7 @@ def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
 
 
 def read(
-    reading: ReadingSettings, files: Mapping[str, str], population: Population | None = None
+    reading: ReadingSettings, files: Mapping[str, str], population: PopulationShares | None = None
 ) -> tuple[Ratings, Recoding | None]:
     """Read the ratings of a study as its owner says; also return how points were recoded.
 
@@ -173,7 +173,7 @@ def read(
     return (ratings.where(**kept(reading)) if reading.where else ratings), recoding
 
 
-def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
+def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> PopulationShares | None:
     """Read the shares of the population, None if there is no file with them."""
     from plurivox.read.population import read_population
 
@@ -182,7 +182,7 @@ def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Populat
     return read_population(files[POPULATION], encoding=reading.encoding or "utf-8")
 
 
-def weighted(reading: ReadingSettings, ratings: Ratings, population: Population | None) -> Ratings:
+def weighted(reading: ReadingSettings, ratings: Ratings, population: PopulationShares | None) -> Ratings:
     """Return the ratings with raters weighted to the population, unchanged without one."""
     return ratings if population is None else ratings.weighted(population, **weighting(reading))
 
@@ -208,7 +208,7 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.ask.recoded import answers_of, described, predictions_of
+    from plurivox.ask.read_answers import answers_of, described, predictions_of
 
     if role == "predictions":
         return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)

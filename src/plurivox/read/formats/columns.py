@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from plurivox.domain.attributes import as_categories
 from plurivox.domain.check import SEVERAL
 from plurivox.domain.points import BETWEEN
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import RawTable, by_name
 
 ROW = "\0row"
 """The column with the number of the row from which a row was made."""

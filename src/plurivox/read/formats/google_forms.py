@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import RawTable, by_name
 from plurivox.read.formats.record import Asked, Export, Platform
 from plurivox.read.formats.sheets import SCORE, Cell, Sheet
 from plurivox.read.formats.sorting import chosen_questions, respondent_column, sort_columns

@@ -16,8 +16,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.errors import FileError
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import KEY, plain
+from plurivox.domain.raw import KEY, RawTable, plain
 from plurivox.read.formats import lists
 from plurivox.read.formats.record import Asked, Export, Platform
 from plurivox.read.formats.unfolding import one_of

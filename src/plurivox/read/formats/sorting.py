@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from plurivox.base.errors import ColumnError, few, no_column
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import by_name
 from plurivox.read.formats.record import Asked
 from plurivox.read.people import are_genders, asks_for_words, is_administrative, is_id, plain, tells_of_people
 from plurivox.read.respondents import NARROW, Held, beyond, held, named_like_question

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import RawTable, by_name
 from plurivox.read.formats.qualtrics import responses, tool_columns
 from plurivox.read.formats.record import Asked, Export, Platform
 from plurivox.read.formats.sheets import Cell, Sheet
