@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-import numpy as np
-import plurivox as pv
-import polars as pl
-import pytest
 from collections.abc import Mapping
 from pathlib import Path
-from plurivox.base.errors import InputError
-from plurivox.base.errors import SoftScoresWarning
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.base.errors import InputError, SoftScoresWarning
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.aggregate.labels import labels_of
-from plurivox.lenses.aggregate.settings import AggregateSettings
-from plurivox.lenses.aggregate.settings import METHODS
-from plurivox.lenses.aggregate.sums import Measured
-from plurivox.lenses.aggregate.sums import STATISTICS
-from support import Write
-from support import run_cli
-from typing import Any
-
+from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings
+from plurivox.lenses.aggregate.sums import STATISTICS, Measured
+from support import Write, run_cli
 
 FEW: dict[str, Any] = {"permutations": 19, "max_permutations": 19, "interval": "none"}
 

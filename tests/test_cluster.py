@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import json
-import numpy as np
 import os
-import plurivox as pv
-import polars as pl
-import pytest
 import signal
 import subprocess
 import sys
 import time
 import warnings
-from cluster_work import Deadly
-from cluster_work import Square
 from collections.abc import Iterator
-from concurrent.futures import Executor
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from pathlib import Path
-from plurivox.engine.cluster import Cluster
-from plurivox.engine.cluster import ClusterError
-from plurivox.engine.pool import Running
-from plurivox.engine.pool import at_once
-from plurivox.engine.pool import in_batches
-from test_contract import CASES
-from test_contract import ONE
-from test_contract import given
-from test_contract import usual
 from typing import Any
 
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from cluster_work import Deadly, Square
+from plurivox.engine.cluster import Cluster, ClusterError
+from plurivox.engine.pool import Running, at_once, in_batches
+from test_contract import CASES, ONE, given, usual
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'plurivox[dask]'")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-import numpy as np
 import os
-import plurivox as pv
-import polars as pl
-import pytest
-import reference as twin
 import signal
 import subprocess
 import sys
 import time
-from claims.rates import studies
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plurivox as pv
+import reference as twin
+from claims.rates import studies
 from plurivox import statistics
 from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
@@ -32,9 +34,6 @@ from plurivox.reproduce import printed
 from plurivox.statistics.cohesion.parts import alpha_nominal_from
 from plurivox.statistics.registry import of_role
 from support import run_cli
-from typing import Any
-from typing import NamedTuple
-
 
 STATISTICS = [record.name for record in of_role("tested")]
 BESIDE = [

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
-from claims.rates import Rate
-from claims.rates import studies
-from concurrent.futures import ThreadPoolExecutor
+
+import plurivox as pv
+from claims.rates import Rate, studies
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import compared
 from plurivox.infer.inference import Inference
-from plurivox.infer.jackknife import in_block
-from plurivox.infer.jackknife import most_blocks
+from plurivox.infer.jackknife import in_block, most_blocks
 from plurivox.infer.permutation import compare
 from plurivox.infer.spread import with_interval
 from plurivox.lenses.variation import drift as module
-from plurivox.lenses.variation.drift import Drifting
-from plurivox.lenses.variation.drift import drifts
+from plurivox.lenses.variation.drift import Drifting, drifts
 from plurivox.lenses.variation.settings import VariationSettings
-from typing import Any
-
 
 HOW = Running()
 VALUES = [0.0, 1.0, 2.0, 3.5, 6.0]

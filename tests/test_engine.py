@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
 import os
 import pickle
-import polars as pl
-import pytest
 import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 from operator import add
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
 from plurivox.domain.axis import Axis
-from plurivox.domain.part import Part
-from plurivox.domain.part import cut
+from plurivox.domain.part import Part, cut
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.engine import counting
-from plurivox.engine import pool
-from plurivox.engine import shipping
-from plurivox.engine.counting import add_up
-from plurivox.engine.counting import counts_of
-from plurivox.engine.counting import group_counts
-from plurivox.engine.counting import weighted_counts
+from plurivox.engine import counting, pool, shipping
+from plurivox.engine.counting import add_up, counts_of, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
-from plurivox.engine.run import Sums
-from plurivox.engine.run import UnitSums
-from plurivox.engine.run import and_all
-from plurivox.engine.run import run
-from plurivox.engine.run import total
-from plurivox.engine.run import units_of
+from plurivox.engine.run import Sums, UnitSums, and_all, run, total, units_of
 from plurivox.infer.grouping import Grouping
-from typing import Any
 
 
 def study(seed: int, n_items: int = 23, n_raters: int = 9) -> tuple[Ratings, Axis]:

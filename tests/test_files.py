@@ -8,11 +8,7 @@ import errno
 import functools
 import gc
 import io
-import numpy as np
 import os
-import plurivox as pv
-import polars as pl
-import pytest
 import shutil
 import signal
 import socket
@@ -20,32 +16,31 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
 from plurivox import ask
 from plurivox.actions.curate.files import write_curation
 from plurivox.base import files
 from plurivox.base.csv_files import write_frame
 from plurivox.base.errors import FileError
-from plurivox.base.files import one_call
-from plurivox.base.files import replacing
-from plurivox.base.files import write_bytes
-from plurivox.base.files import write_text
-from plurivox.base.folders import LIST
-from plurivox.base.folders import write_folder
+from plurivox.base.files import one_call, replacing, write_bytes, write_text
+from plurivox.base.folders import LIST, write_folder
 from plurivox.cli.answers_check import draw
-from plurivox.report.build import MARKS
-from plurivox.report.build import Report
+from plurivox.report.build import MARKS, Report
 from plurivox.simulation.files import write_study
 from plurivox.simulation.simulate import simulate
 from stored_answers import fill
 from support import run_cli
-from types import SimpleNamespace
-from typing import Any
-from unittest import mock
-
 
 SOURCE = Path(pv.__file__).parent
 SMALL = ("--items", 12, "--raters", 12)

@@ -5,23 +5,21 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import numpy as np
 import os
-import plurivox as pv
-import polars as pl
-import pytest
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
-from plurivox.base.errors import InputError
-from plurivox.base.errors import SelectionError
-from plurivox.plots.items import item_groups
-from plurivox.plots.items import item_groups_data
-from plurivox.plots.writing import to_svg
-from support import Write
-from support import run_cli
 from typing import Any
 
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.base.errors import InputError, SelectionError
+from plurivox.plots.items import item_groups, item_groups_data
+from plurivox.plots.writing import to_svg
+from support import Write, run_cli
 
 HOSTILE = ["<script>alert(1)</script>", "=1+1", "[bold]b[/]", "a|b", "two\nlines", "\u202eturned", "'\"\\", "all"]
 

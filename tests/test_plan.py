@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
+
+import plurivox as pv
 from claims import planned
-from pathlib import Path
-from plurivox.actions.plan import power
-from plurivox.actions.plan import standing
-from plurivox.actions.plan import words
-from plurivox.actions.plan.crowd import Crowd
-from plurivox.actions.plan.crowd import MOST_POINTS
-from plurivox.actions.plan.crowd import coarse
+from plurivox.actions.plan import power, standing, words
+from plurivox.actions.plan.crowd import MOST_POINTS, Crowd, coarse
 from plurivox.actions.plan.needs import need_of
-from plurivox.actions.plan.power import Fit
-from plurivox.actions.plan.power import Powers
-from plurivox.actions.plan.power import shapes_around
-from plurivox.actions.plan.result import LENSES
-from plurivox.actions.plan.result import SCHEMAS
-from plurivox.actions.plan.settings import MOST_TIMES
-from plurivox.actions.plan.settings import PlanSettings
-from plurivox.actions.plan.simulated import Layout
-from plurivox.actions.plan.simulated import PLAIN_SHUFFLES
-from plurivox.actions.plan.simulated import SHUFFLES
-from plurivox.actions.plan.simulated import Shape
-from plurivox.actions.plan.simulated import Studies
-from plurivox.actions.plan.standing import Standing
-from plurivox.actions.plan.standing import family_of
-from plurivox.base.errors import InputError
-from plurivox.base.errors import SelectionError
+from plurivox.actions.plan.power import Fit, Powers, shapes_around
+from plurivox.actions.plan.result import LENSES, SCHEMAS
+from plurivox.actions.plan.settings import MOST_TIMES, PlanSettings
+from plurivox.actions.plan.simulated import PLAIN_SHUFFLES, SHUFFLES, Layout, Shape, Studies
+from plurivox.actions.plan.standing import Standing, family_of
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import step_down
 from plurivox.infer.grouping import compared
-from plurivox.statistics import gai
-from plurivox.statistics import krippendorff_alpha
+from plurivox.statistics import gai, krippendorff_alpha
 from support import Write
-from typing import Any
-
 
 QUICK: dict[str, Any] = {"simulations": 2, "permutations": 100}
 CLAIMS = ("irr", "xrr", "gai", "view_correlation")

@@ -5,33 +5,27 @@ from __future__ import annotations
 import io
 import json
 import math
-import numpy as np
-import plurivox as pv
-import polars as pl
-import pytest
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+
+import plurivox as pv
 from plurivox import plots
-from plurivox.base.errors import InputError
-from plurivox.base.errors import NeedsRatersError
-from plurivox.base.errors import SelectionError
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.cli.show_results import show_result
 from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling
 from plurivox.lenses.psychometrics.scales import LEFT_OUT
-from plurivox.statistics import graded_response
-from plurivox.statistics import mokken_h
-from plurivox.statistics import mokken_scales
-from plurivox.statistics import monotonicity
-from rich.console import Console
-from support import Write
-from support import only_sections
-from support import run_cli
-from typing import Any
+from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
+from support import Write, only_sections, run_cli
 
 
 def study(n_items: int = 120, n_raters: int = 24, seed: int = 0, missing: float = 0.0) -> pl.DataFrame:

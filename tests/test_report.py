@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import json
-import plurivox as pv
-import polars as pl
-import pytest
 import re
 import sys
 from pathlib import Path
-from plurivox.base.errors import FileError
-from plurivox.base.errors import InputError
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.base.errors import FileError, InputError
 from plurivox.engine.pool import Running
-from plurivox.infer.lens import Input
-from plurivox.infer.lens import Lens
+from plurivox.infer.lens import Input, Lens
 from plurivox.infer.result import Statement
 from plurivox.plots import converting
-from plurivox.report import build
-from plurivox.report import sections
+from plurivox.report import build, sections
 from plurivox.report.answer import MOST_CLAIMS
-from plurivox.report.parts import Brief
-from plurivox.report.parts import Finding
-from plurivox.report.parts import Prose
-from plurivox.report.parts import Section
-from plurivox.report.parts import slug
+from plurivox.report.parts import Brief, Finding, Prose, Section, slug
 from plurivox.report.settings import ReportSettings
 from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
-from support import Markup
-from support import only_sections
-from support import six
-from types import SimpleNamespace
-from typing import Any
+from support import Markup, only_sections, six
 from undrawn import undrawn
-
 
 pytest.importorskip("vl_convert")
 

@@ -4,44 +4,34 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
-import reference as twin
-import warnings
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Hashable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pathlib import Path
+
+import plurivox as pv
+import reference as twin
 from plurivox.base.errors import SharedRatersWarning
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.engine import run as engine_run
-from plurivox.engine.draws import Draws
-from plurivox.engine.draws import item_weights
-from plurivox.engine.draws import rater_weights
-from plurivox.engine.shipping import LARGE
-from plurivox.engine.shipping import Parcel
+from plurivox.engine.draws import Draws, item_weights, rater_weights
+from plurivox.engine.shipping import LARGE, Parcel
 from plurivox.infer.permutation import among_peers
 from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness import raters as one_by_one
 from plurivox.lenses.responsiveness.references import resolve
-from plurivox.lenses.responsiveness.sums import Metrics
-from plurivox.lenses.responsiveness.sums import Responses
+from plurivox.lenses.responsiveness.sums import Metrics, Responses
 from plurivox.statistics.checks import tie_priorities
 from plurivox.statistics.responsiveness import MEASURES as STATISTICS
-from typing import Any
-from typing import NamedTuple
-
 
 Array = NDArray[Any]
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-import numpy as np
-import plurivox as pv
-import polars as pl
-import pytest
-import reference as twin
 import statistics as standard
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from numpy.typing import NDArray
 from pathlib import Path
-from plurivox import statistics
-from plurivox.base.errors import InputError
-from plurivox.base.errors import NeedsRatersError
-from plurivox.base.errors import SelectionError
-from plurivox.base.errors import SharedRatersWarning
-from plurivox.statistics.responsiveness import MEASURES as STATISTICS
 from typing import Any
 
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+import plurivox as pv
+import reference as twin
+from plurivox import statistics
+from plurivox.base.errors import InputError, NeedsRatersError, SelectionError, SharedRatersWarning
+from plurivox.statistics.responsiveness import MEASURES as STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])

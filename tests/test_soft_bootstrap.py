@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import functools
 import math
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
-from concurrent.futures import ProcessPoolExecutor
+from scipy import stats
+
+import plurivox as pv
 from plurivox import statistics
 from plurivox.domain import ratings as ratings_module
 from plurivox.domain.part import cut
 from plurivox.engine import run
 from plurivox.engine.draws import item_weights
-from plurivox.engine.run import MOST_UNITS
-from plurivox.engine.run import units_of
+from plurivox.engine.run import MOST_UNITS, units_of
 from plurivox.lenses.soft import sums
-from scipy import stats
-from soft_studies import Array
-from soft_studies import EMPIRICAL
-from soft_studies import LEFT
-from soft_studies import METRICS
-from soft_studies import RIGHT
-from soft_studies import VALUES_ONLY
-from soft_studies import assert_same
-from soft_studies import constant
-from soft_studies import ids_of
-from soft_studies import in_bin
-from soft_studies import mean_of
-from soft_studies import predictions_of
-from soft_studies import ratings_of
-from soft_studies import soft
-from soft_studies import truthful
-from typing import Any
+from soft_studies import (
+    EMPIRICAL,
+    LEFT,
+    METRICS,
+    RIGHT,
+    VALUES_ONLY,
+    Array,
+    assert_same,
+    constant,
+    ids_of,
+    in_bin,
+    mean_of,
+    predictions_of,
+    ratings_of,
+    soft,
+    truthful,
+)
 
 
 @pytest.mark.slow

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+from unittest import mock
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
+
+import plurivox as pv
 import reference as twin
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.draws import Draws
-from plurivox.engine.draws import item_weights
-from plurivox.engine.draws import rater_weights
+from plurivox.engine.draws import Draws, item_weights, rater_weights
 from plurivox.engine.pool import Running
-from plurivox.engine.run import run
-from plurivox.engine.run import total
+from plurivox.engine.run import run, total
 from plurivox.infer import jackknife
-from plurivox.infer.jackknife import RaterUnits
-from plurivox.infer.jackknife import rating_blocks
-from plurivox.infer.jackknife import without_items
-from plurivox.infer.jackknife import without_raters
+from plurivox.infer.jackknife import RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.lenses.variation import adjusted
 from plurivox.lenses.variation.adjusted import Adjusted
 from plurivox.lenses.variation.sums import Measured
-from typing import Any
-from unittest import mock
-from variation_studies import FEW
-from variation_studies import Rows
-from variation_studies import SHAPES
-from variation_studies import dominant
-from variation_studies import fitted
-from variation_studies import groups_of
-from variation_studies import lenient
-from variation_studies import measured
-from variation_studies import rows_of
-from variation_studies import study
-
+from variation_studies import FEW, SHAPES, Rows, dominant, fitted, groups_of, lenient, measured, rows_of, study
 
 HOW = Running(threads=1)
 

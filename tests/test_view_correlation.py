@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
+import plurivox as pv
 from plurivox import statistics
 from plurivox.domain import part as parts
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
-from plurivox.engine.run import run
-from plurivox.engine.run import total
+from plurivox.engine.run import run, total
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.cohesion.sums import Finish
-from plurivox.lenses.cohesion.sums import Measured
-from plurivox.lenses.cohesion.sums import place_of
+from plurivox.lenses.cohesion.sums import Finish, Measured, place_of
 from plurivox.statistics.cohesion import further
 from support import run_cli
-from typing import Any
-
 
 Scores = NDArray[np.float64]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
-import plurivox as pv
 import polars as pl
 import pytest
-from pathlib import Path
+
+import plurivox as pv
 from plurivox.base.errors import UnweightedWarning
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
@@ -14,16 +17,7 @@ from plurivox.infer.grouping import Grouping
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from support import run_cli
-from test_weighted_lenses import ASKED
-from test_weighted_lenses import GROUPS
-from test_weighted_lenses import REAL
-from test_weighted_lenses import WHOLE
-from test_weighted_lenses import rows
-from test_weighted_lenses import same
-from test_weighted_lenses import study
-from test_weighted_lenses import values
-from typing import Any
-
+from test_weighted_lenses import ASKED, GROUPS, REAL, WHOLE, rows, same, study, values
 
 MAIN = ("mpa", "mpa_raw", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
 EXPERTS = pl.DataFrame(

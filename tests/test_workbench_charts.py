@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import html
-import pytest
 import re
 from collections import Counter
-from plurivox.workbench.charts import LinkedPages
-from plurivox.workbench.charts import at_home
-from plurivox.workbench.charts import with_links
 from typing import Any
-from workbench_support import RATINGS
-from workbench_support import add_study
-from workbench_support import send
-from workbench_support import settled
 from xml.etree import ElementTree
 
+import pytest
+
+from plurivox.workbench.charts import LinkedPages, at_home, with_links
+from workbench_support import RATINGS, add_study, send, settled
 
 pytest.importorskip("starlette")
 pytest.importorskip("vl_convert")
