@@ -12,13 +12,14 @@ endif
 # Python is started hundreds of times, and each worker reads every test: what was compiled once is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-claims fuzz check bench docs release test-release lock clean model-server
+.PHONY: help demo test test-slow test-claims proof fuzz check bench docs release test-release lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
 	@echo "make test    set up and run the tests except the slow ones"
 	@echo "make test-slow   run the slow tests: waits in real time, browsers, the frozen corpus (minutes)"
 	@echo "make test-claims   measure how often simulated studies claim a difference and intervals contain the truth (minutes)"
+	@echo "make proof   the same with STUDIES=300 of each design, and write the tables of docs/claims.md (hours)"
 	@echo "make fuzz    feed damaged input to everything that reads, for SECONDS=120, starting at SEED=0"
 	@echo "make check   formatting, lint, types, layers, sizes"
 	@echo "make bench   compare speed and memory with other methods, in one run"
@@ -81,6 +82,12 @@ test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
 test-claims: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m claims
+
+# The same with as many studies as the documentation tells of; its tables are written with the date. It takes hours.
+STUDIES ?= 300
+proof: $(VENV)/.dev
+	PYTHONPATH=tests $(ONE_THREAD) $(BIN)/python -m claims.proof $(STUDIES)
+	PLURIVOX_PROOF=yes $(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m claims
 
 # Every exception that is not ours is a failure; the files of its case stay in fuzz-failures/.
 SECONDS ?= 120

@@ -250,22 +250,6 @@ def test_methods_come_in_one_order_however_they_are_asked_for() -> None:
     assert AggregateSettings.from_dict({"methods": "dawid-skene"}).methods == ("dawid_skene",)
 
 
-def test_row_order_and_threads_change_no_bit() -> None:
-    ratings = study(9)
-    frame = ratings.to_frame().select("item", "rater", "score").sample(fraction=1.0, shuffle=True, seed=1)
-    other = pv.Ratings.from_frame(frame, scale=ratings.scale, raters=ratings.raters.reverse())
-    first = pv.aggregate(ratings, ["g", "h"], permutations=49, threads=1)
-    assert first.to_json() == pv.aggregate(other, ["g", "h"], permutations=49, threads=2).to_json()
-
-
-def test_json_and_back() -> None:
-    result = pv.aggregate(study(10), "g", **FEW)
-    again = pv.Aggregation.from_json(result.to_json())
-    assert again.to_json() == result.to_json()
-    assert again.labels().equals(result.labels())
-    assert repr(again) == "<Aggregation: 30 items by 6 methods, 3 groups on 1 axis>"
-
-
 # Files and the command line ------------------------------------------------------------------------------------------
 
 

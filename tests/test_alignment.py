@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -155,38 +154,7 @@ def test_every_distance_equals_a_literal_twin(study: tuple[pl.DataFrame, pl.Data
                 assert found.value(model, name, axis=axis, group=group) == pytest.approx(value, abs=1e-9, nan_ok=True)
 
 
-def test_threads_batches_and_row_order_change_nothing() -> None:
-    study = pv.simulate(n_items=60, n_raters=40, seed=3)
-    assert study.answers is not None
-    options: dict[str, Any] = {"by": ["age", "gender"], "bootstrap": 50, "permutations": 50, "subsamples": 20}
-    one = pv.alignment(study.ratings, study.answers, threads=1, **options)
-    shuffled = pv.Ratings.from_frame(
-        study.ratings_frame.sample(fraction=1.0, shuffle=True, seed=1), scale=study.scale,
-        raters=study.raters.sample(fraction=1.0, shuffle=True, seed=2), items=study.items,
-    )  # fmt: skip
-    two = pv.alignment(shuffled, study.answers.sample(fraction=1.0, shuffle=True, seed=3), threads=2, **options)
-    assert one.to_json() == two.to_json()
-    again = pv.Alignment.from_json(one.to_json())
-    assert again.to_json() == one.to_json()
-
-
 EVERY_DRAW: dict[str, Any] = {"by": ["age", "gender"], "subset": "violation", "bootstrap": 40, "permutations": 30}
-
-
-@pytest.mark.slow
-def test_processes_give_the_same_bits_as_threads_in_one_part_and_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = pv.simulate(n_items=60, n_raters=40, seed=3)
-    assert study.answers is not None
-    with ProcessPoolExecutor(2) as processes:
-        for size in (1 << 20, 300):
-            monkeypatch.setattr(ratings_module, "cut", partial(cut, size=size))
-            ratings = pv.Ratings.from_frame(
-                study.ratings_frame, scale=study.scale, raters=study.raters, items=study.items
-            )
-            assert len(ratings.parts()) == (1 if size > 300 else 8)
-            here = pv.alignment(ratings, study.answers, subsamples=20, **EVERY_DRAW, threads=1)
-            there = pv.alignment(ratings, study.answers, subsamples=20, **EVERY_DRAW, executor=processes)
-            assert there.to_json() == here.to_json()
 
 
 def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -466,17 +434,6 @@ def test_reserved_names_are_refused() -> None:
         pv.alignment(ratings, answers, by="all", **QUICK)
     with pytest.raises(SelectionError, match="stands for all items"):
         pv.alignment(ratings, answers, subset="topic", **QUICK)
-
-
-def test_small_groups_are_withheld_and_no_rater_is_named() -> None:
-    study = pv.simulate(n_items=40, n_raters=30, seed=2)
-    found = pv.alignment(study.ratings, study.answers, by=["age", "gender"], bootstrap=0, permutations=20, subsamples=5)
-    shown = {row.group for row in found.rows}
-    assert "Nonbinary" not in shown
-    assert sum(found.withheld.values()) > 0
-    text = found.to_json()
-    assert not any(f'"{rater}"' in text for rater in study.ratings.raters["rater"])
-    assert json.loads(text)["kind"] == "alignment"
 
 
 # Models as raters ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import plurivox as pv
 from cluster_work import Deadly, Square
 from plurivox.engine.cluster import Cluster, ClusterError
 from plurivox.engine.pool import Running, at_once, in_batches
-from test_executors import CASES
+from test_contract import CASES, ONE, given, usual
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'plurivox[dask]'")
@@ -108,12 +108,10 @@ def asked(study: Path, **how: Any) -> str:
 
 
 def test_every_lens_gives_the_bits_of_one_thread(client: Any) -> None:
-    study = pv.simulate(n_items=40, n_raters=30, ratings_per_item=(4, 12), seed=7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pv.PlurivoxWarning)
         for name, call in CASES.items():
-            here = call(study, threads=1).to_json()
-            assert call(study, executor=client.get_executor()).to_json() == here, name
+            assert call(given(ONE), executor=client.get_executor()).to_json() == usual(name, ONE).to_json(), name
     assert at_once(Running.given(executor=client)) == 3
 
 

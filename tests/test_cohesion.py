@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import plurivox as pv
 import reference as twin
+from claims.rates import studies
 from plurivox import statistics
 from plurivox.domain.axis import Axis
-from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
@@ -192,21 +192,6 @@ def test_strata_keep_their_groups() -> None:
     assert not np.array_equal(free.null("g", "x", "irr")[:50], held.null("g", "x", "irr")[:50])
 
 
-def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratings = study(3, n_raters=40)
-    options: dict[str, Any] = {"permutations": 40, "bootstrap": 30, "resample": "both", "min_group_size": 2, "seed": 9}
-    one = pv.cohesion(ratings, ["g", ("g", "batch")], threads=1, **options)
-    two = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
-    monkeypatch.setattr(pool, "_SECONDS", 1e-9)
-    tiny = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
-    order = np.random.default_rng(0).permutation(len(ratings))
-    shuffled = pv.Ratings.from_frame(ratings.to_frame()[order], scale=ratings.scale, raters=ratings.raters[::-1])
-    moved = pv.cohesion(shuffled, ["g", ("g", "batch")], **options)
-    for other in (two, tiny, moved):
-        assert other.to_json() == one.to_json()
-    assert pv.cohesion(ratings, "g", permutations=40, min_group_size=2, seed=10).to_json() != one.to_json()
-
-
 @pytest.fixture(scope="module")
 def dices(real_data: Path) -> pv.Ratings:
     folder = real_data / "dices350"
@@ -324,17 +309,17 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
 
 @pytest.mark.claims
 def test_p_values_are_uniform_under_a_true_null() -> None:
-    """400 null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√400."""
-    p = null_p_values("default", 400)
-    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+    """Of n null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√n."""
+    p = null_p_values("default", studies(400))
+    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(p))
     distance = max(abs(np.mean(p <= u) - u) for u in np.arange(0.02, 1.0, 0.02))
-    assert distance < 1.95 / math.sqrt(400)
+    assert distance < 1.95 / math.sqrt(len(p))
 
 
 @pytest.mark.claims
 def test_the_published_convention_rejects_twice_as_often() -> None:
-    p = null_p_values("published", 400)
-    assert 0.10 - 3 * 0.015 < np.mean(p < 0.05) < 0.10 + 3 * 0.015
+    p = null_p_values("published", studies(400))
+    assert abs(np.mean(p < 0.05) - 0.10) < 3 * math.sqrt(0.10 * 0.90 / len(p))
 
 
 def test_a_true_effect_is_found() -> None:
@@ -739,23 +724,6 @@ def test_language_models_are_raters() -> None:
 
 
 # Results and the command line ----------------------------------------------------------------------------------------
-
-
-def test_frame_and_json() -> None:
-    found = pv.cohesion(study(1), ["g", ("g", "batch")], permutations=20, bootstrap=20, pairs=True, min_group_size=1)
-    frame = found.to_frame()
-    assert frame.select("axis", "group", "statistic").is_duplicated().sum() == 0
-    assert set(frame.columns) >= {"value", "ci_low", "ci_high", "p_value", "p_adjusted", "direction", "n_raters",
-                                  "n_items", "n_ratings", "note", "subset"}  # fmt: skip
-    assert set(frame["direction"].drop_nulls()) <= {"above", "below"}
-    text = found.to_json()
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not strict JSON"))
-    back = pv.Cohesion.from_json(text)
-    assert back.to_frame().equals(frame)
-    assert back.pairs().equals(found.pairs())
-    assert np.array_equal(back.null("g", "x", "gai"), found.null("g", "x", "gai"), equal_nan=True)
-    assert back.findings() == found.findings()
-    assert "draws" not in json.loads(found.to_json(draws=False)) or not json.loads(found.to_json(draws=False))["draws"]
 
 
 def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

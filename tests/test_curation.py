@@ -250,12 +250,6 @@ def test_order_of_rows_and_threads_change_no_byte(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_another_seed_draws_other_items() -> None:
-    ratings = ratings_of(study("a", "b", n_items=200))
-    first, second = (pv.curate(ratings, by="group", per_point=4, seed=seed, **FAST) for seed in (1, 2))
-    assert not first.table("items").equals(second.table("items"))
-
-
 @pytest.mark.parametrize("per_point", [1, 3, 1000])
 def test_items_are_drawn_over_the_whole_scale(per_point: int) -> None:
     frame = study("a", "b")
@@ -317,7 +311,7 @@ def test_standings_are_what_the_lens_claims(mpa: bool, wra: bool, auroc: float, 
 
 def test_a_group_with_steps_of_its_own_weighs_more_where_they_are() -> None:
     frame = study("a", "b", "c", "conservative", n_items=300, n_raters=8)
-    found = pv.curate(ratings_of(frame), experts(300), by="group", permutations=999, range_weight=3.0)
+    found = pv.curate(ratings_of(frame), experts(300), by="group", permutations=199, range_weight=3.0)
     groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
     assert {name: row["standing"] for name, row in groups.items()} == {
         "a": "in line", "b": "in line", "c": "in line", "conservative": "granular",
@@ -363,9 +357,9 @@ def test_two_groups_that_contradict_each_other_are_both_for_a_person() -> None:
 def test_verdicts_of_all_commands_are_the_same(odd: str) -> None:
     frame = study("a", "b", "c", odd, n_items=200, n_raters=8)
     ratings, reference = ratings_of(frame), experts(200)
-    lens = pv.responsiveness(ratings, reference, by="group", permutations=499)
-    curated = pv.curate(ratings, reference, by="group", permutations=499).table("groups")
-    advice = pv.advise(ratings, reference, by="group", permutations=499).to_frame()
+    lens = pv.responsiveness(ratings, reference, by="group", permutations=199)
+    curated = pv.curate(ratings, reference, by="group", permutations=199).table("groups")
+    advice = pv.advise(ratings, reference, by="group", permutations=199).to_frame()
     low = {
         name: {row.group for row in lens.rows if row.statistic == name and row.claim and row.direction == "below"}
         for name in ("mpa", "wra")
@@ -495,19 +489,6 @@ def test_selected_raters_who_share_few_items_are_said() -> None:
         )
     many = pv.curate(study.ratings, study.trained, by="gender", per_group=30, **FAST)
     assert set(many.table("groups")["note"]) == {""}
-
-
-def test_json_keeps_everything() -> None:
-    found = pv.curate(ratings_of(study("a", "b", "reversed")), experts(), by="group", permutations=99)
-    text = found.to_json()
-    again = pv.Curation.from_json(text)
-    assert again.to_json() == text
-    for table in ("pairs", "groups", "items", "decisions"):
-        assert again.table(table).equals(found.table(table))
-    assert again.findings() == found.findings()
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert repr(again) == repr(found)
-    assert pv.Curation.from_json(pv.curate(ratings_of(study("a", "b")), by="group", **FAST).to_json()).n_undecided == 0
 
 
 # decisions ------------------------------------------------------------------------------------------------------------

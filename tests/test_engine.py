@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -356,3 +359,14 @@ def test_results_come_in_order_and_may_be_left_off() -> None:
     next(stopped)
     stopped.close()  # type: ignore[attr-defined]
     assert len(started) < 500
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets a process be kept on some processors")
+def test_as_many_threads_as_processors_that_may_be_used() -> None:
+    code = (
+        "import os; from plurivox.engine.pool import processors; before = processors(), len(os.sched_getaffinity(0));"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(*before, processors())"
+    )
+    all_of_them, allowed, one = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    assert all_of_them == allowed
+    assert one == "1"

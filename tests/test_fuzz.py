@@ -23,6 +23,7 @@ def test_only_errors_of_ours(target: str, tmp_path: Path) -> None:
     assert found is None, found.told() if found else ""
 
 
+@pytest.mark.slow
 def test_made_up_folders_crash_no_process(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "fuzz", "--target", "packed", "--seconds", "0.01", "--failures", str(tmp_path)]
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])

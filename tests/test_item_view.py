@@ -198,17 +198,6 @@ def test_without_a_difference_p_values_are_spread_evenly() -> None:
     assert 0.4 < np.mean(p) < 0.65
 
 
-def test_neither_the_order_of_rows_nor_a_second_run_changes_anything_but_the_seed_does() -> None:
-    frame = crossed()
-    by = ["race", ("race", "age")]
-    first, again, moved, other = (
-        pv.item_view(ratings_of(one, "race", "gender", "age"), "one", by, seed=seed).to_json()
-        for one, seed in ((frame, 0), (frame, 0), (frame.sample(fraction=1.0, shuffle=True, seed=1), 0), (frame, 1))
-    )
-    assert first == again == moved
-    assert json.loads(first)["tables"] != json.loads(other)["tables"]
-
-
 def test_many_draws_are_the_same_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = ratings_of(crossed(), "race")
     whole = pv.item_view(ratings, "one", "race", permutations=50).to_json()
@@ -457,19 +446,6 @@ def test_where_nothing_stands_apart_the_sentences_say_so() -> None:
 )
 def test_ties_are_told(scores: str, words: str) -> None:
     assert words in pv.item_view(ratings_of(frame_of("i", {"a": scores})), "i").findings()[0]
-
-
-def test_json_keeps_everything() -> None:
-    view = pv.item_view(ratings_of(crossed(), "race", "gender", "age"), "one", ["race", ("gender", "age")])
-    again = pv.ItemView.from_json(view.to_json())
-    assert again.to_json() == view.to_json()
-    assert again.findings() == view.findings()
-    assert repr(again) == repr(view)
-    for name in ("groups", "distribution", "use", "attributes"):
-        assert again.table(name).equals(view.table(name))
-    json.loads(view.to_json(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    with pytest.raises(SelectionError, match="there is no table 'other'"):
-        view.table("other")
 
 
 def test_what_is_known_of_the_item_is_kept_as_text() -> None:

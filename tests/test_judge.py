@@ -571,23 +571,6 @@ def test_unknown_models_and_single_raters_are_refused(study: tuple[pv.Ratings, p
         pv.judge(*study, by="rater")
 
 
-def test_a_card_survives_json_and_says_the_same(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
-    found = pv.judge(*study, by="sex", require="omega>=0.5")
-    again = pv.JudgeCard.from_json(found.to_json())
-    assert again.findings() == found.findings()
-    assert again.card().equals(found.card())
-    assert again.failures() == found.failures()
-    assert [one["verdict"] for one in again.verdicts().iter_rows(named=True)] == ["not", "good"]
-
-
-def test_the_order_of_rows_and_threads_change_nothing(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
-    ratings, answers = study
-    plain = pv.judge(ratings, answers, by="sex")
-    mixed = pv.judge(ratings, answers.sample(fraction=1.0, shuffle=True, seed=1), by="sex", threads=2)
-    assert plain.card().equals(mixed.card())
-    assert plain.biases().equals(mixed.biases())
-
-
 def test_a_model_alone_has_the_values_it_has_among_others(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
     both, alone = pv.judge(*study), pv.judge(*study, models=["m"])
     for name in NAMES:

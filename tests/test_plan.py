@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -532,36 +530,6 @@ def test_a_rater_may_be_in_several_groups() -> None:
 
 
 # Calls
-
-
-def test_threads_and_order_of_rows_change_nothing() -> None:
-    frame = frame_of(["a"] * 6 + ["b"] * 9 + ["c"] * 14)
-    first = pv.plan(ratings_of(frame), threads=1, **QUICK)
-    second = pv.plan(ratings_of(frame.sample(fraction=1.0, shuffle=True, seed=3)), threads=3, **QUICK)
-    assert first.to_json() == second.to_json()
-    other = pv.plan(ratings_of(frame), threads=1, seed=1, **QUICK)
-    assert not other.table("power").equals(first.table("power"))
-
-
-def test_json_keeps_everything() -> None:
-    plan = pv.plan(ratings_of(frame_of(["a"] * 6 + ["b"] * 9 + ["c"] * 3)), **QUICK)
-    text = plan.to_json()
-    again = pv.Plan.from_json(text)
-    assert again.to_json() == text
-    assert again.findings() == plan.findings()
-    for table in plan.tables:
-        assert again.table(table.name).equals(table.frame)
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    with pytest.raises(SelectionError, match="there is no table 'costs'"):
-        plan.table("costs")
-
-
-def test_processes_give_the_same_plan_as_threads() -> None:
-    ratings = ratings_of(frame_of(["a"] * 6 + ["b"] * 9))
-    here = pv.plan(ratings, threads=2, **QUICK)
-    with ProcessPoolExecutor(2) as processes:
-        there = pv.plan(ratings, executor=processes, **QUICK)
-    assert there.to_json() == here.to_json()
 
 
 def test_progress_is_told_to_the_end() -> None:

@@ -50,8 +50,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = pv.simulate(**DEMO)
     path = tmp_path_factory.mktemp("report") / "report.html"
     return pv.write_report(
-        path, made.ratings, ["gender", "age", ("gender", "ethnicity")], reference=made.trained, permutations=500,
-        max_permutations=500, interval="none", title="A simulated study",
+        path, made.ratings, ["gender", "age", ("gender", "ethnicity")], reference=made.trained, permutations=199,
+        max_permutations=199, interval="none", title="A simulated study",
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_every_chart_has_words_and_numbers(demo: Path) -> None:
 def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
     made = pv.simulate(**DEMO)
     by: list[Any] = ["gender", "age", ("gender", "ethnicity")]
-    found = pv.cohesion(made.ratings, by, permutations=500, max_permutations=500, interval="none", pairs=True)
+    found = pv.cohesion(made.ratings, by, permutations=199, max_permutations=199, interval="none", pairs=True)
     tables = parsed(demo).tables
     row = found.row("age", "18-29", "gai")
     told = {(one["axis"], one["group"], one["statistic"]): one for one in tables["cohesion-table"].rows()}

@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,6 @@ import reference as twin
 from plurivox.base.errors import SharedRatersWarning
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
-from plurivox.engine import pool
 from plurivox.engine import run as engine_run
 from plurivox.engine.draws import Draws, item_weights, rater_weights
 from plurivox.engine.shipping import LARGE, Parcel
@@ -837,36 +836,6 @@ def test_the_test_holds_its_level_under_a_true_null() -> None:
 
 
 # Same seed, same bits ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("resample", ["items", "both"])
-def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch, resample: str) -> None:
-    ratings = study(19, n_items=40, n_raters=30)
-    trained = trained_for(ratings, 19, shared=["r03"])
-    by = ["g", ("g", "batch")] + (["rater"] if resample == "items" else [])
-    options: dict[str, Any] = {
-        "permutations": 15, "bootstrap": 12, "resample": resample, "min_group_size": 2, "seed": 9, "ties": "random",
-        "items_by": "topic", "contrast": ("x", "y"), "family": {"g": "x"},
-    }  # fmt: skip
-    one = quietly(ratings, trained, by, threads=1, **options)
-    others = [quietly(ratings, trained, by, threads=2, **options)]
-    with ThreadPoolExecutor(3) as executor:
-        others.append(quietly(ratings, trained, by, executor=executor, **options))
-    monkeypatch.setattr(pool, "_SECONDS", 1e-9)
-    others.append(quietly(ratings, trained, by, threads=2, **options))
-    monkeypatch.setattr(pool, "_SECONDS", 1e9)
-    monkeypatch.setattr(pool, "CELLS", 200)
-    others.append(quietly(ratings, trained, by, threads=1, **options))
-    rng = np.random.default_rng(0)
-    shuffled = pv.Ratings.from_frame(
-        ratings.to_frame()[rng.permutation(len(ratings))], scale=ratings.scale, raters=ratings.raters[::-1],
-        items=ratings.items[::-1],
-    )  # fmt: skip
-    turned = pv.Ratings.from_frame(trained.to_frame()[rng.permutation(len(trained))], scale=trained.scale)
-    others.append(quietly(shuffled, turned, by, **options))
-    for other in others:
-        assert other.to_json() == one.to_json()
-    assert quietly(ratings, trained, by, **{**options, "seed": 10}).to_json() != one.to_json()
 
 
 @pytest.fixture(scope="module")

@@ -296,33 +296,6 @@ def test_a_rater_of_several_groups_can_be_chosen_in_each() -> None:
         pv.select_raters(ratings_of(frame), trained(), ("group", "half"), **options)
 
 
-def test_order_of_rows_and_threads_change_nothing() -> None:
-    frame = study()
-    options: dict[str, Any] = {"bootstrap": 80, "seed": 5, "per_group": 2}
-    first = pv.select_raters(ratings_of(frame), trained(), ["group", ("group", "half")], threads=1, **options)
-    shuffled = ratings_of(frame.sample(fraction=1.0, shuffle=True, seed=2))
-    second = pv.select_raters(shuffled, trained(), ["group", ("group", "half")], threads=2, **options)
-    assert first.to_json() == second.to_json()
-
-
-def test_json_keeps_everything() -> None:
-    frame = study().filter((pl.col("group") != "g2") | (pl.col("item") < "i045"))
-    for more in ({"bootstrap": 50}, {"bootstrap": 0, "order": "value"}):
-        found = pv.select_raters(ratings_of(frame), trained(), "group", **more)
-        text = found.to_json()
-        json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-        again = pv.Selection.from_json(text)
-        assert again.to_json() == text
-        assert repr(again) == repr(found)
-        assert again.findings() == found.findings()
-        for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms", "raters"):
-            assert again.table(name).equals(found.table(name))
-    with pytest.raises(SelectionError, match="not of a 'selection' result"):
-        pv.Selection.from_json('{"kind": "cohesion"}')
-    with pytest.raises(SelectionError, match="there is no table 'people'; the tables are: chosen, groups, candidates"):
-        found.table("people")
-
-
 def test_without_draws_the_value_orders_and_there_is_no_interval() -> None:
     found = pv.select_raters(ratings_of(study()), trained(), "group", order="value", bootstrap=0)
     assert found.to_frame()["ci_low"].null_count() == found.to_frame().height

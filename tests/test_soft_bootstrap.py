@@ -39,23 +39,6 @@ from soft_studies import (
 )
 
 
-def test_same_seed_same_result_whatever_the_threads_and_the_order_of_rows() -> None:
-    simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)
-    predictions = simulated.predictions
-    assert predictions is not None
-    rng = np.random.default_rng(0)
-    options: dict[str, Any] = {"by": "gender", "bootstrap": 60, "permutations": 60, "seed": 5}
-    once = soft(simulated.ratings, predictions, threads=1, **options)
-    assert_same(soft(simulated.ratings, predictions, threads=2, **options), once)
-    frame, raters = simulated.ratings_frame, simulated.raters
-    moved = pv.Ratings.from_frame(
-        frame[rng.permutation(frame.height)], scale=simulated.scale, raters=raters[rng.permutation(raters.height)]
-    )
-    assert_same(soft(moved, predictions[rng.permutation(predictions.height)], **options), once)
-    other = soft(simulated.ratings, predictions, **{**options, "seed": 6})
-    assert not other.comparisons().equals(once.comparisons())
-
-
 @pytest.mark.slow
 def test_processes_and_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)

@@ -17,7 +17,6 @@ import reference as twin
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.domain.ratings import Ratings
-from plurivox.engine import pool
 from plurivox.engine.draws import Draws, item_weights, rater_weights
 from plurivox.engine.pool import Running
 from plurivox.engine.run import run, total
@@ -294,28 +293,8 @@ def processes() -> Iterator[Executor]:
         yield workers
 
 
-def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratings = study(12, n_items=12, n_raters=24, missing=0.5)
-    order = np.random.default_rng(0).permutation(len(ratings))
-    moved = pv.Ratings.from_frame(
-        ratings.to_frame().select("item", "rater", "score")[order], scale=ratings.scale,
-        raters=ratings.raters[::-1], items=ratings.items[::-1],
-    )  # fmt: skip
-    one = pv.variation(ratings, ["g", ("g", "h")], threads=1, **ASKED).to_json()
-    assert pv.variation(ratings, ["g", ("g", "h")], threads=3, **ASKED).to_json() == one
-    assert pv.variation(moved, ["g", ("g", "h")], **ASKED).to_json() == one
-    for asked in ({"permutations": 20}, {"permutations": 0, "bootstrap": 15}):
-        fewer = {**ASKED, "items_by": None, **asked}
-        one = pv.variation(ratings, "g", threads=1, **fewer).to_json()
-        with monkeypatch.context() as patched:
-            patched.setattr(pool, "_SECONDS", 1e-9)
-            assert pv.variation(moved, "g", threads=2, **fewer).to_json() == one
-
-
 def test_processes_and_parts(processes: Executor) -> None:
     ratings = study(12, n_raters=40)
-    whole = pv.variation(ratings, "g", threads=1, **ASKED)
-    assert pv.variation(ratings, "g", threads=2, executor=processes, **ASKED).to_json() == whole.to_json()
     parts = cut(ratings.offsets, ratings.rater_codes, ratings.scores, None, 40)
     assert len(parts) > 3
     work, axis = measured(ratings)

@@ -343,25 +343,6 @@ def test_totals_are_refused(tmp_path: Path) -> None:
 # Results and the command line -----------------------------------------------------------------------------------------
 
 
-def test_frame_and_json() -> None:
-    found = pv.variation(study(1), ["g", ("g", "h")], permutations=20, bootstrap=20, adjust=True, min_group_size=1)
-    frame = found.to_frame()
-    assert frame.select("axis", "group", "statistic").is_duplicated().sum() == 0
-    assert set(frame["statistic"]) == {"leniency", "dominance"}
-    text = found.to_json()
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not strict JSON"))
-    back = pv.Variation.from_json(text)
-    assert isinstance(back, pv.Variation)
-    assert back.to_frame().equals(frame)
-    for table in ("components", "reliability", "needed", "adjusted", "pairs"):
-        assert getattr(back, table)().equals(getattr(found, table)()), table
-    assert np.array_equal(back.null("g", "x", "leniency"), found.null("g", "x", "leniency"))
-    assert [one.text for one in back.statements()] == [one.text for one in found.statements()]
-    assert set(found.components().columns) >= {"axis", "component", "variance", "share", "ci_low", "ci_high"}
-    assert set(found.adjusted().columns) >= {"attribute", "group", "effect", "ci_low", "ci_high", "unadjusted"}
-    assert set(found.reliability().columns) >= {"k", "relative", "absolute"}
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from plurivox.simulation.files import write_study

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import plurivox as pv
-from claims.rates import Rate
+from claims.rates import Rate, studies
 from plurivox.base.errors import UnweightedWarning
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
@@ -230,29 +230,6 @@ def test_view_correlation_of_real_weights_by_hand() -> None:
 # What must hold -------------------------------------------------------------------------------------------------------
 
 
-def frames(ratings: Ratings, **asked: Any) -> list[pl.DataFrame]:
-    cohesion = pv.cohesion(ratings, ["g", "h"], permutations=40, min_group_size=1, pairs=True, **asked)
-    variation = pv.variation(ratings, ["g", "h"], permutations=40, min_group_size=1, adjust=True, **asked)
-    return [cohesion.to_frame(), cohesion.pairs(), variation.to_frame(), variation.adjusted()]
-
-
-@pytest.mark.parametrize(
-    "asked", [{}, {"interval": "bootstrap", "bootstrap": 15}, {"within": None, "resample": "raters"}]
-)
-def test_weights_of_1_change_nothing(asked: dict[str, Any]) -> None:
-    alike, ones = frames(study(rows()), **asked), frames(study(rows(), weights=[1] * 12), **asked)
-    for a, b in zip(alike, ones, strict=True):
-        assert b.columns == [*a.columns, "unweighted"]
-        for name, kind in a.schema.items():
-            if kind == pl.Float64:
-                np.testing.assert_allclose(a[name].fill_null(-9), b[name].fill_null(-9), rtol=1e-9, atol=1e-9)
-            elif name != "note":
-                assert a[name].equals(b[name])
-        value = "effect" if "effect" in b.columns else "value"
-        known = b.filter(pl.col("unweighted").is_not_null())
-        np.testing.assert_allclose(known[value], known["unweighted"], rtol=1e-9, atol=1e-9)
-
-
 def test_only_relative_weights_count() -> None:
     once, thrice = (study(rows(), weights=[k * w for w in REAL]) for k in (1, 3))
     first, second = values(pv.cohesion(once, ["g"], **ASKED)), values(pv.cohesion(thrice, ["g"], **ASKED))
@@ -461,7 +438,7 @@ def weighted_studies(n: int, true: dict[str, float], population: Any, n_items: i
 
 @pytest.mark.claims
 def test_shuffles_of_weighted_raters_keep_their_error_rate() -> None:
-    """Of 400 studies without any difference p ≤ .05 in 5 %; a rate of .12 or more, or of .01, would be noticed.
+    """Of 400 studies, for ``make proof``, p ≤ .05 in 5 %; a rate of .12 or more, or of .01, would be noticed.
 
     Thirty rates are looked at, so that one is too high from 3.3 standard errors on: 34 of 400.
     If weights stayed with raters while groups are shuffled, alpha of a raked attribute would hardly ever be
@@ -469,7 +446,7 @@ def test_shuffles_of_weighted_raters_keep_their_error_rate() -> None:
     """
     groups = {"gender": "m", "age": "old", "hand": "left"}
     small: dict[tuple[str, str], int] = {}
-    n = 400
+    n = studies(400)
     for number, ratings in enumerate(weighted_studies(n, NONE, MARGINS)):
         asked: dict[str, Any] = {"permutations": 79, "interval": "none", "min_group_size": 2, "correction": "none"}
         asked |= {"max_permutations": 79, "seed": number}  # the same few shuffles for all would be off in all
@@ -504,7 +481,7 @@ def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
         within, whole = scores.var(axis=1, ddof=1).mean(), scores.var()
         truths.append((1 - within / whole, scores[:, old].mean() - scores[:, ~old].mean()))
     alpha, leniency = np.mean(truths, axis=0)
-    n, held, off = 200, {"irr": 0, "leniency": 0}, []
+    n, held, off = studies(200), {"irr": 0, "leniency": 0}, []
     asked: dict[str, Any] = {"permutations": 0, "min_group_size": 2}
     for ratings in weighted_studies(n, SOME, JOINT):
         agreeing = pv.cohesion(ratings, [], level="interval", **asked).row("all", "all", "irr")
@@ -513,7 +490,9 @@ def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
             held[row.statistic] += (row.ci_low or 0.0) <= truth <= (row.ci_high or 0.0)
         off.append((higher.value - leniency, (higher.unweighted or 0.0) - leniency))
     rates = {name: Rate(int(times), n) for name, times in held.items()}
-    assert all(rate.share >= 0.91 for rate in rates.values()), {name: str(rate) for name, rate in rates.items()}
+    assert all((rate.share if n == 200 else rate.high) >= 0.91 for rate in rates.values()), {
+        name: str(rate) for name, rate in rates.items()
+    }
     bias, error = np.mean(off, axis=0), np.std(off, axis=0) / math.sqrt(n)
     assert abs(bias[0]) < 3 * error[0] + 0.01  # which the truth may be off
-    assert abs(bias[1]) > 10 * error[1] + 0.01
+    assert abs(bias[1]) > (10 if n == 200 else 4) * error[1] + 0.01

@@ -98,6 +98,7 @@ def test_without_a_run_there_are_no_pages_to_lead_to() -> None:
     assert 'href="/studies/a/groups?run=r&amp;axis=gender&amp;group=Woman"' in at_home(made, "/studies/a", "r")
 
 
+@pytest.mark.slow  # it draws every chart of every section
 def test_links_of_all_charts_lead_somewhere(client: Any) -> None:
     home = add_study(client, RATINGS, items=ITEMS)
     settled(client, home)

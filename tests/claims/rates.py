@@ -176,6 +176,11 @@ def rates(happen: Callable[[int], Mapping[str, bool]], n: int, first: int = 0) -
     return {name: Rate(sum(one[name] for one in found), n) for name in found[0]}
 
 
+def studies(all_of_them: int) -> int:
+    """Return how many studies of a design a test draws: 40, but all of them for ``make proof``."""
+    return all_of_them if "PLURIVOX_PROOF" in os.environ else min(40, all_of_them)
+
+
 OTHERS = 100_000
 """How far the numbers of studies of a second look are from those of the first."""
 
