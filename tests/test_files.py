@@ -665,8 +665,8 @@ def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
         "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/predictor.py",
-        "cli/ending.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/panics.py",
-        "read/workbooks.py",  # a ZIP in memory
+        "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/opening.py",
+        "read/excel.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
         "domain/code.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
@@ -688,7 +688,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/shipping.py", "report/render.py", "ask/database.py", "cli/ending.py",
+        "engine/shipping.py", "report/render.py", "ask/database.py", "cli/running.py",
         "base/folders.py", "base/files.py",
         "report/build.py",  # digests of what was read before
         "report/printing.py",  # what Chromium made
@@ -696,11 +696,10 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "ask/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "read/tables.py", "read/members.py",  # look again at what intake/opening opened
-        "read/workbooks.py", "read/zipped.py",  # open what is in a file that is open
+        "read/excel.py",  # opens what is in a file that is open
         "simulation/files.py",  # opens to write
         "reproduce/record.py",  # tables that are shipped
-        "read/packed/folder.py", "read/packed/packing.py", "read/packed/appending.py",  # what they wrote
-        "read/packed/making.py",
+        "read/packed/folder.py", "read/packed/packing.py", "read/packed/making.py",  # what they wrote
         "read/packed/stored.py",  # a secret, which it wrote
         "engine/resuming.py",  # what they wrote, and write over
         "read/packed/remote.py",  # opens addresses
@@ -710,7 +709,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "workbench/records.py", "workbench/salvaging.py", "workbench/adopting.py",
         "workbench/uploads.py",  # only looks; whoever computes reads it with the others
         "workbench/watches.py",  # copies what grows, before anybody reads it
-        "cli/serve.py",  # opens a browser
+        "cli/report.py",  # opens a browser
         "kernels/shipped.py", "kernels/shipping.py",  # parts of the package
     }  # fmt: skip
     assert own <= sources().keys()

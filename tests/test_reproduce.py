@@ -14,7 +14,7 @@ import plurivox as pv
 from plurivox import reproduce
 from plurivox.base.errors import InputError
 from plurivox.cli.app import program
-from plurivox.cli.reproduce import PAPERS
+from plurivox.cli.data import PAPERS
 from plurivox.reproduce import printed
 from plurivox.reproduce.record import PublishedCell
 from plurivox.reproduce.tables import tables

@@ -25,10 +25,12 @@ STANDARD = {
     "Mapping": "collections.abc", "Path": "pathlib", "Sequence": "collections.abc",
 }  # fmt: skip
 OURS = {
-    "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Decisions": "actions.curate.parts",
-    "FilePath": "base.arguments", "Frame": "base.arguments", "GivenScale": "domain.scale_files",
-    "ItemId": "lenses.item.run", "Label": "domain.scale",
-    "Progress": "engine.pool", "ReferenceLike": "lenses.responsiveness.references",
+    "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Choice": "read.settings",
+    "Conflicts": "domain.choices", "Decisions": "actions.curate.parts", "Duplicates": "domain.choices",
+    "FilePath": "base.arguments", "Format": "read.settings", "Frame": "base.arguments",
+    "GivenPoints": "domain.points", "GivenPoles": "domain.scale", "GivenRecoding": "domain.recoding",
+    "GivenScale": "domain.scale_files", "ItemId": "lenses.item.run", "Label": "domain.scale",
+    "Layout": "domain.choices", "Progress": "engine.pool", "ReferenceLike": "lenses.responsiveness.references",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""
 

@@ -11,7 +11,7 @@ from plurivox.ask.logs import read_inspect_log, read_lm_eval_samples
 from plurivox.base.arguments import FilePath, Frame, checked
 from plurivox.base.errors import ColumnError, no_column
 from plurivox.domain.answers import Answers
-from plurivox.domain.attributes import Conflicts
+from plurivox.domain.choices import Conflicts
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import AS_IN_RATINGS, id_column, plain_names
@@ -19,11 +19,10 @@ from plurivox.domain.recoding import Recoding
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read.beside import attribute_table, read_table
-from plurivox.read.formats import Format
 from plurivox.read.formats import answers_of as exported_answers
-from plurivox.read.formats.record import Asked
 from plurivox.read.opening import ANSWERS, printable, split_name
 from plurivox.read.read import read_predictions
+from plurivox.read.settings import Format, ReadSettings
 
 _MODEL_NAMES = ("model", "modelname", "modelid", "llm")
 _NAME_THEM = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
@@ -95,7 +94,7 @@ def _answers(
     if _is_log(path):
         return Answers.from_frame(read_inspect_log(path, scale=points), points, source=printable(path))
     table = read_table(os.fspath(path), format=format, encoding=encoding)
-    asked = Asked(item=item or known.get("item"), score=answer or known.get("score"))
+    asked = ReadSettings(item=item or known.get("item"), score=answer or known.get("score"))
     if (export := exported_answers(table, format, asked)) is not None:
         return Answers.from_frame(export.table.frame(), points, source=table.name, locate=export.table.locate)
     for given in (item, model, answer):

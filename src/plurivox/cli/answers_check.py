@@ -24,7 +24,7 @@ from plurivox.base.wording import harmless, one_line
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
-from plurivox.cli.progress import several, telling
+from plurivox.cli.running import several, telling
 from plurivox.cli.show import ACCENT, console, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.infer.exports import Document
@@ -32,6 +32,7 @@ from plurivox.infer.text import Shown
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 MOST_KINDS = 40
 """How many kinds of changes a terminal shows."""

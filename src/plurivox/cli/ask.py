@@ -1,7 +1,6 @@
 """``plurivox ask``: put a rating question to language models."""
 
 import contextlib
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.base.wording import one_line
-from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.loading import read_items
-from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
+from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, asks_server, option
 from plurivox.cli.printing import put, say
-from plurivox.cli.progress import one_bar, several
+from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
     from plurivox.ask.planning import AskingPlan
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from plurivox.ask.running import Asked
 
 
-@functools.partial(taking, ServerOptions)
+@asks_server
 def ask(
     server: ServerOptions,
     file: Annotated[str, typer.Argument(metavar="ITEMS", help="Table with one row per item.", show_default=False)],

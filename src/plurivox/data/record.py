@@ -19,9 +19,8 @@ from plurivox.domain.code import whole_numbers
 from plurivox.domain.ratings import Ratings
 from plurivox.read.beside import read_table
 from plurivox.read.json_documents import loaded, without_commas
-from plurivox.read.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable
-from plurivox.read.panics import without_panics
-from plurivox.read.zipped import DAMAGED
+from plurivox.read.members import DAMAGED
+from plurivox.read.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable, without_panics
 
 Form = Literal["csv", "tsv", "jsonl", "json"]
 """How a table is written: ``jsonl`` has one object per line, ``json`` is one list, or one object, of objects."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from plurivox.base.arguments import Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.domain.answer_columns import ANSWERED, NO_POINT, NOT_ON_SCALE, READINGS, UNREADABLE, AnswerColumns
-from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Conflicts, Locate, match, places_of
+from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
+from plurivox.domain.choices import Conflicts
 from plurivox.domain.raw import to_polars
 from plurivox.domain.reader import STATES
 from plurivox.domain.recoding import GivenRecoding, Recoding

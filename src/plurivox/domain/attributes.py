@@ -26,6 +26,7 @@ from plurivox.base.errors import (
     few,
     no_column,
 )
+from plurivox.domain.choices import CONFLICTS, UNKNOWN, Conflicts
 from plurivox.domain.code import ABSENT, Coded, Codes, FirstRows, as_text, rows_where, stretches, whole_floats
 from plurivox.domain.scale import ALWAYS_MISSING
 
@@ -59,14 +60,6 @@ class AttributeTable:
     remarks: Sequence[str] = ()
 
 
-Conflicts = Literal["missing", "first", "error"]
-CONFLICTS: tuple[Conflicts, ...] = ("missing", "first", "error")
-"""If a rater or an item has several values of an attribute, none of them counts, the first does, or it is an error."""
-UNKNOWN = (
-    "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say", "Prefer not to answer", "Prefer not to disclose",
-    "Prefer not to respond", "Rather not say", "Rather not answer",
-)  # fmt: skip
-"""Words that say nothing about a rater; compared ignoring case, with or without "I", "I would" or "I'd" in front."""
 _SPEAKER = re.compile(r"^(i|i'd|i’d|i would)\s+")
 
 
@@ -104,6 +97,7 @@ def is_said(column: pl.Series, words: Sequence[str]) -> pl.Series:
 
     Examples
     --------
+    >>> from plurivox.domain.choices import UNKNOWN
     >>> is_said(pl.Series(["I'd rather not say.", "prefer_not_to_say", "Woman", None]), UNKNOWN).to_list()
     [True, True, False, False]
     """

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from plurivox.base.errors import DuplicateError, IdError, InputError, ScaleError, ScoreError, open_quote
 from plurivox.domain.attributes import (
     COUNTED_FROM_1,
-    UNKNOWN,
     AttributeReader,
     AttributeRules,
     AttributeTable,
@@ -25,9 +24,10 @@ from plurivox.domain.attributes import (
     Matched,
     where,
 )
+from plurivox.domain.choices import RULES, UNKNOWN, Duplicates
 from plurivox.domain.code import ABSENT, Coded, Coder, FirstRows, Pieces, rows_where
 from plurivox.domain.numbers import Times, as_written
-from plurivox.domain.part import RULES, Again, Duplicates, RatingRows, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.part import Again, RatingRows, Repeats, sorted_ratings, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
 
 SEVERAL = "several: "

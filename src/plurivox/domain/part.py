@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.base.errors import InputError
+from plurivox.domain.choices import Duplicates
 
 SIZE = 1 << 20
 """How many ratings a part has: it ends with the first item past every multiple of this."""
@@ -119,9 +120,6 @@ def runs(offsets: NDArray[np.int64], size: int = SIZE) -> Iterator[tuple[int, in
 # sorts the table, and two ratings of one item by one rater become neighbours that differ only in the lowest bits.
 
 
-Duplicates = Literal["error", "first", "last", "mode", "keep"]
-RULES: tuple[Duplicates, ...] = get_args(Duplicates)
-"""What to do with repeats: reject them, keep one rating of each pair, or keep all."""
 Words = NDArray[np.uint64]
 
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from plurivox.base.errors import ColumnError, IdError, InputError, ScaleError, ScoreError, few, no_column
 from plurivox.domain.attributes import Locate, clean, where
 from plurivox.domain.check import SEVERAL
+from plurivox.domain.choices import Layout
 from plurivox.domain.code import as_text
-from plurivox.domain.raw import Layout, RawTable, id_column
+from plurivox.domain.raw import RawTable, id_column
 from plurivox.domain.scale import Scale, text_of
 
 GivenPoints = str | Sequence[str]

@@ -16,10 +16,11 @@ from plurivox.base import later
 from plurivox.base.arguments import Frame, Kind, checked, fits, is_frame, is_path
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.domain.attributes import UNKNOWN, AttributeRules, AttributeTable, Conflicts, clean, columns_of_raters
+from plurivox.domain.attributes import AttributeRules, AttributeTable, clean, columns_of_raters
 from plurivox.domain.check import Intake, LongTable, check
+from plurivox.domain.choices import UNKNOWN, Conflicts, Duplicates
 from plurivox.domain.numbers import time_column
-from plurivox.domain.part import Again, Duplicates, EveryRating, Part, cut, first_and_again, same_times
+from plurivox.domain.part import Again, EveryRating, Part, cut, first_and_again, same_times
 from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.domain.raw import (
     RawTable,

@@ -179,7 +179,6 @@ def cell_text(value: Any) -> str | None:
 # The names by which columns of items, raters and scores are recognised.
 
 
-Layout = Literal["long", "wide", "totals"]
 KEY = "_key"
 """The column with the keys of an object whose values are rows."""
 

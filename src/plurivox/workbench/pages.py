@@ -36,10 +36,11 @@ NAMES = {
     "predictions": "Predictions", "answers": "Answers of models",
 }  # fmt: skip
 FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates", "trim")
-LATER = (
-    "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
-    "unfinished", "format", "encoding", "reference_column", "reference_scale",
+_ELSEWHERE = (
+    "rater_attributes", "item_attributes", "bins", "where", "several", "in_memory", "reference",
 )  # fmt: skip
+"""Settings that have fields of their own, or are set elsewhere."""
+LATER = tuple(name for name in ReadingSettings.specs() if name not in (*FIRST, *_ELSEWHERE))
 IN_COLUMN = "column:"
 """How a form says that scores are compared with a column of the items."""
 DECIDED_FIRST = ("poles", "in_memory", "trim")

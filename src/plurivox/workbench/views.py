@@ -18,7 +18,7 @@ from plurivox.base.csv_files import flat, write_frame
 from plurivox.base.errors import SelectionError
 from plurivox.base.files import write_text
 from plurivox.base.wording import counted, named
-from plurivox.config import FILE_NAME, Bins, Groups, config_text
+from plurivox.config import FILE_NAME, config_text
 from plurivox.domain.axis import CROSS, names_raters
 from plurivox.infer.exported import document_of
 from plurivox.infer.lens import Lens
@@ -308,14 +308,9 @@ def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a plurivox.toml that says how the files of the study are read."""
     reading, ratings = desk.source.reading, desk.ratings
-    bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
-    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes,
-                    weights=desk.names.get(POPULATION), trim=reading.trim)  # fmt: skip
-    text = config_text(
-        ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=desk.recoding, groups=groups,
-        item_columns=reading.item_attributes, encoding=reading.encoding,
-    )  # fmt: skip
-    write_text(out / FILE_NAME, text)
+    raters, items, weights = (desk.names.get(role) for role in ("raters", "items", POPULATION))
+    reading = replace(reading, raters=raters, items=items, weights=weights)
+    write_text(out / FILE_NAME, config_text(ratings, reading, recoding=desk.recoding))
     return {"files": [FILE_NAME]}
 
 

@@ -20,7 +20,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass
 from types import NoneType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from plurivox.base.arguments import LARGEST, is_text, shown
 from plurivox.base.errors import InputError
@@ -208,6 +208,16 @@ _KINDS = (bool, int, float, str)
 _NOUNS = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 
 
+class Toml(NamedTuple):
+    """Where a setting stands in ``plurivox.toml``; settings of a lens stand in the lens's own section."""
+
+    section: str
+    """Its table, empty for the top."""
+    key: str
+    kinds: type | tuple[type, ...] = str
+    """What its value may be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """All that is known about one setting; :func:`setting` makes it.
@@ -223,6 +233,19 @@ class Spec:
     option
         How its option is written; by default like its name, ``min_support`` as ``--min-support``. The option of a bool
         takes no value and reverses the default: ``--unnormalized`` for ``normalized=True``.
+    aliases
+        Other ways to write its option.
+    flags
+        If it has choices: options that take no value in place of its own, by the choice that each stands for, with
+        their help texts.
+    form
+        What a form says in place of the help text.
+    toml
+        Where it stands in ``plurivox.toml``, if it belongs to no lens.
+    replaces
+        Settings in ``plurivox.toml`` that do not count if its option is given.
+    stage
+        When it is used, if the settings of a record are used one after another.
     metavar
         The placeholder for its value in the command's help.
     choices
@@ -239,6 +262,9 @@ class Spec:
     canonical
         From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.base.settings.record`. It must
         return its own results, and JSON made from them, unchanged. Raises ``ValueError`` with what to give instead.
+    written
+        Whether all its values can be written as JSON; otherwise a caller may also give an object, such as a frame,
+        which the record holds as it is.
     check
         Called with the canonical value; raises InputError, or ``ValueError`` with what to give instead.
     accepts
@@ -257,6 +283,12 @@ class Spec:
     help: str
     doc: str = ""
     option: str | None = None
+    aliases: tuple[str, ...] = ()
+    flags: Mapping[str, str] | None = None
+    form: str = ""
+    toml: Toml | None = None
+    replaces: tuple[str, ...] = ()
+    stage: str = ""
     metavar: str | None = None
     choices: tuple[Any, ...] | None = None
     least: float | None = None
@@ -265,6 +297,7 @@ class Spec:
     parse: Callable[[Any], Any] | None = None
     repeated: bool = False
     canonical: Callable[[Any], Any] | None = None
+    written: bool = True
     check: Callable[[Any], object] | None = None
     accepts: str = ""
     cli: bool = True
@@ -291,8 +324,8 @@ class Spec:
         InputError
             If the setting cannot have this value.
         """
-        if given is None and self.optional:
-            return None
+        if (given is None and self.optional) or not self.written:
+            return given
         try:
             value = self._canonical(given)
             if self.check is not None:
@@ -364,6 +397,8 @@ class Settings:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    LEFT_OUT: ClassVar[frozenset[str]] = frozenset()
+    """Settings that a record has from the one it extends but that nobody can set: they keep their defaults."""
 
     def __post_init__(self) -> None:
         for name, spec in self.specs().items():
@@ -411,13 +446,15 @@ def _specs(cls: type[Settings]) -> dict[str, Spec]:
     hints = typing.get_type_hints(cls)
     found = {}
     for field in dataclasses.fields(cls):
+        if field.name in cls.LEFT_OUT:
+            continue
         spec: Spec | None = field.metadata.get(_KEY)
         if spec is None:
             raise TypeError(f"{cls.__name__}.{field.name} is not declared with setting(…)")
         type_ = hints[field.name]
         union = typing.get_args(type_) if typing.get_origin(type_) in (types.UnionType, typing.Union) else (type_,)
         members = [one for one in union if one is not NoneType]
-        kind = members[0] if len(members) == 1 and members[0] in _KINDS else None
+        kind = members[0] if len(members) == 1 and members[0] in _KINDS else spec.kind
         if kind is None and spec.canonical is None and spec.choices is None:
             raise TypeError(
                 f"{cls.__name__}.{field.name} needs canonical=, because it has neither choices nor a type in {_KINDS}"

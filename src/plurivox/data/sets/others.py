@@ -26,8 +26,8 @@ from plurivox.domain import raw
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats import lewidi
-from plurivox.read.formats.record import Asked
 from plurivox.read.json_documents import table_of_rows
+from plurivox.read.settings import ReadSettings
 
 _AMAZON_FILE = "reviews_Electronics_5.json.gz"
 
@@ -311,11 +311,11 @@ _SPLITS = ("train", "dev", "test")
 
 def _ratings(items: Sequence[dict[str, Any]], about: Sequence[dict[str, Any]], scale: str) -> Ratings:
     """Return ratings with what each object says about its item, and what is known about raters."""
-    export = lewidi.ratings(_table(items), Asked())
+    export = lewidi.ratings(_table(items), ReadSettings())
     frame = export.table.frame()
     raters = frame.select(export.rater, *export.rater_attributes).unique(maintain_order=True)
     if about:  # raters who are not in the table have a row without values
-        known = lewidi.raters(_table(about), Asked(platform=lewidi.NAME)).table.frame()
+        known = lewidi.raters(_table(about), ReadSettings(format="lewidi")).table.frame()
         raters = raters.select(export.rater).join(known, on=export.rater, how="left", maintain_order="left")
     return ratings_of(
         frame.drop(export.rater_attributes), score=export.questions[0], scale=scale,

@@ -29,7 +29,6 @@ from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import open_plain, write_bytes
 from plurivox.base.wording import short
 from plurivox.domain.part import Part
-from plurivox.read.owners import table_from, table_to
 from plurivox.read.packed.manifest import (
     FORM,
     LARGEST_MANIFEST,
@@ -44,6 +43,7 @@ from plurivox.read.packed.manifest import (
     text_of,
 )
 from plurivox.read.packed.remote import RemoteFolder, is_address
+from plurivox.read.parquet import table_from, table_to
 
 Folder = Path | RemoteFolder
 AGAIN = "Pack the ratings again, or restore the folder from a copy."

@@ -23,8 +23,9 @@ from plurivox.base.arguments import shown
 from plurivox.base.errors import FileError, InputError
 from plurivox.domain.attributes import AttributeRules, AttributeTable
 from plurivox.domain.check import CodedColumns, LongTable, of_owners, present, repeated_pairs
+from plurivox.domain.choices import Duplicates
 from plurivox.domain.code import Spill, Temporary, stretches
-from plurivox.domain.part import Duplicates, RatingRows, Repeats, Words, packed_words, pair_bits, runs, settled
+from plurivox.domain.part import RatingRows, Repeats, Words, packed_words, pair_bits, runs, settled
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
 from plurivox.read.packed.folder import (
