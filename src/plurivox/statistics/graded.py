@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
 from plurivox.statistics.checks import Floats, scores_of
-from plurivox.statistics.graded_fit import BOUND, Data, GradedFit, fitted
+from plurivox.statistics.graded_fit import BOUND, GradedData, GradedFit, fitted
 from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE, set_aside
 from plurivox.statistics.records import Statistic
 
@@ -168,7 +168,7 @@ def graded_of(
     own = np.full((len(inside), codes.shape[1]), -1, np.int32)
     for row, given, kept in zip(own, codes[inside], used, strict=True):
         row[given >= 0] = np.searchsorted(kept, given[given >= 0])
-    data = Data.of(own, np.array([len(kept) - 1 for kept in used]))
+    data = GradedData.of(own, np.array([len(kept) - 1 for kept in used]))
     fit = fitted(data, grid or LEAST_GRID, refine=grid is None, max_iterations=max_iterations, progress=progress)
     names = [f"{point:g}" for point in points] if labels is None else labels
     return _result(codes, points, names, inside, used, aside, data, fit)
@@ -265,7 +265,7 @@ def _result(
     inside: NDArray[np.intp],
     used: list[NDArray[np.int32]],
     aside: list[str],
-    data: Data,
+    data: GradedData,
     fit: GradedFit,
 ) -> GradedResponse:
     """Turn the fit, which covers only used points and fitted raters, back into all raters and points."""
@@ -309,7 +309,7 @@ def _result(
     )  # fmt: skip
 
 
-def _signs(data: Data, fit: GradedFit) -> Floats:
+def _signs(data: GradedData, fit: GradedFit) -> Floats:
     """Return for each rater the direction in which the discriminations of all linked raters add up to more than 0."""
     labels, sizes = components(data.codes >= 0)
     totals = np.bincount(labels, fit.a, len(sizes))

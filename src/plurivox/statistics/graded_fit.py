@@ -40,7 +40,7 @@ NOT_DEFINITE = "the likelihood is flat in some direction, so there are no standa
 Ints = NDArray[np.int64]
 
 
-class Data(NamedTuple):
+class GradedData(NamedTuple):
     """Scores by item and by rater.
 
     Attributes
@@ -60,7 +60,7 @@ class Data(NamedTuple):
     points: NDArray[np.int32]
 
     @classmethod
-    def of(cls, codes: NDArray[np.int32], n_cuts: NDArray[np.int64]) -> Data:
+    def of(cls, codes: NDArray[np.int32], n_cuts: NDArray[np.int64]) -> GradedData:
         """Sort scores by item."""
         item, rater = np.nonzero(codes.T >= 0)
         offsets = np.searchsorted(item, np.arange(codes.shape[1] + 1)).astype(np.int64)
@@ -85,7 +85,7 @@ class GradedFit(NamedTuple):
 
 
 def fitted(
-    data: Data,
+    data: GradedData,
     n_grid: int,
     *,
     refine: bool,
@@ -108,7 +108,7 @@ def fitted(
 
 
 def _from(
-    data: Data,
+    data: GradedData,
     start: tuple[Floats, Floats],
     n_grid: int,
     refine: bool,
@@ -136,7 +136,7 @@ def _from(
     )  # fmt: skip
 
 
-def _start(data: Data) -> tuple[Floats, Floats]:
+def _start(data: GradedData) -> tuple[Floats, Floats]:
     """Return discriminations from the first principal component of scores, and cuts from how often they are reached."""
     given = data.codes >= 0
     n = given.sum(axis=1, keepdims=True)
@@ -167,7 +167,7 @@ def _start(data: Data) -> tuple[Floats, Floats]:
 class _FitState:
     """The current parameters, and what belongs to them."""
 
-    data: Data
+    data: GradedData
     a: Floats
     d: Floats
     n_grid: int
