@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.base.arguments import fits, shown, whole
 from plurivox.base.errors import ConfigError, InputError
+from plurivox.base.settings.record import without_removed
 from plurivox.base.settings.shared import MIN_GROUP_SIZE
 from plurivox.domain.attributes import CONFLICTS, UNKNOWN
 from plurivox.domain.points import BY_RATER
@@ -320,7 +321,7 @@ def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
         if lens.toml in _KNOWN or not isinstance(section, dict):
             continue
         del data[lens.toml]
-        known = lens.settings.specs()
+        known, section = lens.settings.specs(), without_removed(section)
         found[lens.name] = dict(section)
         for key, value in section.items():
             shown = f"[{lens.toml}] {key}"

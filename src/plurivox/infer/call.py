@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from plurivox.base.arguments import check_given, kinds_of
 from plurivox.base.errors import UnweightedWarning
-from plurivox.base.settings.record import Settings
+from plurivox.base.settings.record import Settings, without_removed
 
 R = TypeVar("R")
 
@@ -81,7 +81,7 @@ def keywords(
             from plurivox.engine.running import Running
 
             try:
-                values = signature.bind(*args, **given).arguments
+                values = signature.bind(*args, **without_removed(given)).arguments
             except TypeError as error:
                 raise TypeError(f"{run.__name__}() {error}") from None
             asked = {name: values.pop(name) for name in settings.specs() if name in values}

@@ -95,7 +95,7 @@ class Exchange:
 
     def check(
         self, ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running,
-        before: Entanglement | None = None, *, stop_early: bool = False,
+        before: Entanglement | None = None,
     ) -> Entanglement | None:  # fmt: skip
         """Return how far who rated what depends on the group; None if blocks take care of it, or nothing is shuffled.
 
@@ -103,8 +103,7 @@ class Exchange:
         """
         if self.kind == "blocks" or not permutations:
             return before
-        looks = Looks.of(permutations, level=ENTANGLED, ends_clear=False) if stop_early else ALL_DRAWS
-        found = entanglement(ratings, grouping, permutations, seed, how, looks)
+        found = entanglement(ratings, grouping, permutations, seed, how)
         return found if before is None else Entanglement(*map(min, found, before))
 
     def as_dict(self) -> dict[str, Any]:

@@ -46,10 +46,6 @@ class Asked(Protocol):
         """The most shuffles to make while p-values are undecided."""
 
     @property
-    def stop_early(self) -> bool:
-        """Whether fewer may suffice."""
-
-    @property
     def n_lenses(self) -> int:
         """How many lenses' claims are corrected together."""
 
@@ -204,6 +200,8 @@ class Inference:
     times
         For each axis, how likely it is that raters of a group rate items in as similar an order by chance; only where
         times are known.
+    looks
+        After how many shuffles fewer than requested may be enough; no lens asks for that yet.
     """
 
     asked: Asked
@@ -213,6 +211,7 @@ class Inference:
     subset: str = "all"
     design: dict[str, Entanglement] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
+    looks: Looks = ALL_DRAWS
 
     def doing(self, what: str) -> Running:
         """Return how something is run."""
@@ -226,14 +225,6 @@ class Inference:
         if self.convention == "published":
             return asked
         return most_shuffles(asked, self.asked.max_permutations)
-
-    @property
-    def looks(self) -> Looks:
-        """When shuffling may stop early."""
-        asked = self.asked
-        if self.convention == "published" or not asked.stop_early:
-            return ALL_DRAWS
-        return Looks.of(asked.permutations, n_lenses=asked.n_lenses)
 
     # Tests ------------------------------------------------------------------------------------------------------------
 
@@ -253,9 +244,7 @@ class Inference:
     def check(self, ratings: Ratings, name: str, grouping: Grouping) -> None:
         """Remember how far the assignment depends on the groups of an axis, unless blocks take care of it."""
         asked, how = self.asked, self.doing(f"checking the design of {name}")
-        found = self.exchange.check(
-            ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name), stop_early=asked.stop_early
-        )
+        found = self.exchange.check(ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name))
         if found is not None:
             self.design[name] = found
 
@@ -279,7 +268,7 @@ class Inference:
         NDArray[np.float64]
             The further p-values to report.
         """
-        asked, looks = self.asked.permutations, self.looks
+        asked, looks = self.asked.permutations, ALL_DRAWS if self.convention == "published" else self.looks
         if not asked or not tested:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)

@@ -90,7 +90,7 @@ def write_report(
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are compared with the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
-        ``max_permutations``, ``stop_early``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
+        ``max_permutations``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
         as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a growing study, for all of which headlines
         are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`; ``answers`` of language models
         as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items; ``title``, the heading;

@@ -60,7 +60,7 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     4
     """
     shared = (
-        "threshold", "group_score", "ties", "permutations", "max_permutations", "stop_early", "interval", "bootstrap",
+        "threshold", "group_score", "ties", "permutations", "max_permutations", "interval", "bootstrap",
         "seed", "several", "min_support", "min_group_size", "within", "ids",
     )  # fmt: skip
     found = responsiveness(

@@ -18,7 +18,7 @@ from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Entanglement, Exchange
 from plurivox.infer.families import most_shuffles
 from plurivox.infer.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
-from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.stopping import Plan
 from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
@@ -29,7 +29,6 @@ from plurivox.statistics.posterior import information_gain, mean_interval, ratin
 from plurivox.statistics.soft import posterior_mean
 
 OUT_OF_REACH = 2.0**53
-TESTED = ("p_value", "p_adjusted")
 
 
 @keywords(ItemsSettings, weights=True)
@@ -86,19 +85,16 @@ def _decided(
 ) -> tuple[Family, pl.DataFrame]:
     """Shuffle until each corrected p-value is on one side of .05, or as often as allowed; return all rows."""
     asked, seed = settings.permutations, settings.seed
-    looks = Looks.of(asked, n_lenses=settings.n_lenses) if settings.stop_early else ALL_DRAWS
-    plan = Plan(asked, most_shuffles(asked, settings.max_permutations), settings.n_lenses, looks)
+    plan = Plan(asked, most_shuffles(asked, settings.max_permutations), settings.n_lenses)
     found = family(ratings, axes, exchange.strata, Draws.permuted(0, seed), how) if axes else NOTHING
     made, rows = 0, differences(ratings, found)
-    looked: list[list[NDArray[np.float64]]] = []
-    while not plan.enough([adjusted for _, adjusted in looked], made):
+    looked: list[NDArray[np.float64]] = []
+    while not plan.enough(looked, made):
         wanted = plan.after(made)
         draws = Draws.permuted(wanted, seed).between(made, wanted)
         found, made = found.further(ratings, draws, how.doing("items")), wanted
         rows = differences(ratings, found)
-        looked.append([rows[name].fill_null(math.nan).to_numpy() for name in TESTED])
-    for name, p in zip(TESTED, zip(*looked, strict=True), strict=False):  # none without permutations
-        rows = rows.with_columns(pl.Series(name, looks.told(p, made), nan_to_null=True))
+        looked.append(rows["p_adjusted"].fill_null(math.nan).to_numpy())
     return found, rows
 
 
@@ -111,9 +107,13 @@ def _design(
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
             grouping = Grouping.of(ratings, axis.codes, len(axis), exchange.strata)
             found[one.axis.name] = exchange.check(
-                ratings, grouping, settings.permutations, settings.seed, how.doing("design"), found.get(one.axis.name),
-                stop_early=settings.stop_early,
-            )  # fmt: skip
+                ratings,
+                grouping,
+                settings.permutations,
+                settings.seed,
+                how.doing("design"),
+                found.get(one.axis.name),
+            )
     return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 

@@ -65,9 +65,7 @@ def responsiveness(
     limit = None if settings.psychometrics == ALWAYS else MANY
     scaling = Scaling(settings.ties, settings.group_score, LOWER_BOUND, settings.seed, limit)
     exchange = Exchange.of(ratings, settings.within)
-    # Families are tested with the shuffles of their groups, whose own tests may be clear much earlier.
-    asked = replace(settings, stop_early=settings.stop_early and not settings.family)
-    whole = Inference(asked, how, exchange)
+    whole = Inference(settings, how, exchange)
     rows: list[Row] = []
     scored: list[Scored] = []
     scales: list[Scale] = []

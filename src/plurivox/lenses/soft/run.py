@@ -219,9 +219,13 @@ def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[st
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
             grouping = Grouping.of(work.ratings, axis.codes, len(axis), exchange.strata)
             found[one.axis.name] = exchange.check(
-                work.ratings, grouping, asked.permutations, asked.seed, how, found.get(one.axis.name),
-                stop_early=asked.stop_early,
-            )  # fmt: skip
+                work.ratings,
+                grouping,
+                asked.permutations,
+                asked.seed,
+                how,
+                found.get(one.axis.name),
+            )
     return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 

@@ -20,7 +20,7 @@ from plurivox.engine.units import UnitSums
 from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
 from plurivox.infer.flips import EXACT, ROUNDING, Flips, exact_p
 from plurivox.infer.permutation import compare
-from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.stopping import Plan
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import MetricSums, bins_and_all
@@ -87,17 +87,13 @@ def decide(
         return Family.untested(len(observed))
     n, null = exact or asked.permutations, np.zeros((0, len(observed)))
     looked: list[Family] = []
-    looks = Looks.of(n, n_lenses=asked.n_lenses) if asked.stop_early and not exact else ALL_DRAWS
     most = most_shuffles(n, asked.max_permutations) if further and not exact else n
-    plan = Plan(n, most, asked.n_lenses, looks)
+    plan = Plan(n, most, asked.n_lenses)
     while not plan.enough([one.p_adjusted for one in looked], len(null)):
         more = [block.null(len(null) + 1, plan.after(len(null)) + 1, how) for block in blocks]
         null = np.concatenate([null, np.concatenate(more, axis=1)])
         looked.append(_tested(blocks, observed, null, asked.correction, bool(exact)))
-    return looked[-1]._replace(
-        p_value=looks.told([one.p_value for one in looked], len(null)),
-        p_adjusted=looks.told([one.p_adjusted for one in looked], len(null)),
-    )
+    return looked[-1]
 
 
 def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> Family:

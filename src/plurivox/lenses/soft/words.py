@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from plurivox.base.wording import counted, listed, named
-from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, stopped_early
+from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text
 from plurivox.infer.weighting import weighted_statements
@@ -71,15 +71,9 @@ class SoftFindings:
             *self._over_priors(),
             *calibrated(self.found.calibration()),
             *(Statement(text, 0.0) for text in left_out(self.found)),
-            *self._stopped(),
             *weighted_statements(self.found.settings, (), self.found.main),
             *self.found.withheld_statement(),
         ]
-
-    def _stopped(self) -> list[Statement]:
-        """Return whether the draws behind claims stopped early."""
-        drawn = self.found.comparisons().filter(bin=ALL, statistic=self.found.main, exact=False)
-        return stopped_early(self.found.settings, drawn["n_permutations"].max())  # type: ignore[arg-type]
 
     def warnings(self) -> list[str]:
         """Return what deserves a warning: a model that loses to the uniform prediction, a prior that outweighs."""
