@@ -115,9 +115,7 @@ def _group_row(ratings: Ratings, one: Sides, own: NDArray[np.int64]) -> tuple[An
 
 
 def _why_no_cohesion(ratings: Ratings, one: Sides) -> str:
-    measured = Measured.of(ratings, Grouping.of(ratings, one.codes, 2))
-    sums = measured.observed()
-    return measured.why("gai", sums, measured.values(sums), GROUP, one.n_raters) or YES
+    return Measured.of(ratings, Grouping.of(ratings, one.codes, 2)).why("gai", GROUP, one.n_raters) or YES
 
 
 def _why_no_responsiveness(ratings: Ratings, one: Sides) -> str:

@@ -16,11 +16,12 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings, ratings_of, with_items
 from plurivox.engine.draws import Draws
 from plurivox.engine.running import Running
+from plurivox.infer.call_of import Groups
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised
 from plurivox.infer.grouping import Compared, raters_who_rated
 from plurivox.infer.inference import Inference
-from plurivox.lenses.cohesion.rows import Analysis, Prepared
+from plurivox.lenses.cohesion.rows import Agreeing
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import place_of
 from plurivox.statistics.checks import level_of, usual_level
@@ -61,9 +62,8 @@ def family_of(
         min_group_size=asked.min_group_size, seed=asked.seed,
     )  # fmt: skip
     n_points = len(ratings.scale)
-    level = level_of(usual_level("auto", n_points), n_points)
     inference = Inference(settings, how, exchange)
-    work = Analysis(ratings, level, settings, inference)
+    work = Agreeing(ratings, settings, inference, level_of(usual_level("auto", n_points), n_points))
     claims = [at for at, record in enumerate(of_role("tested")) if record.name in with_trait("claims")]
     shuffles = Draws.permuted(asked.permutations, asked.seed)
     standings, largest = [], np.full(asked.permutations, -np.inf)
@@ -80,9 +80,7 @@ def family_of(
     return Family(standings, largest)
 
 
-def _standings(
-    ratings: Ratings, axis: str, one: Prepared, null: Floats, why: str, exchange: Exchange
-) -> list[Standing]:
+def _standings(ratings: Ratings, axis: str, one: Groups, null: Floats, why: str, exchange: Exchange) -> list[Standing]:
     """Return where the groups of an axis stand."""
     rated = raters_who_rated(ratings)
     inside = (one.axis.codes >= 0) & rated
@@ -93,8 +91,8 @@ def _standings(
         shape = Shape(n, int(np.count_nonzero(inside)) - n, n_items)
         varies = variance(null[:, number, at])
         own = why or (NOBODY if not shape.n_rest else exchange.alone if one.tested.alone[number] else "")
-        if not own and np.isnan(one.values[0, g, at]):
-            own = one.measured.why("gai", one.sums, one.values, g, int(one.axis.sizes[g]))
+        if not own and np.isnan(one.measured.value[g, at]):
+            own = one.measured.why("gai", g, int(one.axis.sizes[g]))
         if not own and not varies > 0:
             own = "its GAI is the same whoever is in it"
         found.append(Standing(axis, one.axis.groups[g], int(one.axis.sizes[g]), shape, varies, own))

@@ -19,7 +19,7 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
+from plurivox.infer.jackknife import LeftOut, left_out
 from plurivox.lenses.aggregate.labels import Labels
 
 STATISTICS = ("departure", "overruled", "label_shift")
@@ -163,16 +163,9 @@ class Measured:
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return the values without each item, each rater of a group, or both; labels stay as they are."""
-        parts, work = self.ratings.parts(), self.work
-        each: list[Values] = []
-        if resample in ("items", "both"):
-            each.append(without_items(parts, work, self.observed, finish, how))
-        if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
-            units = RaterUnits.of(rated, self.grouping.n_groups)
-            each.extend(without_raters(parts, work, units, finish, how))
-        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
-        return LeftOut(self.values, tuple(each), ratings)
+        rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+        given = (self.work, self.observed, finish, rated, self.grouping.n_groups)
+        return left_out(self.ratings.parts(), *given, resample, how)
 
     def of(self, at: int) -> OfMethod:
         """Return the values of one method."""

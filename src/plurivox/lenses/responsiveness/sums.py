@@ -23,7 +23,7 @@ from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.intervals import Interval
-from plurivox.infer.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
+from plurivox.infer.jackknife import LeftOut, kept, left_out
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
@@ -300,6 +300,11 @@ class Responses:
         tables: Values = sums["tables"][0]
         return tables, self.finish(sums)[0]
 
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × :data:`MEASURES`."""
+        return self.observed()[1]
+
     def entries(self) -> Entries:
         """Return the votes on all items."""
         each = [self.scored.entries(part) for part in self.ratings.parts()]
@@ -352,15 +357,10 @@ class Responses:
 
         A left-out rater of the crowd also leaves the reference. The raters of a separate reference stay.
         """
-        parts, scored, each = self.ratings.parts(), self.scored, []
-        whole = total(parts, scored)
-        if resample in ("items", "both"):
-            each.append(without_items(parts, self._written(), whole, self.finish, how))
-        if resample in ("raters", "both"):
-            units = RaterUnits.of(scored.drawn, scored.grouping.n_groups)
-            each.extend(without_raters(parts, scored, units, self.finish, how))
-        ratings = without_ratings(parts, scored, self.finish, how) if resample == "both" else None
-        return LeftOut(self.finish(whole)[0], tuple(each), ratings)
+        parts, scored = self.ratings.parts(), self.scored
+        by_item = None if resample == "raters" else self._written()
+        given = (scored, total(parts, scored), self.finish, scored.drawn, scored.grouping.n_groups)
+        return left_out(parts, *given, resample, how, by_item)
 
     def jackknife(self, resample: str, how: Running) -> Interval:
         """Return the intervals of all values, groups × :data:`MEASURES`."""

@@ -21,11 +21,11 @@ from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import (
     LeftOut,
     RaterUnits,
+    left_out,
     number_of_blocks,
     rating_blocks,
     without_items,
     without_raters,
-    without_ratings,
 )
 from plurivox.statistics.variance import NESTED, WITHIN, Classes, Nested, components, nested_components
 
@@ -283,6 +283,11 @@ class Measured:
         """The sums of the raters as they are."""
         return total(self.ratings.parts(), self.rated(with_raters=not self.weighted))
 
+    @cached_property
+    def value(self) -> Values:
+        """Leniency and dominance of the raters as they are, groups × 2."""
+        return np.asarray(Finish(np.zeros(0, np.int32))(self.observed)[0])
+
     @property
     def finish(self) -> Finish:
         """What makes all values, including components unless raters have weights."""
@@ -309,32 +314,22 @@ class Measured:
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return all values, including components, without each item, each rater of a group, or both."""
-        if self.weighted:
-            return self._left_out_weighted(resample, how)
-        work, parts, finish = self.rated(with_raters=True), self.ratings.parts(), self.finish
+        parts, finish = self.ratings.parts(), self.finish
+        rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+        if self.weighted:  # leniency and dominance; each unit takes a pass over the ratings
+            given = (self.rated(with_raters=False), self.observed, finish, rated, self.grouping.n_groups)
+            return left_out(parts, *given, resample, how)
+        work = self.rated(with_raters=True)
         whole = {part.first: work(part, Draws.observed()) for part in parts}
         without = Without(work, whole, number_of_blocks(parts))
         each: list[Values] = []
         if resample in ("items", "both"):
             each.append(without_items(parts, without, self.observed, finish, how))
         if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
             units = RaterUnits.of(rated, self.grouping.n_groups)
             each.extend(without_raters(parts, without, units, finish, how))
         ratings = run(parts, without, Draws.of_blocks(without.n_blocks), finish, how) if resample == "both" else []
         return LeftOut(finish(self.observed)[0], tuple(each), np.concatenate(ratings) if ratings else None)
-
-    def _left_out_weighted(self, resample: str, how: Running) -> LeftOut:
-        """Return leniency and dominance without each unit, each of which takes a pass over the ratings."""
-        work, parts, finish = self.rated(with_raters=False), self.ratings.parts(), self.finish
-        each: list[Values] = []
-        if resample in ("items", "both"):
-            each.append(without_items(parts, work, self.observed, finish, how))
-        if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
-            each.extend(without_raters(parts, work, RaterUnits.of(rated, self.grouping.n_groups), finish, how))
-        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
-        return LeftOut(finish(self.observed)[0], tuple(each), ratings)
 
     def without_each_item(self, how: Running) -> LeftOut:
         """Return leniency and dominance without each item."""
