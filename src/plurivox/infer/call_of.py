@@ -134,6 +134,12 @@ class Call:
             },
         }  # fmt: skip
 
+    def decide(self, each: Sequence[AxisMeasured], also: Sequence[Shuffled] = ()) -> None:
+        """Shuffle until it is clear which groups of all axes and parts differ, then which two; no further for pairs."""
+        self.inference.decide([*(one.tested for axis in each for one in axis.prepared), *also])
+        self.inference.decide([one.tested for axis in each for one in axis.contrasts])
+        self.inference.decide([one.tested for axis in each for one in axis.pairs], further=False)
+
     def refuse_missing(self, rows: Iterable[Row]) -> str:
         """Raise if no axis has both groups of the requested contrast; return a hint with the groups that are shown."""
         shown = ", ".join(group for one in self.axes for group in one.axis.shown[:20]) or "none"
@@ -177,6 +183,16 @@ class Groups:
     def groups(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(self.axis.groups[g] for g in self.places)
+
+
+class AxisMeasured(NamedTuple):
+    """The groups of an axis on one set of items, ready to be tested, and differences of two of them."""
+
+    work: Any
+    one: Compared
+    prepared: list[Groups]
+    contrasts: list[Any]
+    pairs: list[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +278,17 @@ class Comparison(ABC):
         groups, wanted = one.axis.groups if self.subset == "all" else one.axis.shown, self.settings.contrast
         contrasts = [wanted] if wanted is not None and set(wanted) <= set(groups) else []
         return contrasts, list(combinations(one.axis.shown, 2)) if self.settings.pairs else []
+
+    def two(self, axis: Axis, names: tuple[str, str]) -> Any:
+        """Prepare two groups whose difference is tested; the result has it as ``tested``."""
+        raise NotImplementedError
+
+    def everything(self, one: Compared, *, check: bool = True) -> AxisMeasured:
+        """Measure the groups of an axis, and pairs of them as requested; individual raters are not shuffled."""
+        if one.axis.attributes == ("rater",):
+            return AxisMeasured(self, one, [], [], [])
+        contrasts, pairs = ([self.two(one.axis, names) for names in each] for each in self.asked(one))
+        return AxisMeasured(self, one, self.prepare(one, check=check), contrasts, pairs)
 
     def held(self, prepared: Mapping[str, Iterable[Groups]], rows: Sequence[Row]) -> list[Row]:
         """Test claims about groups, by the name of their axis, again within each other attribute of the call."""

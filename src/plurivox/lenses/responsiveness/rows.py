@@ -14,12 +14,10 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.frames import chosen_rows
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
-from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
-from plurivox.infer.held import held
-from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes, with_tests
+from plurivox.infer.call_of import Comparison, Groups
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.inference import Pair, Shuffled, Sizes, with_tests
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import Draws, Row
@@ -27,7 +25,6 @@ from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
-from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
@@ -43,9 +40,13 @@ class Contrast(NamedTuple):
     """The difference of two groups, ready to be tested."""
 
     pair: Pair
-    tested: Shuffled
+    two: Groups
     sizes: Sizes
-    unweighted: Values | None = None
+
+    @property
+    def tested(self) -> Shuffled:
+        """Its test."""
+        return self.two.tested
 
 
 class Found(NamedTuple):
@@ -57,72 +58,50 @@ class Found(NamedTuple):
     spread: Spread = Spread()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """The groups of an axis that are shown, measured and ready to be tested."""
+@dataclass(frozen=True, eq=False)
+class Responding(Comparison):
+    """How the groups of a call respond to a reference, on one set of items."""
 
-    axis: Axis
-    places: list[int]
-    responses: Responses
-    tested: Shuffled
-    unweighted: Values | None = None
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.axis.groups[g] for g in self.places)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
-    """One call of :func:`plurivox.responsiveness` on one set of items: what all of its axes share."""
-
-    ratings: Ratings
     reference: Reference
-    settings: ResponsivenessSettings
-    inference: Inference
 
     @property
-    def subset(self) -> str:
-        """The set of items."""
-        return self.inference.subset
+    def names(self) -> tuple[str, ...]:
+        """The statistics that are tested."""
+        return MEASURES
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether values are also measured with all raters counted equally, those of the reference included."""
+        return self.ratings.weights is not None or len(self.reference.weights) > 0
+
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> Responses:
+        """Measure all statistics of some groups."""
+        asked, ratings, reference = self.settings, self.ratings, self.reference
+        if alike:
+            ratings, reference = ratings.unweighted(), reference.counting_alike()
+        return Responses.by(
+            ratings, grouping, reference, group_score=asked.group_score, ties=asked.ties, seed=asked.seed,
+            capped=self._capped,
+        )  # fmt: skip
 
     def overall(self) -> Found:
         """Return the rows of all raters together; against the crowd, nobody is left to compare them with."""
-        responses = self._responses(np.zeros(self.ratings.n_raters, np.int32), 1)
+        everybody = np.zeros(self.ratings.n_raters, np.int32)
+        grouping = Grouping.of(self.ratings, everybody, 1, self.inference.exchange.strata)
+        responses = self.measure(grouping)
         spread = Spread() if self.reference.kind == CROWD else self.inference.spread(responses, "all")
         usage = self.ratings.used()[np.newaxis]
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
-        plain = self._unweighted(np.zeros(self.ratings.n_raters, np.int32), 1)
+        plain = self.unweighted(grouping)
         return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, plain)
 
-    def prepare(self, one: Compared) -> list[Prepared]:
-        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
-        found = []
-        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
-            if self.subset == "all":
-                grouping = Grouping.of(self.ratings, whole.codes, len(whole), self.inference.exchange.strata)
-                self.inference.check(self.ratings, one.axis.name, grouping)
-            found.append(self._prepared(axis, places))
-        return found
-
-    def _prepared(self, axis: Axis, places: list[int]) -> Prepared:
-        responses = self._responses(axis.codes, len(axis))
-        grouping = responses.scored.grouping
-        _, values = responses.observed()
-        return Prepared(
-            axis, places, responses,
-            self.inference.shuffled(responses, grouping, MEASURES, values, places, axis.name),
-            self._unweighted(axis.codes, len(axis)),
-        )  # fmt: skip
-
-    def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
+    def found(self, name: str, prepared: Sequence[Groups]) -> Found:
         """Return the rows of the groups of an axis, its draws, and the tables behind its values."""
         each = [
             self._found(
-                "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
-                _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.responses, one.axis.name),
+                "group", name, one.axis.groups, one.places, one.measured, one.axis.sizes,
+                _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.measured, one.axis.name),
                 one.unweighted,
             )
             for one in prepared
@@ -146,37 +125,21 @@ class Analysis:
         draws = Draws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
         return Found([row for one in each for row in one.rows], draws, scored)
 
-    def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
-        """Test claims about groups again, within each other attribute of the call."""
-        return held(
-            self.inference, self.ratings, self.settings.by, rows, prepared,
-            lambda one, strata: self._responses(one.axis.codes, len(one.axis), strata=strata),
-        )  # fmt: skip
-
-    def contrast(self, axis: Axis, groups: tuple[str, str]) -> Contrast:
-        """Prepare the difference of two groups; only their raters are shuffled, and only with each other."""
-        pair = Pair.of(axis, groups)
-        responses = self._responses(axis.codes, len(axis), among=pair.among)
-        _, values = responses.observed()
-
-        def make(shuffles: Shuffles, how: Running) -> Values:
-            return pair.difference(responses.null(shuffles, how))
-
-        alone = ~responses.scored.grouping.exchangeable[[pair.a]]
-        support, both = responses.votes(), [pair.a, pair.b]
+    def two(self, axis: Axis, names: tuple[str, str]) -> Contrast:
+        """Prepare the difference of two groups."""
+        pair, two = self.difference(axis, names)
+        support, both = two.measured.votes(), [pair.a, pair.b]
         sizes = (
             int(axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum())
         )  # fmt: skip
-        plain = self._unweighted(axis.codes, len(axis))
-        beside = None if plain is None else pair.difference(plain)
-        return Contrast(pair, Shuffled(pair.what, MEASURES, pair.difference(values), make, alone), sizes, beside)
+        return Contrast(pair, two, sizes)
 
     def compared(self, contrast: Contrast, found: Found, kind: str) -> list[Row]:
         """Return the rows of a difference that was tested."""
         a, b = (found.draws.groups.index(group) for group in contrast.pair.names)
         interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
         return self.inference.contrast(
-            contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind, contrast.unweighted
+            contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind, contrast.two.unweighted
         )
 
     def family(self, axis: Axis, condition: Mapping[str, Any], found: Found) -> list[Row]:
@@ -303,28 +266,6 @@ class Analysis:
         )
         notes = notes_of(tables, values, support.votes, self.ratings.scale, self.settings.min_support, alone)
         return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, tested, unweighted)
-
-    def _unweighted(self, codes: NDArray[np.int32], n_groups: int) -> Values | None:
-        """Return the values with all raters counted equally, None without weights."""
-        if self.ratings.weights is None and not len(self.reference.weights):
-            return None
-        wanted = self.settings
-        alike = Responses.of(
-            self.ratings.unweighted(), codes, n_groups, self.reference.counting_alike(),
-            group_score=wanted.group_score, ties=wanted.ties, seed=wanted.seed, capped=self._capped,
-        )  # fmt: skip
-        return alike.observed()[1]
-
-    def _responses(
-        self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None,
-        strata: NDArray[np.int32] | None = None,
-    ) -> Responses:  # fmt: skip
-        wanted = self.settings
-        strata = self.inference.exchange.strata if strata is None else strata
-        return Responses.of(
-            self.ratings, codes, n_groups, self.reference, group_score=wanted.group_score, ties=wanted.ties,
-            seed=wanted.seed, capped=self._capped, strata=strata, among=among,
-        )  # fmt: skip
 
     @property
     def _capped(self) -> bool:

@@ -272,22 +272,25 @@ class Responses:
         codes: NDArray[np.int32],
         n_groups: int,
         reference: Reference,
-        *,
-        group_score: str = "plurality",
-        ties: str = "share",
-        seed: int = 0,
-        capped: bool = True,
-        strata: NDArray[np.int32] | None = None,
-        among: NDArray[np.bool_] | None = None,
+        **scoring: Any,
     ) -> Responses:
-        """Prepare the tables; ``strata`` and ``among`` as in :meth:`plurivox.infer.grouping.Grouping.of`."""
+        """Prepare the tables of groups that are not shuffled; ``scoring`` as in :meth:`by`."""
+        return cls.by(ratings, Grouping.of(ratings, codes, n_groups), reference, **scoring)
+
+    @classmethod
+    def by(
+        cls, ratings: Ratings, grouping: Grouping, reference: Reference, *, group_score: str = "plurality",
+        ties: str = "share", seed: int = 0, capped: bool = True,
+    ) -> Responses:  # fmt: skip
+        """Prepare the tables of a grouping of the raters."""
+        codes, n_groups = grouping.codes, grouping.n_groups
         ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
         ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
         against = reference.on_axis(codes)
         same = against.kind == CROWD and against.n_points == len(ratings.scale) and bool((codes >= 0).all())
         n_given = ratings.n_entries + len(against.scores)
         scored = Scores(
-            Grouping.of(ratings, codes, n_groups, strata, among),
+            grouping,
             np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
             bool((against.raters >= 0).any()), same, GROUP_SCORES.index(group_score), np.array(ratings.scale.values),
             ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7, _each_weight(ratings, against),
