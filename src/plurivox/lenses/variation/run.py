@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from dataclasses import replace
 
 import polars as pl
 
-from plurivox.base.errors import SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
-from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
-from plurivox.infer.inference import Inference
+from plurivox.infer.call_of import AxisMeasured, Call
+from plurivox.infer.grouping import Compared, Grouping, overlapping_axes
 from plurivox.infer.result import Draws, Row, Table
 from plurivox.infer.spread import Spread, with_interval
-from plurivox.infer.weighting import weights_in
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.components import Frames, Tables
 from plurivox.lenses.variation.drift import drifts
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
-from plurivox.lenses.variation.rows import Analysis, Prepared, Versus
+from plurivox.lenses.variation.rows import Leniency
 from plurivox.lenses.variation.settings import VariationSettings
-from plurivox.lenses.variation.sums import Measured
+from plurivox.lenses.variation.sums import COMPARED, Measured
+from plurivox.statistics.registry import of_role
 
 
 @keywords(VariationSettings, weights=True)
@@ -56,133 +52,94 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     settings = with_interval(settings)
     settings = replace(settings, adjust=settings.adjust or bool(settings.reference))
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
-    whole = Inference(settings, how, Exchange.of(ratings, settings.within))
-    beside = _single(settings.by, overlapping) if settings.adjust else []
-    every = compared(ratings, [*settings.by, *beside], overlapping, settings.min_group_size)
-    axes, subsets = every[: len(settings.by)], subsets_by(ratings, settings.items_by)
-    each, frames, adjusted = [], Frames.none(), [pl.DataFrame(schema=SCHEMA)]
-    for (subset, part), shown in zip(subsets.items(), compared_in_parts(every, subsets), strict=True):
-        work = Analysis(part, settings, replace(whole, subset=subset))
-        each += [_Part.of(work, one) for one in shown[: len(axes)]]
+    call = Call.of(ratings, settings, how, also=_single(settings.by, overlapping) if settings.adjust else [])
+    each: list[AxisMeasured] = []
+    frames, adjusted = Frames.none(), [pl.DataFrame(schema=SCHEMA)]
+    for part in call.parts:
+        work = Leniency(part.ratings, settings, part.inference)
+        each += [work.everything(one) for one in part.axes]
         frames = frames.joined(_together(work))
-        fit = Adjusted.of(part, _alone(shown) if settings.adjust else [], dict(settings.reference))
-        adjusted += [fit.table(settings, subset, how)] if fit.axes else []
+        fit = Adjusted.of(
+            part.ratings, _alone([*part.axes, *part.also]) if settings.adjust else [], dict(settings.reference)
+        )
+        adjusted += [fit.table(settings, work.subset, how)] if fit.axes else []
     drifting = [
         (one, one.tested() if one.testable else None)
-        for one in drifts(ratings, axes, min_group_size=settings.min_group_size)
+        for one in drifts(ratings, call.axes, min_group_size=settings.min_group_size)
     ]
+    times = call.inference.times
     for one, _ in drifting:
         if one.name != "all" and not one.alone and not math.isnan(one.same_order):
-            whole.times[one.name] = min(one.same_order, whole.times.get(one.name, 1.0))
-    by_groups = [one.tested for part in each for one in part.prepared]
-    whole.decide([*by_groups, *(tested for one, tested in drifting if tested is not None and not one.alone)])
-    whole.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
-    whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
-    whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
+            times[one.name] = min(one.same_order, times.get(one.name, 1.0))
+    call.decide(each, [tested for one, tested in drifting if tested is not None and not one.alone])
+    call.inference.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     rows: list[Row] = []
     draws: list[Draws] = []
     for own in each:
-        found = own.found()
-        rows += found.rows
-        draws += found.draws
-        frames = frames.joined(found.frames)
-    on_all = Analysis(ratings, settings, whole)
+        if _of_raters(own.one.axis):
+            rows += own.work.raters(own.one.axis)
+            continue
+        shown, made, further = _found(own)
+        rows += shown
+        draws.append(made)
+        frames = frames.joined(further)
+    on_all = Leniency(ratings, settings, call.inference)
     for one, tested in drifting:
         rows += on_all.drifted(one, tested)
-    _check(settings, axes, rows)
-    known = {
-        (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
-        for one in part.prepared for group in one.groups
-    }  # fmt: skip
+    call.refuse_missing(rows)
+    known = {own.one.axis.name: own.prepared for own in each if own.work.subset == "all"}
     again = repeated(
-        ratings, axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
+        ratings, call.axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
     )
     tables = {**frames._asdict(), "repeats": again, "adjusted": pl.concat(adjusted, how="diagonal")}
     return Variation(
         rows=tuple(rows),
-        withheld={
-            one.axis.name if part.work.inference.subset == "all" else f"{one.axis.name}, {part.work.inference.subset}":
-            one.n_withheld
-            for part in each for one in [part.one]
-        },
-        revealing={one.axis.name: one.n_revealing for one in axes},
-        outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
-        settings=_remembered(settings, ratings, overlapping, whole),
-        pair_rows=tuple(row for part in each for row in part.work.compared(part.pairs, "pair")),
-        held_rows=tuple(on_all.held(known, rows)),
+        pair_rows=tuple(row for own in each for row in own.work.compared(own.pairs, "pair")),
+        held_rows=tuple(on_all.held(known, [row for row in rows if row.statistic in COMPARED])),
         tables=tuple(Table(name, frame) for name, frame in tables.items()),
+        **call.kept(
+            contrast=list(settings.contrast or ()), poles=poles_in(ratings.scale),
+            values=[float(value) for value in ratings.scale.values],
+            n_items_in_no_subset=0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
+            design=call.inference.remembered(), time_unit=ratings.intake.time_unit,
+        ),
     )  # fmt: skip
 
 
-class _Found(NamedTuple):
-    """Rows of the groups of an axis, the draws behind them, and tables of components and reliability."""
-
-    rows: list[Row]
-    draws: list[Draws]
-    frames: Frames
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The groups of one axis on one set of items, ready to be tested, and what else was requested."""
-
-    work: Analysis
-    one: Compared
-    prepared: list[Prepared]
-    contrasts: list[Versus]
-    pairs: list[Versus]
-
-    @classmethod
-    def of(cls, work: Analysis, one: Compared) -> _Part:
-        """Measure the groups; individual raters are not shuffled."""
-        axis, asked = one.axis, work.settings
-        if _of_raters(axis):
-            return cls(work, one, [], [], [])
-        contrasts, pairs = [], []
-        if not one.overlapping:
-            groups = axis.groups if work.inference.subset == "all" else axis.shown
-            if asked.contrast is not None and set(asked.contrast) <= set(groups):
-                contrasts.append(work.versus(axis, asked.contrast))
-            if asked.pairs:
-                pairs = [work.versus(axis, two) for two in combinations(axis.shown, 2)]
-        return cls(work, one, work.prepare(one), contrasts, pairs)
-
-    def found(self) -> _Found:
-        """Return the rows of the groups, their draws, and tables of components and reliability."""
-        work, axis = self.work, self.one.axis
-        if _of_raters(axis):
-            return _Found(work.raters(axis), [], Frames.none())
-        rows: list[Row] = []
-        spreads, frames = [], Frames.none()
-        for one in self.prepared:
-            if not one.places:
-                spreads.append(Spread())
-                continue  # nothing is shown of an axis whose groups are all withheld
-            left = work.left_out(one)
-            spreads.append(work.spread(one, left))
-            rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
-            measured, left = work.among_shown(one, left)
-            frames = frames.joined(Tables(
-                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), measured, left,
-                work.settings.target, self.one.overlapping,
-            ).frames())  # fmt: skip
-        rows += work.compared(self.contrasts, "contrast")
-        return _Found(rows, [work.draws(axis.name, self.prepared, spreads)], frames)
+def _found(measured: AxisMeasured) -> tuple[list[Row], Draws, Frames]:
+    """Return the rows of the groups of an axis, their draws, and tables of components and reliability."""
+    work, name = measured.work, measured.one.axis.name
+    rows: list[Row] = []
+    spreads, frames = [], Frames.none()
+    for one in measured.prepared:
+        if not one.places:
+            spreads.append(Spread())
+            continue  # nothing is shown of an axis whose groups are all withheld
+        left = work.left_out(one)
+        spreads.append(work.spread(one, left))
+        rows += work.rows(name, one, spreads[-1].interval(of_role("higher")))
+        shown, left = work.among_shown(one, left)
+        frames = frames.joined(Tables(
+            work.subset, name, list(zip(one.groups, one.places, strict=True)), shown, left, work.settings.target,
+            measured.one.overlapping,
+        ).frames())  # fmt: skip
+    rows += work.compared(measured.contrasts, "contrast")
+    return rows, work.draws(name, measured.prepared, spreads), frames
 
 
 def _of_raters(axis: Axis) -> bool:
     return axis.attributes == ("rater",)
 
 
-def _together(work: Analysis) -> Frames:
+def _together(work: Leniency) -> Frames:
     """Return the components of all raters together, and the reliability of their means."""
     asked, ratings = work.settings, work.ratings.unweighted()
     measured = Measured(ratings, Grouping.together(ratings))
     left = None
     if asked.interval != "none":
         left = measured.left_out(asked.resample, work.inference.doing("resampling all raters"))
-    return Tables(work.inference.subset, "all", [("all", 0)], measured, left, asked.target).frames()
+    return Tables(work.subset, "all", [("all", 0)], measured, left, asked.target).frames()
 
 
 def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:
@@ -196,25 +153,3 @@ def _alone(axes: Sequence[Compared]) -> list[Axis]:
     return [
         one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping and not _of_raters(one.axis)
     ]
-
-
-def _check(settings: VariationSettings, axes: Sequence[Compared], rows: Sequence[Row]) -> None:
-    """Raise if no axis has both groups of a requested contrast."""
-    if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
-        raise SelectionError(
-            f"no axis has both groups {settings.contrast[0]!r} and {settings.contrast[1]!r}",
-            hint=f"The groups shown are: {', '.join(g for one in axes for g in one.axis.shown[:20]) or 'none'}.",
-        )
-
-
-def _remembered(
-    settings: VariationSettings, ratings: Ratings, overlapping: dict[str, str], whole: Inference
-) -> dict[str, Any]:
-    """Return what was requested, and what is known about scale and design."""
-    return {
-        **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
-        "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
-        "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
-        "design": whole.remembered(), "time_unit": ratings.intake.time_unit,
-        **weights_in(ratings, settings.min_group_size),
-    }  # fmt: skip
