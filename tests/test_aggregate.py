@@ -113,11 +113,11 @@ def test_values_without_each_item_and_rater_are_those_of_the_others() -> None:
     left = Measured(ratings, Grouping.of(ratings, codes, 2), labels, np.ones(4)).left_out("both", Running())
     for i in range(8):
         fewer = Measured(ratings.chosen(np.arange(8) != i, None), Grouping.of(ratings, codes, 2), labels, np.ones(4))
-        assert left.each[0][i] == pytest.approx(fewer.values, abs=1e-9, nan_ok=True)
+        assert left.each[0][i] == pytest.approx(fewer.value, abs=1e-9, nan_ok=True)
     without = np.concatenate(left.each[1:])
     for at, r in enumerate([*np.flatnonzero(codes == 0), *np.flatnonzero(codes == 1)]):
         others = np.where(np.arange(9) == r, -1, codes).astype(np.int32)
-        alone = Measured(ratings, Grouping.of(ratings, others, 2), labels, np.ones(4)).values
+        alone = Measured(ratings, Grouping.of(ratings, others, 2), labels, np.ones(4)).value
         assert without[at] == pytest.approx(alone, abs=1e-9, nan_ok=True)
 
 

@@ -81,7 +81,8 @@ class Call:
     @classmethod
     def of(
         cls, ratings: Ratings, settings: Any, how: Running, *, by: Sequence[Any] | None = None,
-        also: Sequence[Any] = (), answered: NDArray[np.bool_] | None = None, convention: str = "default",
+        also: Sequence[Any] = (), answered: NDArray[np.bool_] | None = None,
+        rated: NDArray[np.bool_] | None = None, exchanged: bool = True, convention: str = "default",
     ) -> Self:  # fmt: skip
         """Settle what a call compares.
 
@@ -93,6 +94,10 @@ class Call:
             Further axes of which something is shown, so that they are withheld together with the others.
         answered
             Which items are compared with answers; groups consist of the raters of these.
+        rated
+            Only these raters count towards the sizes of groups.
+        exchanged
+            Whether raters are shuffled at all.
         """
         by = settings.by if by is None else by
         if answered is not None and ("all",) in by:
@@ -101,22 +106,24 @@ class Call:
         axes = compared(ratings, [*by, *also], overlapping, settings.min_group_size)
         if answered is not None and axes:
             axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
-        exchange = Exchange.of(ratings, getattr(settings, "within", None))
+        if rated is not None:
+            axes = counting(axes, rated)
+        exchange = Exchange.of(ratings, getattr(settings, "within", None) if exchanged else None)
         inference = Inference(settings, how, exchange, convention)
-        subsets = subsets_by(ratings, getattr(settings, "items_by", None))
+        split = getattr(settings, "items_by", None) if rated is None else None
+        subsets = subsets_by(ratings, split)
         parts = tuple(
             Part(part, shown[: len(by)], shown[len(by) :], replace(inference, subset=name))
             for (name, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True)
         )
         return cls(ratings, settings, overlapping, axes[: len(by)], inference, parts)
 
-    def check_design(self, axes: Iterable[Compared], ratings: Ratings | None = None) -> None:
+    def check_design(self, axes: Iterable[Compared]) -> None:
         """Find out how far who rated what depends on the groups of each axis; individual raters are not shuffled."""
-        ratings = ratings or self.ratings
         for one in axes:
             for axis, _ in one.shown if not names_raters(one.axis.name) else ():
-                grouping = Grouping.of(ratings, axis.codes, len(axis), self.inference.exchange.strata)
-                self.inference.check(ratings, one.axis.name, grouping)
+                grouping = Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)
+                self.inference.check(self.ratings, one.axis.name, grouping)
 
     def kept(self, **told: Any) -> dict[str, Any]:
         """Return what every result keeps: who is not shown, and the settings with what else it was told."""

@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.domain.axis import Axis
-from plurivox.domain.ratings import Ratings
-from plurivox.engine.run import Values
+from plurivox.infer.call_of import Comparison, Groups
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.held import held
-from plurivox.infer.inference import Inference, Shuffled, Sizes
+from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Draws, Row
 from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.labels import Labels
-from plurivox.lenses.aggregate.settings import AggregateSettings
 from plurivox.lenses.aggregate.sums import STATISTICS, Measured, OfMethod, of_columns
 from plurivox.statistics.registry import of_role
 
@@ -28,57 +25,53 @@ NOTHING = "this group rated nothing"
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """The groups of an axis that are shown, with the labels of one method, ready to be tested."""
+class Departures(Comparison):
+    """How far the labels of each method lie from what the groups of a call say."""
 
-    axis: Axis
-    places: list[int]
-    measured: OfMethod
-    tested: Shuffled
+    labels: Sequence[Labels]
+    alike: Sequence[Labels]
+    """The same with all raters counted equally."""
+    prior: NDArray[np.float64]
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.axis.groups[g] for g in self.places)
+    def names(self) -> tuple[str, ...]:
+        """The statistics that are tested."""
+        return STATISTICS
 
+    @property
+    def both_ways(self) -> bool:
+        """Whether values are also measured with all raters counted equally; not if both would reveal a group's mean."""
+        return tells_unweighted(self.ratings, self.settings.min_group_size)
 
-@dataclass(frozen=True, eq=False)
-class Analysis:
-    """One call of :func:`plurivox.aggregate`: what all of its axes share."""
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> Measured:
+        """Compare some groups with the labels of all methods."""
+        if alike:
+            return Measured(self.ratings.unweighted(), grouping, self.alike, self.prior)
+        return Measured(self.ratings, grouping, self.labels, self.prior)
 
-    ratings: Ratings
-    settings: AggregateSettings
-    inference: Inference
-    labels: Sequence[Labels]
-    prior: NDArray[np.float64]
-    alike: Analysis | None = None
-    """The same with raters counted equally, if they have weights."""
-
-    def prepare(self, one: Compared) -> list[list[Prepared]]:
+    def by_method(self, one: Compared) -> list[list[Groups]]:
         """Measure the groups of an axis by all methods, overlapping groups each on an axis of their own."""
         found = []
         for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
-            self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
-            grouping = self._grouping(axis)
-            measured = self._measured(grouping)
-            found.append([self._prepared(measured.of(at), axis, places, grouping) for at in range(len(self.labels))])
+            self.inference.check(self.ratings, one.axis.name, self.grouping(whole))
+            grouping = self.grouping(axis)
+            each = map(self.measure(grouping).of, range(len(self.labels)))
+            shuffled = self.inference.shuffled
+            found.append([
+                Groups(axis, places, own, shuffled(own, grouping, STATISTICS, own.value, places, axis.name))
+                for own in each
+            ])  # fmt: skip
         return found
-
-    def _prepared(self, own: OfMethod, axis: Axis, places: list[int], grouping: Grouping) -> Prepared:
-        observed = own.measured.values[:, own.columns]
-        return Prepared(
-            axis, places, own, self.inference.shuffled(own, grouping, STATISTICS, observed, places, axis.name)
-        )
 
     def overall(self) -> list[Row]:
         """Return how far labels lie from what all raters together say."""
-        measured = self._measured(Grouping.together(self.ratings))
+        measured = self.measure(Grouping.together(self.ratings))
         sizes = (self.ratings.n_raters, self.ratings.n_items, len(self.ratings))
         left = self._left_out(measured, "all raters")
         return [row for at in range(len(self.labels))
                 for row in self._rows("overall", "all", ("all",), measured.of(at), [0], [sizes], left)]  # fmt: skip
 
-    def rows(self, name: str, each: Sequence[Prepared]) -> list[Row]:
+    def rows(self, name: str, each: Sequence[Groups]) -> list[Row]:
         """Return the rows of the groups of an axis, by method."""
         first = each[0]
         if not first.places:
@@ -95,31 +88,21 @@ class Analysis:
         self, kind: str, name: str, groups: Sequence[str], own: OfMethod, places: list[int], sizes: Sequence[Sizes],
         left: LeftOut | None, tested: Shuffled | None = None,
     ) -> list[Row]:  # fmt: skip
-        values = own.measured.values[places][:, own.columns]
+        plain = self.unweighted(own.measured.grouping)
         spread = Spread() if left is None else Spread(left=of_columns(left, own.columns)).of(places)
         rows = self.inference.rows(
-            kind, name, groups, list(enumerate(STATISTICS)), values, sizes,
+            kind, name, groups, list(enumerate(STATISTICS)), own.value[places], sizes,
             [_why(own.measured, g) for g in places], spread.interval(of_role("hidden")), tested,
-            self._unweighted(own, places),
+            None if plain is None else plain[places][:, own.columns],
         )  # fmt: skip
         return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
-
-    def _unweighted(self, own: OfMethod, places: list[int]) -> Values | None:
-        """Return the values with all raters counted equally; None without weights, or if that would reveal too much."""
-        if self.alike is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
-            return None
-        measured = self.alike._measured(replace(own.measured.grouping, weights=np.zeros(0)))
-        return np.asarray(measured.values[places][:, own.columns])
-
-    def _measured(self, grouping: Grouping) -> Measured:
-        return Measured(self.ratings, grouping, self.labels, self.prior)
 
     def _left_out(self, measured: Measured, name: str) -> LeftOut | None:
         if self.settings.interval == "none":
             return None
         return measured.left_out(self.settings.resample, self.inference.doing(f"resampling {name}"))
 
-    def draws(self, name: str, prepared: Sequence[Sequence[Prepared]]) -> list[Draws]:
+    def draws(self, name: str, prepared: Sequence[Sequence[Groups]]) -> list[Draws]:
         """Return the shuffles behind the groups of an axis, a set for each method, those of each value sorted.
 
         Anyone who knows which shuffle gave which value has one equation per shuffle, and can solve for what each rater
@@ -135,12 +118,11 @@ class Analysis:
             found.append(Draws(name, groups, STATISTICS, ordered, STATISTICS, none, one.method))
         return found
 
-    def held(self, prepared: Mapping[str, Sequence[Sequence[Prepared]]], rows: Sequence[Row]) -> list[Row]:
+    def held_by_method(self, prepared: Mapping[str, Sequence[Sequence[Groups]]], rows: Sequence[Row]) -> list[Row]:
         """Test claims about groups again, within each other attribute of the call."""
 
-        def measure(one: Prepared, strata: NDArray[np.int32]) -> OfMethod:
-            grouping = Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)
-            return self._measured(grouping).of(one.measured.at)
+        def measure(one: Groups, strata: NDArray[np.int32]) -> OfMethod:
+            return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)).of(one.measured.at)
 
         found = []
         for at, labels in enumerate(self.labels):
@@ -150,9 +132,6 @@ class Analysis:
             own_rows = [row for row in rows if row.model == labels.method]
             found += held(self.inference, self.ratings, self.settings.by, own_rows, known, measure)
         return found
-
-    def _grouping(self, axis: Axis) -> Grouping:
-        return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)
 
 
 def _claimed(row: Row) -> Row:

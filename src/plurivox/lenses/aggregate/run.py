@@ -19,14 +19,11 @@ from plurivox.domain.scale import few_points
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
-from plurivox.infer.grouping import compared, overlapping_axes
-from plurivox.infer.inference import Inference
+from plurivox.infer.call_of import Call
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.aggregate.labels import Labels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
-from plurivox.lenses.aggregate.rows import Analysis
+from plurivox.lenses.aggregate.rows import Departures
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
 
@@ -59,35 +56,27 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
     prior = resolve_prior(settings.prior, counts, None)
     weighed = weighted_counts_of(ratings)[:, 0] if ratings.has_raters else counts.astype(np.float64)
     labels = labels_of(ratings, settings, weighed, prior.weights)
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    exchange = Exchange.of(ratings, settings.within if settings.by else None)
-    inference = Inference(settings, how, exchange)
-    alike = _alike(ratings, settings, inference, labels, prior.weights)
-    work = Analysis(ratings, settings, inference, labels, prior.weights, alike)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
-    prepared = {one.axis.name: work.prepare(one) for one in axes}
-    inference.decide([one.tested for each in prepared.values() for own in each for one in own])
+    alike = _alike(ratings, settings, labels, prior.weights)
+    call = Call.of(ratings, settings, how, exchanged=bool(settings.by))
+    work = Departures(ratings, settings, call.inference, labels, alike, prior.weights)
+    prepared = {one.axis.name: work.by_method(one) for one in call.axes}
+    call.inference.decide([one.tested for each in prepared.values() for own in each for one in own])
     rows: list[Row] = work.overall() if ratings.has_raters else []
     for name, each in prepared.items():
         rows += [row for own in each for row in work.rows(name, own)]
     tables = {
-        "labels": _labels(ratings, labels, alike), "methods": _methods(labels), "differing": _differing(labels),
-        "raters": _raters(ratings, labels),
+        "labels": _labels(ratings, labels, alike if work.both_ways else ()), "methods": _methods(labels),
+        "differing": _differing(labels), "raters": _raters(ratings, labels),
     }  # fmt: skip
     return Aggregation(
         rows=tuple(rows),
-        withheld={one.axis.name: one.n_withheld for one in axes},
-        revealing={one.axis.name: one.n_revealing for one in axes},
-        outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws for name, each in prepared.items() for draws in work.draws(name, each)),
-        settings={
-            **settings.as_dict(), "several": overlapping, "bootstrap": 0, "design": inference.remembered(),
-            "points": [str(label) for label in ratings.scale.labels], "n_items": ratings.n_items,
-            "prior": prior.weights.tolist(), "prior_note": prior_words(prior, counts.sum(axis=1)),
-            **weights_in(ratings, settings.min_group_size),
-        },
-        held_rows=tuple(work.held(prepared, rows)),
+        held_rows=tuple(work.held_by_method(prepared, rows)),
         tables=tuple(Table(name, frame) for name, frame in tables.items()),
+        **call.kept(
+            bootstrap=0, design=call.inference.remembered(), points=[str(label) for label in ratings.scale.labels],
+            n_items=ratings.n_items, prior=prior.weights.tolist(), prior_note=prior_words(prior, counts.sum(axis=1)),
+        ),
     )  # fmt: skip
 
 
@@ -107,24 +96,21 @@ def _check(ratings: Ratings, settings: AggregateSettings) -> None:
 
 
 def _alike(
-    ratings: Ratings, settings: AggregateSettings, inference: Inference, labels: Sequence[Labels],
-    prior: NDArray[np.float64],
-) -> Analysis | None:  # fmt: skip
-    """Return the same analysis without weights, None if there are none; models of raters give the same labels."""
+    ratings: Ratings, settings: AggregateSettings, labels: Sequence[Labels], prior: NDArray[np.float64]
+) -> list[Labels]:
+    """Return the labels with all raters counted equally, none without weights; models of raters give the same."""
     if ratings.weights is None:
-        return None
+        return []
     plain = ratings.unweighted()
     own = tuple(one.method for one in labels if one.method in OF_COUNTS)
     again = labels_of(plain, settings.replace(methods=own), plain.counts().astype(np.float64), prior) if own else []
     made = {one.method: one for one in again}
-    return Analysis(plain, settings, inference, [made.get(one.method, one) for one in labels], prior)
+    return [made.get(one.method, one) for one in labels]
 
 
-def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Analysis | None) -> pl.DataFrame:
+def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Sequence[Labels]) -> pl.DataFrame:
     """Return a row for each item: labels, confidence and probabilities of each method, and unweighted labels."""
-    beside = {}
-    if alike is not None and tells_unweighted(ratings, alike.settings.min_group_size):
-        beside = {one.method: one for one in alike.labels if one.method in OF_COUNTS}
+    beside = {one.method: one for one in alike if one.method in OF_COUNTS}
     points = [str(label) for label in ratings.scale.labels]
     names = label_column(ratings.scale)
     n_ratings = ratings.counts().sum(axis=1)

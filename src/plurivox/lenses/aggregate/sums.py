@@ -144,7 +144,7 @@ class Measured:
         return total(self.ratings.parts(), self.work)
 
     @cached_property
-    def values(self) -> Values:
+    def value(self) -> Values:
         """Groups × (methods × statistics)."""
         return np.asarray(finish(self.observed)[0])
 
@@ -158,7 +158,7 @@ class Measured:
         if key not in self._made:
             made = run(self.ratings.parts(), self.work, shuffles, finish, how)
             self._made.clear()
-            self._made[key] = np.concatenate([np.zeros((0, *self.values.shape)), *made])
+            self._made[key] = np.concatenate([np.zeros((0, *self.value.shape)), *made])
         return self._made[key]
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
@@ -183,6 +183,11 @@ class OfMethod:
     def columns(self) -> slice:
         """Their columns."""
         return slice(self.at * len(STATISTICS), (self.at + 1) * len(STATISTICS))
+
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × statistics."""
+        return self.measured.value[:, self.columns]
 
     def null(self, shuffles: Draws, how: Running) -> Values:
         """Return the values of shuffled raters."""

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import SelectionError
-from plurivox.base.settings import Axes, Frozen
 from plurivox.domain.answers import Answers
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_files import GivenScale
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
-from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.infer.call_of import Call
+from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.inference import Inference
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
 from plurivox.lenses.alignment.closest import Closest, corrected_leads, frames, level_over
-from plurivox.lenses.alignment.matching import ALL, AnsweredItems, AnswersLike, as_answers, match
+from plurivox.lenses.alignment.matching import AnswersLike, as_answers, match
 from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.rows import Analysis
@@ -84,7 +82,8 @@ def alignment(
     ratings = _exact(ratings)
     given = as_answers(answers, ratings)
     matched = match(ratings, given, settings.subset)
-    axes, overlapping = compared_axes(matched, settings)
+    call = Call.of(ratings, settings, how, answered=np.diff(matched.rows) > 0)
+    axes = call.axes
     prior = prior_of(settings.prior, matched.top + 1)
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap
@@ -96,7 +95,7 @@ def alignment(
         rows += work.groups(one) + beside.groups(one)
     if tells_unweighted(ratings, settings.min_group_size):
         rows = _with_unweighted(rows, [work, beside], axes)
-    inference = Inference(settings, how, Exchange.of(ratings, settings.within))
+    inference = call.inference
     closest, corrected = _closest(work, [one for one in axes if _comparable(one)], inference, settings)
     if settings.as_rater:
         apart = [one for one in axes if not one.overlapping]
@@ -105,53 +104,21 @@ def alignment(
     for compared_groups, adjusted in zip(closest, corrected, strict=True):
         rows += compared_groups.rows(matched.voices, inference, adjusted)
     return Alignment(
-        tuple(rows),
-        {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes},
-        tuple(one.draws(matched.voices) for one in closest),
-        {
-            **settings.as_dict(), "by": [one.axis.name for one in axes], "several": overlapping,
-            "level": settings.level if isinstance(settings.level, str) else "matrix", "prior": prior.tolist(),
-            "voices": [list(voice) for voice in matched.voices],
-            "references": [voice.model for voice in references.matched.voices],
-            "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
-            "subsets": list(matched.subsets),
-            "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
-            "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
-            "humans": True, "design": inference.remembered(), **weights_in(ratings, settings.min_group_size),
-        },
-        _tables(work, given, frames(closest, matched.voices, values), references, settings),
-        revealing={one.axis.name: one.n_revealing for one in axes},
+        rows=tuple(rows),
+        draws=tuple(one.draws(matched.voices) for one in closest),
+        tables=_tables(work, given, frames(closest, matched.voices, values), references, settings),
+        **call.kept(
+            by=[one.axis.name for one in axes],
+            level=settings.level if isinstance(settings.level, str) else "matrix", prior=prior.tolist(),
+            voices=[list(voice) for voice in matched.voices],
+            references=[voice.model for voice in references.matched.voices],
+            labels=[str(label) for label in ratings.scale.labels], values=list(ratings.scale.values),
+            subsets=list(matched.subsets), n_items=int(np.count_nonzero(np.diff(matched.rows))),
+            n_unrated=matched.n_unrated,
+            n_elsewhere=given.n_elsewhere, n_unsorted=matched.n_unsorted, n_raters=ratings.n_raters,
+            humans=True, design=inference.remembered(),
+        ),
     )  # fmt: skip
-
-
-class _Groups(Protocol):
-    """The settings that say which groups are compared."""
-
-    @property
-    def by(self) -> Axes:
-        """Attributes of the axes."""
-
-    @property
-    def several(self) -> Frozen:
-        """Attributes of which a rater may have several values."""
-
-    @property
-    def min_group_size(self) -> int:
-        """Below how many raters a group is withheld."""
-
-
-def compared_axes(matched: AnsweredItems, settings: _Groups) -> tuple[list[Compared], dict[str, str]]:
-    """Return the groups of raters of answered items that answers are compared with, and attributes that overlap."""
-    ratings = matched.ratings
-    if (ALL,) in settings.by:
-        raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
-    if axes:
-        answered = np.diff(matched.rows) > 0
-        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
-    return axes, overlapping
 
 
 def _exact(ratings: Ratings) -> Ratings:

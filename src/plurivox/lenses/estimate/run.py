@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.errors import InputError
 from plurivox.domain.attributes import places_of
 from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.grouping import Compared, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.infer.call_of import Call
+from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
 from plurivox.lenses.estimate import judges
 from plurivox.lenses.estimate.checks import compared_sets
@@ -65,15 +65,10 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     few_points(ratings.scale, "an estimate")
     if settings.width is not None and not settings.width > 0:
         raise InputError(f"width is {settings.width:g}", hint="Give the width of the interval as a number above 0.")
-    if (ALL,) in settings.by:
-        raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
     given = as_answers(answers, ratings)
     found = population(ratings, given, settings.subset)
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
-    if axes:
-        answered = places_of(ratings.items["item"], given.items) >= 0
-        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
+    call = Call.of(ratings, settings, how, answered=places_of(ratings.items["item"], given.items) >= 0)
+    axes = call.axes
     work = _Work(
         found, settings, ratings.has_raters and settings.resample == "both",
         tells_unweighted(ratings, settings.min_group_size),
@@ -87,42 +82,27 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
         if len(found.voices) > 1:
             joint.append(work.judges(estimand, first=at == 0))
             rows += joint[-1].rows
-    told = {
-        **_remembered(found, ratings, asked), "n_elsewhere": given.n_elsewhere, "several": overlapping,
-        "by": [one.axis.name for one in axes], "resample": "both" if work.over_raters else "items",
-        **weights_in(ratings, settings.min_group_size),
-    }  # fmt: skip
-    return Estimate(
-        tuple(rows),
-        {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes},
-        (),
-        {**settings.as_dict(), **told},
-        _tables(found, joint, compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent)),
-        revealing={one.axis.name: one.n_revealing for one in axes},
-    )
-
-
-def _remembered(found: Population, ratings: Ratings, asked: Sequence[Estimand]) -> dict[str, Any]:
-    """Return what a result keeps in addition to its settings."""
-    return {
-        "voices": [list(voice) for voice in found.voices], "of": [one.name for one in asked],
-        "shares": [one.name for one in asked if one.share], "subsets": list(found.subsets),
-        "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
-        "poles": poles_in(ratings.scale), "n_items": found.n_items, "n_unsorted": found.n_unsorted,
-        "has_raters": ratings.has_raters,
-        "selected_items": ratings.intake.selected and not ratings.intake.selected_raters,
-    }  # fmt: skip
-
-
-def _tables(found: Population, joint: Sequence[judges.Together], differences: pl.DataFrame) -> tuple[Table, ...]:
     frames = {
         "accounts": found.accounts,
         "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=judges.WEIGHTS, orient="row"),
         "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=judges.ERRORS, orient="row"),
-        "population": differences,
+        "population": compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent),
     }
-    return tuple(Table(name, frame) for name, frame in frames.items())
+    return Estimate(
+        rows=tuple(rows),
+        draws=(),
+        tables=tuple(Table(name, frame) for name, frame in frames.items()),
+        **call.kept(
+            voices=[list(voice) for voice in found.voices], of=[one.name for one in asked],
+            shares=[one.name for one in asked if one.share], subsets=list(found.subsets),
+            labels=[str(label) for label in ratings.scale.labels], values=list(ratings.scale.values),
+            poles=poles_in(ratings.scale), n_items=found.n_items, n_unsorted=found.n_unsorted,
+            has_raters=ratings.has_raters,
+            selected_items=ratings.intake.selected and not ratings.intake.selected_raters,
+            n_elsewhere=given.n_elsewhere, by=[one.axis.name for one in axes],
+            resample="both" if work.over_raters else "items",
+        ),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.domain.axis import names_raters
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Entanglement, Exchange
+from plurivox.infer.call_of import Call
 from plurivox.infer.families import most_shuffles
-from plurivox.infer.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
+from plurivox.infer.grouping import named_axes
 from plurivox.infer.stopping import Plan
 from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.items.dividing import NOTHING, Family, family
@@ -55,18 +54,18 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     """
     by, whole = () if settings.uncertain else settings.by, ratings
     ratings = whole.unweighted()  # all raters count equally in what divides groups
-    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size)
-    exchange = Exchange.of(ratings, settings.within if by else None)
-    found, rows = _decided(ratings, axes, exchange, settings, how)
+    call = Call.of(ratings, settings, how, by=by, exchanged=bool(by))
+    found, rows = _decided(call, how)
+    call.check_design(call.axes)
     listed = divided(ratings, found, rows, settings.min_group_size)
     values = np.array(ratings.scale.values)
     counts = ratings.counts()
     chosen = resolve_prior(settings.prior, counts, None)
     precision = (values[-1] - values[0]) / 10 if settings.precision is None else settings.precision
     asked = {
-        **settings.as_dict(), "by": named_axes([one.axis.attributes for one in axes]), **_tested(found),
+        **settings.as_dict(), "by": named_axes([one.axis.attributes for one in call.axes]), **_tested(found),
         "n_unlisted": rows.height - listed.height, "least_p": _least(rows),
-        "design": {**exchange.as_dict(), "axes": _design(ratings, axes, exchange, settings, how)},
+        "design": call.inference.remembered(),
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "prior_note": prior_words(chosen, counts.sum(axis=1)), "precision": float(precision),
         **weights_in(whole, settings.min_group_size),
@@ -80,13 +79,12 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest, weighed)
 
 
-def _decided(
-    ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
-) -> tuple[Family, pl.DataFrame]:
+def _decided(call: Call, how: Running) -> tuple[Family, pl.DataFrame]:
     """Shuffle until each corrected p-value is on one side of .05, or as often as allowed; return all rows."""
-    asked, seed = settings.permutations, settings.seed
-    plan = Plan(asked, most_shuffles(asked, settings.max_permutations), settings.n_lenses)
-    found = family(ratings, axes, exchange.strata, Draws.permuted(0, seed), how) if axes else NOTHING
+    ratings, asked, seed = call.ratings, call.settings, call.settings.seed
+    plan = Plan(asked.permutations, most_shuffles(asked.permutations, asked.max_permutations), asked.n_lenses)
+    strata = call.inference.exchange.strata
+    found = family(ratings, call.axes, strata, Draws.permuted(0, seed), how) if call.axes else NOTHING
     made, rows = 0, differences(ratings, found)
     looked: list[NDArray[np.float64]] = []
     while not plan.enough(looked, made):
@@ -96,25 +94,6 @@ def _decided(
         rows = differences(ratings, found)
         looked.append(rows["p_adjusted"].fill_null(math.nan).to_numpy())
     return found, rows
-
-
-def _design(
-    ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
-) -> dict[str, dict[str, Any]]:
-    """Return for each axis how far the assignment depends on its groups, unless blocks take care of it."""
-    found: dict[str, Entanglement | None] = {}
-    for one in axes:
-        for axis, _ in one.shown if not names_raters(one.axis.name) else ():
-            grouping = Grouping.of(ratings, axis.codes, len(axis), exchange.strata)
-            found[one.axis.name] = exchange.check(
-                ratings,
-                grouping,
-                settings.permutations,
-                settings.seed,
-                how.doing("design"),
-                found.get(one.axis.name),
-            )
-    return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 
 def _least(rows: pl.DataFrame) -> dict[str, float | None]:

@@ -18,14 +18,14 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
+from plurivox.infer.call_of import Call
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import wilson
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, AnswersLike, Floats, as_answers, match
 from plurivox.lenses.alignment.references import N_RANDOM, References
-from plurivox.lenses.alignment.run import compared_axes
 from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.judge import gate
@@ -79,28 +79,27 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
         )
     given = _chosen(as_answers(answers, ratings), settings.models)
     matched = match(ratings, given, settings.subset)
-    axes, overlapping = compared_axes(matched, settings)
+    call = Call.of(ratings, settings, how, answered=np.diff(matched.rows) > 0)
     work = Carding(matched, given, level_of(settings.level, matched.top + 1), settings, how)
-    made = work.made(axes)
+    made = work.made(call.axes)
     card = _card(made.rows)
     tables = {
         "card": card, "biases": made.biases, "places": made.places, "stand ins": made.stand_ins,
         "requirements": gate.check(settings.require, card, made.biases),
     }  # fmt: skip
     return JudgeCard(
-        tuple(_rows(card, made.biases, ratings)), {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes}, (),
-        {
-            **settings.as_dict(), "require": list(settings.require), "by": [one.axis.name for one in axes],
-            "several": overlapping, "level": settings.level if isinstance(settings.level, str) else "matrix",
-            "voices": [list(voice) for voice in matched.voices], "subsets": list(matched.subsets),
-            "labels": [str(label) for label in ratings.scale.labels], "poles": poles_in(ratings.scale),
-            "values": [float(value) for value in ratings.scale.values],
-            "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
-            "n_raters": ratings.n_raters if ratings.has_raters else 0, **weights_in(ratings, settings.min_group_size),
-        },
-        tuple(Table(name, frame) for name, frame in tables.items()),
-        revealing={one.axis.name: one.n_revealing for one in axes},
+        rows=tuple(_rows(card, made.biases, ratings)),
+        draws=(),
+        tables=tuple(Table(name, frame) for name, frame in tables.items()),
+        **call.kept(
+            require=list(settings.require), by=[one.axis.name for one in call.axes],
+            level=settings.level if isinstance(settings.level, str) else "matrix",
+            voices=[list(voice) for voice in matched.voices], subsets=list(matched.subsets),
+            labels=[str(label) for label in ratings.scale.labels], poles=poles_in(ratings.scale),
+            values=[float(value) for value in ratings.scale.values],
+            n_items=int(np.count_nonzero(np.diff(matched.rows))), n_unrated=matched.n_unrated,
+            n_raters=ratings.n_raters if ratings.has_raters else 0,
+        ),
     )  # fmt: skip
 
 

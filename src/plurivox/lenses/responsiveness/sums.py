@@ -272,10 +272,11 @@ class Responses:
         codes: NDArray[np.int32],
         n_groups: int,
         reference: Reference,
+        strata: NDArray[np.int32] | None = None,
         **scoring: Any,
     ) -> Responses:
-        """Prepare the tables of groups that are not shuffled; ``scoring`` as in :meth:`by`."""
-        return cls.by(ratings, Grouping.of(ratings, codes, n_groups), reference, **scoring)
+        """Prepare the tables of groups, shuffled within strata; ``scoring`` as in :meth:`by`."""
+        return cls.by(ratings, Grouping.of(ratings, codes, n_groups, strata), reference, **scoring)
 
     @classmethod
     def by(

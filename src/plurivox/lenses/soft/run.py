@@ -13,15 +13,14 @@ import polars as pl
 from plurivox.base.arguments import Frame
 from plurivox.base.errors import SoftScoresWarning
 from plurivox.domain.attributes import places_of
-from plurivox.domain.axis import names_raters
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Entanglement, Exchange
-from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes
+from plurivox.infer.call_of import Call
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Draws, Table, frame_of
-from plurivox.infer.weighting import weights_in
 from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
 from plurivox.lenses.soft.comparisons import Comparing, leading, ranked
 from plurivox.lenses.soft.interactions import (
@@ -105,8 +104,6 @@ def soft_scores(
     """
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
     check_train(ratings, train)
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    whole_axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)
@@ -114,30 +111,28 @@ def soft_scores(
     work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
-    axes = counting(whole_axes, work.rated())  # only raters who rated a scored item count towards group sizes
-    exchange = Exchange.of(ratings, settings.within if axes else None)
-    design = _design(work, axes, exchange)
+    call = Call.of(ratings, settings, how, rated=work.rated(), exchanged=bool(settings.by))
+    axes, exchange = call.axes, call.inference.exchange
+    call.check_design(axes if len(work.models) > 1 else ())
+    design = call.inference.remembered()
     apart = work.parts()
     parts = None if apart is None else work.score(apart, f"by {settings.items_by}")
     tests = [*_interactions(work, found, axes, exchange), *_over_parts(work, found, parts)]
-    tables = _tables(work, found, tests, design)
+    tables = _tables(work, found, tests, design["axes"])
     rows, weights = found.rows(), [prior_weight(whole, prior)]
     for axis, g in ((axis, g) for one in axes for axis, places in one.shown for g in places):
         group = work.group(axis, g)
         rows += group.rows
         weights += [prior_weight(group.target, prior)] if group.target is not None else []
     result = SoftScores(
-        tuple(rows),
-        {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes},
-        _kept_draws(found),
-        {
-            **settings.as_dict(), "several": overlapping, **_described(work, whole, train),
-            "n_items_in_no_part": 0 if apart is None else int(np.count_nonzero(apart.codes == len(apart.bins))),
-            "design": {**exchange.as_dict(), "axes": design}, **weights_in(ratings, settings.min_group_size),
-        },
-        (*tables, Table("parts", _parts_frame(parts, prior)), Table("prior weight", pl.concat(weights))),
-        revealing={one.axis.name: one.n_revealing for one in axes},
+        rows=tuple(rows),
+        draws=_kept_draws(found),
+        tables=(*tables, Table("parts", _parts_frame(parts, prior)), Table("prior weight", pl.concat(weights))),
+        **call.kept(
+            **_described(work, whole, train),
+            n_items_in_no_part=0 if apart is None else int(np.count_nonzero(apart.codes == len(apart.bins))),
+            design=design,
+        ),
     )  # fmt: skip
     for text in SoftFindings(result).warnings():
         warnings.warn(text, SoftScoresWarning, stacklevel=3)
@@ -209,24 +204,6 @@ def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
         return frame.with_columns(prior_share=pl.lit(None, pl.Float64))
     weight = prior_weight(parts.scored.target, prior).select(pl.col("bin").alias("subset"), "prior_share")
     return frame.join(weight, on="subset", how="left", maintain_order="left")
-
-
-def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[str, dict[str, Any]]:
-    """Return for each axis how far the assignment depends on its groups, unless blocks take care of it."""
-    found: dict[str, Entanglement | None] = {}
-    asked, how = work.settings, work.how.doing("design")
-    for one in axes if len(work.models) > 1 else ():
-        for axis, _ in one.shown if not names_raters(one.axis.name) else ():
-            grouping = Grouping.of(work.ratings, axis.codes, len(axis), exchange.strata)
-            found[one.axis.name] = exchange.check(
-                work.ratings,
-                grouping,
-                asked.permutations,
-                asked.seed,
-                how,
-                found.get(one.axis.name),
-            )
-    return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 
 def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[str, Any]:
