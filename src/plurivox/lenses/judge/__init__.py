@@ -18,6 +18,7 @@ LENS = Lens(
     "self-consistency; refusals;\nwhat its answers are worth in human ratings; and a verdict. --require 'omega>=0.5' "
     "makes it a gate: the command ends\nwith code 4 if a requirement is not met.",
     settings=JudgeSettings,
+    headlines=True,
     inputs=(ANSWERS,),
     csv_tables=("card", "values", "biases", "places", "stand_ins", "requirements", "verdicts"),
     result="plurivox.lenses.judge.result:JudgeCard",
