@@ -364,7 +364,7 @@ def ratings() -> pv.Ratings:
 
 def test_the_keyword_changes_nothing(ratings: pv.Ratings) -> None:
     with pytest.warns(PlurivoxWarning, match=TOLD):
-        found = pv.variation(ratings, "age", permutations=19, stop_early=True)
+        found = pv.variation(ratings, "age", permutations=19, stop_early=True)  # type: ignore[call-arg]
     assert found.to_json() == pv.variation(ratings, "age", permutations=19).to_json()
 
 

@@ -17,6 +17,7 @@ from plurivox.infer.result import Draws, Row
 from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.labels import Labels
+from plurivox.lenses.aggregate.settings import AggregateSettings
 from plurivox.lenses.aggregate.sums import STATISTICS, Measured, OfMethod, of_columns
 from plurivox.statistics.registry import of_role
 
@@ -28,6 +29,7 @@ NOTHING = "this group rated nothing"
 class Departures(Comparison):
     """How far the labels of each method lie from what the groups of a call say."""
 
+    settings: AggregateSettings
     labels: Sequence[Labels]
     alike: Sequence[Labels]
     """The same with all raters counted equally."""

@@ -22,6 +22,7 @@ from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import Maximum, max_t, upper_p
 from plurivox.infer.result import Draws, Row
+from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
 from plurivox.statistics.levels import Level
 from plurivox.statistics.records import Statistic
@@ -35,6 +36,7 @@ NOT_WEIGHTED = "it counts all raters equally"
 class Agreeing(Comparison):
     """How far the groups of a call agree."""
 
+    settings: CohesionSettings
     level: Level
 
     @property

@@ -25,6 +25,7 @@ from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
+from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
@@ -62,6 +63,7 @@ class Found(NamedTuple):
 class Responding(Comparison):
     """How the groups of a call respond to a reference, on one set of items."""
 
+    settings: ResponsivenessSettings
     reference: Reference
 
     @property

@@ -61,16 +61,17 @@ def responsiveness(
     scored: list[Scored] = []
     scales: list[Scale] = []
     each: list[AxisMeasured] = []
-    whole = Responding(ratings, settings, call.inference, against)
     for part in call.parts:
-        own = part.ratings is ratings
+        every = part.ratings is ratings
         work = (
-            whole if own else Responding(part.ratings, settings, part.inference, against.within(ratings, part.ratings))
+            whole
+            if every
+            else Responding(part.ratings, settings, part.inference, against.within(ratings, part.ratings))
         )
         overall = work.overall()
         rows += overall.rows
         scored.append(overall.scored)
-        each += [work.everything(one, check=own) for one in part.axes]
+        each += [work.everything(one, check=every) for one in part.axes]
         if settings.psychometrics:
             scales += [row for one in part.axes for row in scaling.scale(part.ratings.unweighted(), one, work.subset)]
     call.decide(each)
@@ -94,7 +95,7 @@ def responsiveness(
         rows=(*rows, *scaled.rows),
         draws=tuple(own.draws for own in found),
         pair_rows=tuple(pairs),
-        held_rows=tuple(whole.held(known, rows)),
+        held_rows=tuple(Responding(ratings, settings, call.inference, against).held(known, rows)),
         scored=(*scored, *(own.scored for own in found)),
         tables=scaled.tables() if settings.psychometrics else (),
         **call.kept(**_remembered(settings, ratings, against), design=call.inference.remembered()),
@@ -103,10 +104,9 @@ def responsiveness(
 
 def _found(measured: AxisMeasured) -> Found:
     """Return the rows of the groups of an axis, or of individual raters."""
-    axis = measured.one.axis
-    if axis.attributes == ("rater",):
-        return measured.work.raters(axis)
-    return measured.work.found(axis.name, measured.prepared)
+    axis, work = measured.one.axis, measured.work
+    found: Found = work.raters(axis) if axis.attributes == ("rater",) else work.found(axis.name, measured.prepared)
+    return found
 
 
 def _check(call: Call, rows: list[Row]) -> None:

@@ -17,6 +17,7 @@ from plurivox.infer.result import Draws, Row
 from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting
+from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, Measured
 from plurivox.statistics.registry import STATISTICS, of_role
 
@@ -40,6 +41,8 @@ class Versus:
 @dataclass(frozen=True, eq=False)
 class Leniency(Comparison):
     """How much higher the groups of a call rate than the others, on one set of items."""
+
+    settings: VariationSettings
 
     @property
     def names(self) -> tuple[str, ...]:
