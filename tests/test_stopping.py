@@ -21,7 +21,7 @@ from plurivox.infer.exchange import Exchange, entanglement
 from plurivox.infer.families import undecided
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
-from plurivox.infer.stopping import ALL_DRAWS, RISK, Looks, Plan
+from plurivox.infer.stopping import ALL_DRAWS, RISK, DrawPlan, Looks
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.report.settings import ReportSettings
 from support import run_cli
@@ -104,7 +104,7 @@ def test_what_is_told() -> None:
 
 
 def test_what_is_claimed_beside_others_does_not_go_on_alone() -> None:
-    plan, none = Plan(1000, 10_000, 1, Looks.of(1000)), np.zeros(0)
+    plan, none = DrawPlan(1000, 10_000, 1, Looks.of(1000)), np.zeros(0)
 
     def enough(made: int, p: list[float], beside: list[float]) -> bool:
         n = Looks.of(1000).at.index(made) + 1
@@ -122,14 +122,14 @@ def test_what_is_claimed_beside_others_does_not_go_on_alone() -> None:
     assert enough(99, [], [0.3])
     assert not enough(99, [], [0.1])
     assert not enough(99, [], [])
-    assert Plan(1000, 1000).enough([none], 1000)
+    assert DrawPlan(1000, 1000).enough([none], 1000)
     assert [plan.after(n) for n in (0, 99, 799, 1000, 2000, 8000)] == [99, 199, 1000, 2000, 4000, 10_000]
-    assert Plan(1000, 10_000).after(0) == 1000
+    assert DrawPlan(1000, 10_000).after(0) == 1000
 
 
 def test_more_draws_only_for_what_may_still_be_claimed() -> None:
     """A p of .04 is undecided after 1,000 draws, but not if it was far at a look: then no less is told."""
-    plan = Plan(1000, 10_000, 1, Looks.of(1000))
+    plan = DrawPlan(1000, 10_000, 1, Looks.of(1000))
     for first, enough in ((0.3, True), (0.1, False)):
         p = [np.array([one]) for one in (first, 0.1, 0.06, 0.06, 0.04)]
         assert plan.enough(p, 1000) is enough
@@ -198,7 +198,7 @@ def test_the_planned_looks_on_simulated_draws(asked: int, n_lenses: int) -> None
 def test_claims_with_fewer_and_with_more_draws_than_asked_for() -> None:
     """One test, given up to ten times the draws while it is undecided, and fewer where that is enough."""
     rng, n, claims = np.random.default_rng(3), 4000, 0
-    plan = Plan(1000, 10_000, 1, Looks.of(1000))
+    plan = DrawPlan(1000, 10_000, 1, Looks.of(1000))
     for place in rng.random(n).tolist():
         made, above = 0, 0
         looked: list[NDArray[np.float64]] = []

@@ -27,7 +27,7 @@ _HOW_DOCS = {
 _WIDTH = 116
 
 
-class Asked(Protocol[R]):
+class PublicFunction(Protocol[R]):
     """A public function made by :func:`keywords`."""
 
     __name__: str
@@ -44,7 +44,7 @@ class Asked(Protocol[R]):
 
 def keywords(
     settings: type[Settings], positional: Sequence[str] = ("by",), *, weights: bool = False
-) -> Callable[[Callable[..., R]], Asked[R]]:
+) -> Callable[[Callable[..., R]], PublicFunction[R]]:
     """Turn a function that takes settings as one record into a public function with one keyword per setting.
 
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
@@ -72,7 +72,7 @@ def keywords(
     {'by': [['age']], 'seed': 3}
     """
 
-    def decorate(run: Callable[..., R]) -> Asked[R]:
+    def decorate(run: Callable[..., R]) -> PublicFunction[R]:
         signature = _signature(run, settings, positional)
 
         @functools.wraps(run)

@@ -48,7 +48,7 @@ from plurivox.infer.result import Row
 from plurivox.infer.weighting import weights_in
 
 
-class Part(NamedTuple):
+class CallPart(NamedTuple):
     """All items, or those of one value of ``items_by``: the ratings, what is compared, and what is compared besides."""
 
     ratings: Ratings
@@ -76,7 +76,7 @@ class Call:
     overlapping: dict[str, str]
     axes: list[Compared]
     inference: Inference
-    parts: tuple[Part, ...]
+    parts: tuple[CallPart, ...]
 
     @classmethod
     def of(
@@ -113,7 +113,7 @@ class Call:
         split = getattr(settings, "items_by", None) if rated is None else None
         subsets = subsets_by(ratings, split)
         parts = tuple(
-            Part(part, shown[: len(by)], shown[len(by) :], replace(inference, subset=name))
+            CallPart(part, shown[: len(by)], shown[len(by) :], replace(inference, subset=name))
             for (name, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True)
         )
         return cls(ratings, settings, overlapping, axes[: len(by)], inference, parts)
@@ -156,7 +156,7 @@ class Call:
         return hint
 
 
-class Measured(Protocol):
+class Measure(Protocol):
     """What a lens measures of some groups."""
 
     @property
@@ -174,7 +174,7 @@ class Measured(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class MeasuredGroups:
     """The groups of an axis that are shown, measured and ready to be tested.
 
     ``unweighted`` are the values with all raters counted equally, all groups × statistics; None without weights.
@@ -197,7 +197,7 @@ class AxisMeasured(NamedTuple):
 
     work: Any
     one: Compared
-    prepared: list[Groups]
+    prepared: list[MeasuredGroups]
     contrasts: list[Any]
     pairs: list[Any]
 
@@ -217,7 +217,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def measure(self, grouping: Grouping, *, alike: bool = False) -> Any:
-        """Return what is :class:`Measured` of some groups; with all raters counted equally if ``alike`` is set."""
+        """Return what is :class:`Measure` of some groups; with all raters counted equally if ``alike`` is set."""
 
     @property
     def mirrored(self) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ class Comparison(ABC):
             return None
         return np.asarray(self.measure(replace(grouping, weights=np.zeros(0)), alike=True).value)
 
-    def prepare(self, one: Compared, *, check: bool = True) -> list[Groups]:
+    def prepare(self, one: Compared, *, check: bool = True) -> list[MeasuredGroups]:
         """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own.
 
         The design is checked with the groups as they are, values with withheld groups as one.
@@ -256,15 +256,15 @@ class Comparison(ABC):
             found.append(self.groups(axis, places, self.grouping(axis)))
         return found
 
-    def groups(self, axis: Axis, places: list[int], grouping: Grouping) -> Groups:
+    def groups(self, axis: Axis, places: list[int], grouping: Grouping) -> MeasuredGroups:
         """Measure some groups."""
         measured = self.measure(grouping)
         values = measured.value[:, : len(self.names)]
         mirrored = self.mirrored if len(axis) == 2 else ()
         tested = self.inference.shuffled(measured, grouping, self.names, values, places, axis.name, mirrored)
-        return Groups(axis, places, measured, tested, self.unweighted(grouping))
+        return MeasuredGroups(axis, places, measured, tested, self.unweighted(grouping))
 
-    def difference(self, axis: Axis, names: tuple[str, str]) -> tuple[Pair, Groups]:
+    def difference(self, axis: Axis, names: tuple[str, str]) -> tuple[Pair, MeasuredGroups]:
         """Measure how two groups differ; only their raters are shuffled, and only with each other."""
         pair = Pair.of(axis, names)
         grouping = self.grouping(axis, pair.among)
@@ -275,7 +275,7 @@ class Comparison(ABC):
 
         observed = pair.difference(measured.value[:, : len(self.names)])
         tested = Shuffled(pair.what, self.names, observed, make, ~grouping.exchangeable[[pair.a]])
-        return pair, Groups(axis, [pair.a], measured, tested, None if plain is None else pair.difference(plain))
+        return pair, MeasuredGroups(axis, [pair.a], measured, tested, None if plain is None else pair.difference(plain))
 
     def asked(self, one: Compared) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Return the two groups to contrast, if an axis has them, and all pairs, if these are requested."""
@@ -297,11 +297,11 @@ class Comparison(ABC):
         contrasts, pairs = ([self.two(one.axis, names) for names in each] for each in self.asked(one))
         return AxisMeasured(self, one, self.prepare(one, check=check), contrasts, pairs)
 
-    def held(self, prepared: Mapping[str, Iterable[Groups]], rows: Sequence[Row]) -> list[Row]:
+    def held(self, prepared: Mapping[str, Iterable[MeasuredGroups]], rows: Sequence[Row]) -> list[Row]:
         """Test claims about groups, by the name of their axis, again within each other attribute of the call."""
         known = {(name, group): one for name, each in prepared.items() for one in each for group in one.groups}
 
-        def measure(one: Groups, strata: NDArray[np.int32]) -> Any:
+        def measure(one: MeasuredGroups, strata: NDArray[np.int32]) -> Any:
             return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))
 
         return held(self.inference, self.ratings, self.settings.by, rows, known, measure)

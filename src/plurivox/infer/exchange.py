@@ -23,7 +23,7 @@ from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.permutation import upper_p
-from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 
 ALIKE = 0.9
 """Any two raters of a block share at least this part of the items that either of them saw (Jaccard's index)."""
@@ -142,7 +142,7 @@ def entanglement(
     work = Exposure(grouping, ratings.per_rater(), max(ratings.n_entries, 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
-    plan, null = Plan(permutations, permutations, looks=looks), np.zeros((0, 2))
+    plan, null = DrawPlan(permutations, permutations, looks=looks), np.zeros((0, 2))
     looked: list[Values] = []
     while not plan.enough(looked, len(null)):
         some = Draws.permuted(permutations, seed).between(len(null), plan.after(len(null)))

@@ -25,7 +25,7 @@ from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.permutation import PermutationResult, compare
 from plurivox.infer.result import Row
 from plurivox.infer.spread import Spread
-from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]
@@ -34,7 +34,7 @@ MOST_KEPT = 50_000_000
 """The most values that further shuffles may add, since a result keeps all of them."""
 
 
-class Asked(Protocol):
+class DrawSettings(Protocol):
     """The settings that draws depend on."""
 
     @property
@@ -204,7 +204,7 @@ class Inference:
         After how many shuffles fewer than requested may be enough; no lens asks for that yet.
     """
 
-    asked: Asked
+    asked: DrawSettings
     how: Running
     exchange: Exchange
     convention: str = "default"
@@ -272,7 +272,7 @@ class Inference:
         if not asked or not tested:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
-        plan = Plan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
+        plan = DrawPlan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
         made = 0
         p: list[Values] = []
         beside: list[Values] = []

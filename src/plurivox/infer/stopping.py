@@ -174,7 +174,7 @@ ALL_DRAWS = Looks()
 """No look before all draws are made."""
 
 
-class Plan(NamedTuple):
+class DrawPlan(NamedTuple):
     """How many draws a family of tests gets: as many as requested, more while p-values are undecided, or fewer.
 
     Attributes

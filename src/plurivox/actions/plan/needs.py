@@ -10,7 +10,7 @@ from typing import NamedTuple
 from plurivox.actions.plan.power import Powers
 from plurivox.actions.plan.settings import MOST_TIMES
 from plurivox.actions.plan.simulated import Shape
-from plurivox.actions.plan.standing import Standing
+from plurivox.actions.plan.standing import PilotStanding
 
 _STEPS = 30
 
@@ -42,7 +42,7 @@ class Need:
         the group nor more items are enough.
     """
 
-    standing: Standing
+    standing: PilotStanding
     now: Reached | None = None
     raters: Reached | None = None
     items: Reached | None = None
@@ -68,7 +68,7 @@ def _more_of_all_and_items(now: Shape, times: float) -> Shape:
     return _more_items(_more_of_all(now, times), times)
 
 
-def need_of(standing: Standing, now: Shape, powers: Powers, wanted: float) -> Need:
+def need_of(standing: PilotStanding, now: Shape, powers: Powers, wanted: float) -> Need:
     """Find what a group needs.
 
     ``now`` is its study as it is; that of ``standing`` is what was shuffled, which has fewer items if there are many.

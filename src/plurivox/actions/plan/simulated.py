@@ -20,7 +20,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.lenses.cohesion.sums import Agreement, Finish
+from plurivox.lenses.cohesion.sums import Agreement, AgreementValues
 from plurivox.statistics.records import About
 from plurivox.statistics.registry import STATISTICS
 
@@ -113,7 +113,7 @@ def _few_cells(share: Floats, n_items: int, rng: np.random.Generator) -> NDArray
     return np.unique(rng.integers(n_items, size=len(rater)) * len(share) + rater)
 
 
-class Seen(NamedTuple):
+class SimulatedGroup(NamedTuple):
     """What a simulated study shows about its group: GAI minus the mean of shuffled raters, and their variance.
 
     Also the same if the group had no view of its own and was apart only by chance.
@@ -135,11 +135,11 @@ class Studies:
     view: float
     seed: int
 
-    def __call__(self, first: int, last: int) -> list[Seen]:
+    def __call__(self, first: int, last: int) -> list[SimulatedGroup]:
         """Return what studies ``first`` to ``last`` show; their shapes take turns."""
         return [self.study(number) for number in range(first, last)]
 
-    def study(self, number: int) -> Seen:
+    def study(self, number: int) -> SimulatedGroup:
         """Simulate a study without and with a view, and shuffle its raters."""
         shape = self.shapes[number % len(self.shapes)]
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(_STUDY, number)))
@@ -153,7 +153,7 @@ class Studies:
             part = Part(0, offsets, rater.astype(np.int32), scores, np.zeros(0, np.int64))
             draws = Draws.permuted(n, seed)._replace(first=0)  # 0 is the group as it is
             found.append(_apart(shuffled_gai(part, codes, strata, len(self.crowd.shares), draws)))
-        return Seen(*found[-1], *found[0])
+        return SimulatedGroup(*found[-1], *found[0])
 
     def _scores(
         self, shape: Shape, item: NDArray[np.int64], rater: NDArray[np.int64], rng: np.random.Generator
@@ -191,7 +191,7 @@ def shuffled_gai(
     about = About(n_points, np.arange(n_points, dtype=float), "ordinal")
     none = np.zeros((0, 2, n_points), np.int32)
     work = Agreement(Grouping(codes, 2, order, bounds), about, part.n_items, False, none, (), np.zeros(0), 1.0)
-    return np.asarray(Finish(_GAI, about)(work(part, draws))[:, GROUP, -1])
+    return np.asarray(AgreementValues(_GAI, about)(work(part, draws))[:, GROUP, -1])
 
 
 def _apart(values: Floats) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings, ratings_of, with_items
 from plurivox.engine.draws import Draws
 from plurivox.engine.running import Running
-from plurivox.infer.call_of import Groups
+from plurivox.infer.call_of import MeasuredGroups
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised
 from plurivox.infer.grouping import Compared, raters_who_rated
@@ -34,7 +34,7 @@ ENTANGLED = "who rated what depends on the group; assign items to raters at rand
 _ITEMS, _RATERS, _LABELS = 1011, 1012, 1013  # children of the seed
 
 
-class Standing(NamedTuple):
+class PilotStanding(NamedTuple):
     """A group that may be shown: its shape, the variance of its GAI under shuffles, and why nothing can be claimed."""
 
     axis: str
@@ -45,16 +45,16 @@ class Standing(NamedTuple):
     why_not: str
 
 
-class Family(NamedTuple):
+class PlannedFamily(NamedTuple):
     """All groups of a call, and the largest deviation of any of their values in each shuffle."""
 
-    standings: list[Standing]
+    standings: list[PilotStanding]
     largest: Floats
 
 
 def family_of(
     ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, exchange: Exchange, how: Running
-) -> Family:
+) -> PlannedFamily:
     """Shuffle the raters of a study as :func:`plurivox.cohesion` would by default."""
     by = tuple(one.axis.attributes for one in axes)
     settings = CohesionSettings(
@@ -77,10 +77,12 @@ def family_of(
             found = inference.design.get(one.axis.name)
             why = ENTANGLED if found is not None and found.entangled else ""
             standings += _standings(ratings, one.axis.name, prepared, null, why, exchange)
-    return Family(standings, largest)
+    return PlannedFamily(standings, largest)
 
 
-def _standings(ratings: Ratings, axis: str, one: Groups, null: Floats, why: str, exchange: Exchange) -> list[Standing]:
+def _standings(
+    ratings: Ratings, axis: str, one: MeasuredGroups, null: Floats, why: str, exchange: Exchange
+) -> list[PilotStanding]:
     """Return where the groups of an axis stand."""
     rated = raters_who_rated(ratings)
     inside = (one.axis.codes >= 0) & rated
@@ -95,7 +97,7 @@ def _standings(ratings: Ratings, axis: str, one: Groups, null: Floats, why: str,
             own = one.measured.why("gai", g, int(one.axis.sizes[g]))
         if not own and not varies > 0:
             own = "its GAI is the same whoever is in it"
-        found.append(Standing(axis, one.axis.groups[g], int(one.axis.sizes[g]), shape, varies, own))
+        found.append(PilotStanding(axis, one.axis.groups[g], int(one.axis.sizes[g]), shape, varies, own))
     return found
 
 

@@ -15,7 +15,7 @@ SAME = 1e-12
 """Bounds no further apart than this are tied."""
 
 
-class Judged(NamedTuple):
+class JudgedRater(NamedTuple):
     """A rater with their values, and why they are not eligible, if so.
 
     ``bound`` is what raters are ordered by; ``standing`` is the same relative to raters of the same items, used to
@@ -35,8 +35,8 @@ class Judged(NamedTuple):
 class Ranked(NamedTuple):
     """The eligible raters of a group in the order of choice, those tied for the last place, and why."""
 
-    chosen: list[Judged]
-    others: list[Judged]
+    chosen: list[JudgedRater]
+    others: list[JudgedRater]
     tied: frozenset[str]
     notes: dict[str, str]
 
@@ -65,9 +65,9 @@ def shared_out(n: int, sizes: Sequence[float], most: Sequence[int], least: int =
     return places
 
 
-def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
+def chosen_of(eligible: Iterable[JudgedRater], n: int, seed: int) -> Ranked:
     """Choose n raters: from each block in proportion to its eligible raters, and there by their bounds."""
-    blocks: dict[int, list[Judged]] = {}
+    blocks: dict[int, list[JudgedRater]] = {}
     for one in eligible:
         blocks.setdefault(one.block, []).append(one)
     parts = [_ordered(own, seed) for own in blocks.values()]
@@ -84,24 +84,24 @@ def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
     return Ranked(sorted(chosen, key=_standing), sorted(others, key=_standing), tied, notes)
 
 
-def _standing(one: Judged) -> tuple[float, int, str]:
+def _standing(one: JudgedRater) -> tuple[float, int, str]:
     return -round(one.standing, 12), -one.n_ratings, one.rater
 
 
-def _levels(falling: Sequence[Judged]) -> dict[str, int]:
+def _levels(falling: Sequence[JudgedRater]) -> dict[str, int]:
     bounds = np.array([one.bound for one in falling])
     levels = np.append(0, np.cumsum(bounds[:-1] - bounds[1:] > SAME)).tolist()
     return {one.rater: at for one, at in zip(falling, levels, strict=False)}
 
 
-def _ordered(own: Iterable[Judged], seed: int) -> list[Judged]:
+def _ordered(own: Iterable[JudgedRater], seed: int) -> list[JudgedRater]:
     """Put raters in order: by bound; if bounds are equal, more ratings first, then by seed and name."""
     falling = sorted(own, key=lambda one: -one.bound)
     level = _levels(falling)
     return sorted(falling, key=lambda one: (level[one.rater], -one.n_ratings, _drawn(seed, one.rater)))
 
 
-def _ranked(own: Iterable[Judged], n: int, seed: int) -> Ranked:
+def _ranked(own: Iterable[JudgedRater], n: int, seed: int) -> Ranked:
     """Choose the first n, and say who is tied for the last place."""
     ordered = _ordered(own, seed)
     chosen, others = ordered[:n], ordered[n:]
@@ -118,7 +118,7 @@ def _drawn(seed: int, rater: str) -> bytes:
     return hashlib.blake2b(f"{seed}:{rater}".encode(), digest_size=8).digest() + rater.encode()
 
 
-def _tie_notes(chosen: list[Judged], others: list[Judged], tied: frozenset[str]) -> dict[str, str]:
+def _tie_notes(chosen: list[JudgedRater], others: list[JudgedRater], tied: frozenset[str]) -> dict[str, str]:
     """Say for each rater tied for the last place how many others are tied, and what decided."""
     taken = [one for one in chosen if one.rater in tied]
     left = [one for one in others if one.rater in tied]
@@ -139,7 +139,7 @@ def _decided(*, clearly: bool) -> str:
 
 
 def places(
-    groups: Mapping[tuple[str, str], Sequence[Judged]], per_group: int, keep: int | None
+    groups: Mapping[tuple[str, str], Sequence[JudgedRater]], per_group: int, keep: int | None
 ) -> dict[tuple[str, str], int]:
     """Return how many to choose from each group: the same number, or ``keep`` in proportion to the groups' raters."""
     if keep is None:

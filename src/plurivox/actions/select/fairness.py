@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from plurivox.actions.select.choosing import Judged, Ranked
-from plurivox.actions.select.judging import Group
+from plurivox.actions.select.choosing import JudgedRater, Ranked
+from plurivox.actions.select.judging import CandidateGroup
 from plurivox.actions.select.views import centred, kept
 from plurivox.domain.ratings import Ratings
 
 
 def fairness_rows(
-    ratings: Ratings, groups: Sequence[Group], judged: Mapping[tuple[str, str], Sequence[Judged]],
+    ratings: Ratings, groups: Sequence[CandidateGroup], judged: Mapping[tuple[str, str], Sequence[JudgedRater]],
     ranked: Mapping[tuple[str, str], Ranked], least: int,
 ) -> list[tuple[Any, ...]]:  # fmt: skip
     """Return a row for each group; shares are of all raters in groups of the axis that are shown.
@@ -47,7 +47,7 @@ def fairness_rows(
     return rows
 
 
-def _counts(own: Sequence[Judged], ranked: Ranked) -> tuple[int, int, int]:
+def _counts(own: Sequence[JudgedRater], ranked: Ranked) -> tuple[int, int, int]:
     """Return how many raters a group has, how many are eligible, and how many are chosen."""
     return len(own), sum(not one.reason for one in own), len(ranked.chosen)
 
@@ -64,7 +64,7 @@ def _share_interval(k: int, n: int) -> tuple[float, float]:
     return low, float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
 
 
-def _mask(group: Group, raters: Sequence[str]) -> Any:
+def _mask(group: CandidateGroup, raters: Sequence[str]) -> Any:
     """Return for each rater of the ratings whether they are among some raters of a group."""
     found = np.zeros(len(group.members), bool)
     wanted = set(raters)
@@ -81,7 +81,7 @@ def _mean(ratings: Ratings, numbers: Any, who: Any) -> float:
     return float(means.mean()) if len(means) else math.nan
 
 
-def _hard(own: Sequence[Judged], chosen: Sequence[Judged]) -> tuple[float | None, float | None]:
+def _hard(own: Sequence[JudgedRater], chosen: Sequence[JudgedRater]) -> tuple[float | None, float | None]:
     """Return the share of eligible raters, and of the chosen, whose batch is a harder one.
 
     A batch is harder if its median value is below the median of the group's eligible raters.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.actions.select.choosing import Judged
+from plurivox.actions.select.choosing import JudgedRater
 from plurivox.actions.select.result import OWN_GROUP, ordering
 from plurivox.actions.select.settings import SelectionSettings
 from plurivox.base.wording import counted
@@ -28,7 +28,7 @@ LEAST_SPREAD = 4
 """The fewest raters of a block whose spread can be estimated."""
 
 
-class Group(NamedTuple):
+class CandidateGroup(NamedTuple):
     """A group that may be shown: its axis and name, the names of its raters, and for each rater of the ratings whether
     they are in it, or among the others on its axis."""  # noqa: D205, D209
 
@@ -44,12 +44,12 @@ class Group(NamedTuple):
         return self.axis, self.name
 
 
-def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[Group]:
+def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[CandidateGroup]:
     """Return the groups that may be shown with their raters."""
     alone = Axis.of(ratings, "rater")
     names = [alone.groups[code] for code in alone.codes.tolist()]
     return [
-        Group(
+        CandidateGroup(
             axis.name, axis.groups[g], [names[rater] for rater in np.flatnonzero(axis.codes == g).tolist()],
             axis.codes == g, (axis.codes != g) & (axis.codes != OUTSIDE),
         )
@@ -62,13 +62,13 @@ def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[Group]:
 class Judgement(NamedTuple):
     """The raters of each group as judged there, and what is known about the reference."""
 
-    groups: dict[tuple[str, str], list[Judged]]
+    groups: dict[tuple[str, str], list[JudgedRater]]
     reference: dict[str, Any]
 
 
 def judge(
-    ratings: Ratings, reference: ReferenceLike, groups: Sequence[Group], settings: SelectionSettings, how: Running,
-    exchange: Exchange,
+    ratings: Ratings, reference: ReferenceLike, groups: Sequence[CandidateGroup], settings: SelectionSettings,
+    how: Running, exchange: Exchange,
 ) -> Judgement:  # fmt: skip
     """Judge every rater: once for all groups, or in each of their groups by its other raters."""
     adjusted = settings.within is not None
@@ -118,7 +118,7 @@ def _measured(
     return found.rows, found.settings["reference"]
 
 
-def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, Judged]:
+def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, JudgedRater]:
     """Return every rater with what they are ordered by, and why they are not eligible."""
     by_rater: dict[str, dict[str, Row]] = {}
     for row in rows:
@@ -136,7 +136,7 @@ def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, Judge
         elif math.isnan(bound):
             why = row.note if math.isnan(row.value) else "fewer than two bootstrap draws are defined"
             reason = f"{ordering(settings)} is undefined: {why}"
-        found[rater] = Judged(rater, (*values, row.n_ratings), row.n_ratings, bound, reason, row.note, bound)
+        found[rater] = JudgedRater(rater, (*values, row.n_ratings), row.n_ratings, bound, reason, row.note, bound)
     return found
 
 
@@ -147,8 +147,8 @@ def rated_what(settings: Mapping[str, Any]) -> str:
 
 
 def _beside_peers(
-    ratings: Ratings, judged: dict[str, Judged], exchange: Exchange, *, adjusted: bool
-) -> dict[str, Judged]:
+    ratings: Ratings, judged: dict[str, JudgedRater], exchange: Exchange, *, adjusted: bool
+) -> dict[str, JudgedRater]:
     """Return raters with their standing relative to raters of the same items, so that harder items do no harm.
 
     In blocks it is the bound minus the block's median, in units of the block's spread, and bounds are compared only
@@ -180,7 +180,7 @@ def _beside_peers(
 
 
 def _eased(
-    ratings: Ratings, judged: dict[str, Judged], place: Mapping[str, int], exchange: Exchange
+    ratings: Ratings, judged: dict[str, JudgedRater], place: Mapping[str, int], exchange: Exchange
 ) -> NDArray[np.float64]:
     """Return how much harder than usual each rater's items are, in units of the value."""
     values = np.full(ratings.n_raters, np.nan)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.actions.select.choosing import Judged, Ranked, chosen_of, places
+from plurivox.actions.select.choosing import JudgedRater, Ranked, chosen_of, places
 from plurivox.actions.select.fairness import fairness_rows
 from plurivox.actions.select.judging import groups_of, judge, others_per_item, rated_what
 from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
@@ -149,7 +149,7 @@ def _frame(name: str, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def _tables(
-    judged: Mapping[tuple[str, str], Sequence[Judged]], ranked: Mapping[tuple[str, str], Ranked],
+    judged: Mapping[tuple[str, str], Sequence[JudgedRater]], ranked: Mapping[tuple[str, str], Ranked],
     wanted: Mapping[tuple[str, str], int], others: Mapping[tuple[str, str], float], settings: Mapping[str, Any],
 ) -> dict[str, pl.DataFrame]:  # fmt: skip
     """Return the three tables of the selection itself."""

@@ -32,7 +32,7 @@ SURE = 3.0
 """A deviation is distinguished from none if its variance is this many standard errors above 0."""
 
 
-class Kept(NamedTuple):
+class ShareKept(NamedTuple):
     """The share kept with its 95 % interval over items; NaN with the reason if it cannot be measured."""
 
     share: float
@@ -50,7 +50,7 @@ def centred(ratings: Ratings) -> Floats:
 
 def kept(
     ratings: Ratings, scores: Floats, members: NDArray[np.bool_], rest: NDArray[np.bool_], chosen: NDArray[np.bool_]
-) -> Kept:
+) -> ShareKept:
     """Return the share of its deviation that a group keeps in its chosen raters.
 
     Parameters
@@ -60,7 +60,7 @@ def kept(
     members, rest, chosen
         For each rater, whether they are in the group, among the others on the axis, and chosen.
     """
-    nothing = Kept(math.nan, math.nan, math.nan, 0, "")
+    nothing = ShareKept(math.nan, math.nan, math.nan, 0, "")
     if not chosen.any():
         return nothing
     if not (members & ~chosen).any():
@@ -79,7 +79,7 @@ def kept(
         return nothing._replace(n_items=n_items, note=NOISE)
     share = whole[0] / whole[1]
     reach = 2.09 * _jackknife_error(without[:, 0] / without[:, 1])  # t, 19 degrees of freedom
-    return Kept(share, share - reach, share + reach, n_items, "")
+    return ShareKept(share, share - reach, share + reach, n_items, "")
 
 
 class _Means(NamedTuple):

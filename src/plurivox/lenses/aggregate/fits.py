@@ -35,7 +35,7 @@ _STARTS = 1021  # which child of the seed MACE's starts come from
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class LabelModel:
     """What a model says about items and raters.
 
     Attributes
@@ -58,7 +58,7 @@ class Fit:
     raters: dict[str, Floats]
 
 
-def dawid_skene(ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE) -> Fit:
+def dawid_skene(ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE) -> LabelModel:
     """Fit a table of errors for each rater, P(says x | the item is t), and the share of items of each point.
 
     It starts from the shares of each item's ratings and climbs to the nearest maximum of the likelihood.
@@ -77,13 +77,13 @@ def dawid_skene(ratings: Ratings, *, max_iterations: int = 1000, tolerance: floa
 
     posterior, iterations, converged, value = found.climb(improve, max_iterations, tolerance)
     right = np.einsum("rtt->r", found.counts) / np.maximum(found.counts.sum(axis=(1, 2)), 1e-300)
-    return Fit(posterior, iterations, converged, value, {"right": _known(ratings, right)})
+    return LabelModel(posterior, iterations, converged, value, {"right": _known(ratings, right)})
 
 
 def ordinal(
     ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE,
     prior: tuple[float, float, float] = ORDERED,
-) -> Fit:  # fmt: skip
+) -> LabelModel:  # fmt: skip
     """Fit a precision and a bias for each rater who sees the item's point, on an ordered scale, with noise.
 
     With positions 0 … K of the points, and the logistic function σ::
@@ -108,7 +108,7 @@ def ordinal(
 
     posterior, iterations, converged, value = found.climb(improve, max_iterations, tolerance)
     known = {"precision": _known(ratings, precision), "bias": _known(ratings, bias / precision)}
-    return Fit(posterior, iterations, converged, value, known)
+    return LabelModel(posterior, iterations, converged, value, known)
 
 
 def too_large(ratings: Ratings) -> bool:
@@ -188,7 +188,7 @@ class Start:
 def mace(
     ratings: Ratings, *, max_iterations: int = 1000, tolerance: float = TOLERANCE, starts: int = 10, seed: int = 0,
     start: Start | None = None,
-) -> Fit:  # fmt: skip
+) -> LabelModel:  # fmt: skip
     """Fit how likely each rater is to know the answer, and what they say when they guess.
 
     A rater who knows gives the item's point; one who does not draws from a distribution of their own. Every point that
@@ -207,7 +207,7 @@ def mace(
         tried = [one.climb(min(TRIED, max_iterations), tolerance)[2] for one in climbers]
         climbers = [climbers[int(np.argmax(tried))]]  # the first of ties
     done, converged, value = climbers[0].climb(max_iterations, tolerance)
-    return Fit(climbers[0].posterior, done, converged, value, {"knows": _known(ratings, climbers[0].knows)})
+    return LabelModel(climbers[0].posterior, done, converged, value, {"knows": _known(ratings, climbers[0].knows)})
 
 
 def _start(n_raters: int, used: NDArray[np.bool_], seed: int, number: int) -> Start:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.aggregate.fits import Fit, dawid_skene, mace, ordinal
+from plurivox.lenses.aggregate.fits import LabelModel, dawid_skene, mace, ordinal
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ TIED = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class MethodLabels:
     """What a method makes of the ratings of each item.
 
     Attributes
@@ -47,10 +47,10 @@ class Labels:
     probabilities: Floats
     confidence: Floats
     tied: NDArray[np.bool_]
-    fit: Fit | None = None
+    fit: LabelModel | None = None
 
 
-def labels_of(ratings: Ratings, settings: AggregateSettings, counts: Floats, prior: Floats) -> list[Labels]:
+def labels_of(ratings: Ratings, settings: AggregateSettings, counts: Floats, prior: Floats) -> list[MethodLabels]:
     """Label every item by each method; ``counts`` are items × points, and may be weighted."""
     values = np.array(ratings.scale.values, dtype=float)
     total = counts.sum(axis=1)
@@ -72,11 +72,11 @@ def labels_of(ratings: Ratings, settings: AggregateSettings, counts: Floats, pri
             numbers = np.einsum("ic,c->i", p, values)
             own = 1.0 / np.maximum(total + (prior.sum() if method == "posterior" else 0.0), 1.0)
         confidence = np.where(chosen < 0, np.nan, p[np.arange(len(p)), chosen])
-        found.append(Labels(method, chosen, numbers, own, p, confidence, tied, fit))
+        found.append(MethodLabels(method, chosen, numbers, own, p, confidence, tied, fit))
     return found
 
 
-def _fit(method: str, ratings: Ratings, settings: AggregateSettings) -> Fit:
+def _fit(method: str, ratings: Ratings, settings: AggregateSettings) -> LabelModel:
     if method == "mace":
         return mace(ratings, max_iterations=settings.max_iterations, starts=settings.starts, seed=settings.seed)
     return (dawid_skene if method == "dawid_skene" else ordinal)(ratings, max_iterations=settings.max_iterations)

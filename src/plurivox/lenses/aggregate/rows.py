@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.infer.call_of import Comparison, Groups
+from plurivox.infer.call_of import Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.held import held
 from plurivox.infer.inference import Shuffled, Sizes
@@ -16,9 +16,9 @@ from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Draws, Row
 from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
-from plurivox.lenses.aggregate.labels import Labels
+from plurivox.lenses.aggregate.labels import MethodLabels
 from plurivox.lenses.aggregate.settings import AggregateSettings
-from plurivox.lenses.aggregate.sums import STATISTICS, Measured, OfMethod, of_columns
+from plurivox.lenses.aggregate.sums import STATISTICS, LabelDepartures, OfMethod, of_columns
 from plurivox.statistics.registry import of_role
 
 ONE_EACH = "no item has two ratings from this group"
@@ -30,8 +30,8 @@ class Departures(Comparison):
     """How far the labels of each method lie from what the groups of a call say."""
 
     settings: AggregateSettings
-    labels: Sequence[Labels]
-    alike: Sequence[Labels]
+    labels: Sequence[MethodLabels]
+    alike: Sequence[MethodLabels]
     """The same with all raters counted equally."""
     prior: NDArray[np.float64]
 
@@ -45,13 +45,13 @@ class Departures(Comparison):
         """Whether values are also measured with all raters counted equally; not if both would reveal a group's mean."""
         return tells_unweighted(self.ratings, self.settings.min_group_size)
 
-    def measure(self, grouping: Grouping, *, alike: bool = False) -> Measured:
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> LabelDepartures:
         """Compare some groups with the labels of all methods."""
         if alike:
-            return Measured(self.ratings.unweighted(), grouping, self.alike, self.prior)
-        return Measured(self.ratings, grouping, self.labels, self.prior)
+            return LabelDepartures(self.ratings.unweighted(), grouping, self.alike, self.prior)
+        return LabelDepartures(self.ratings, grouping, self.labels, self.prior)
 
-    def by_method(self, one: Compared) -> list[list[Groups]]:
+    def by_method(self, one: Compared) -> list[list[MeasuredGroups]]:
         """Measure the groups of an axis by all methods, overlapping groups each on an axis of their own."""
         found = []
         for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
@@ -60,7 +60,7 @@ class Departures(Comparison):
             each = map(self.measure(grouping).of, range(len(self.labels)))
             shuffled = self.inference.shuffled
             found.append([
-                Groups(axis, places, own, shuffled(own, grouping, STATISTICS, own.value, places, axis.name))
+                MeasuredGroups(axis, places, own, shuffled(own, grouping, STATISTICS, own.value, places, axis.name))
                 for own in each
             ])  # fmt: skip
         return found
@@ -73,7 +73,7 @@ class Departures(Comparison):
         return [row for at in range(len(self.labels))
                 for row in self._rows("overall", "all", ("all",), measured.of(at), [0], [sizes], left)]  # fmt: skip
 
-    def rows(self, name: str, each: Sequence[Groups]) -> list[Row]:
+    def rows(self, name: str, each: Sequence[MeasuredGroups]) -> list[Row]:
         """Return the rows of the groups of an axis, by method."""
         first = each[0]
         if not first.places:
@@ -99,12 +99,12 @@ class Departures(Comparison):
         )  # fmt: skip
         return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
 
-    def _left_out(self, measured: Measured, name: str) -> LeftOut | None:
+    def _left_out(self, measured: LabelDepartures, name: str) -> LeftOut | None:
         if self.settings.interval == "none":
             return None
         return measured.left_out(self.settings.resample, self.inference.doing(f"resampling {name}"))
 
-    def draws(self, name: str, prepared: Sequence[Sequence[Groups]]) -> list[Draws]:
+    def draws(self, name: str, prepared: Sequence[Sequence[MeasuredGroups]]) -> list[Draws]:
         """Return the shuffles behind the groups of an axis, a set for each method, those of each value sorted.
 
         Anyone who knows which shuffle gave which value has one equation per shuffle, and can solve for what each rater
@@ -120,10 +120,12 @@ class Departures(Comparison):
             found.append(Draws(name, groups, STATISTICS, ordered, STATISTICS, none, one.method))
         return found
 
-    def held_by_method(self, prepared: Mapping[str, Sequence[Sequence[Groups]]], rows: Sequence[Row]) -> list[Row]:
+    def held_by_method(
+        self, prepared: Mapping[str, Sequence[Sequence[MeasuredGroups]]], rows: Sequence[Row]
+    ) -> list[Row]:
         """Test claims about groups again, within each other attribute of the call."""
 
-        def measure(one: Groups, strata: NDArray[np.int32]) -> OfMethod:
+        def measure(one: MeasuredGroups, strata: NDArray[np.int32]) -> OfMethod:
             return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)).of(one.measured.at)
 
         found = []
@@ -141,7 +143,7 @@ def _claimed(row: Row) -> Row:
     return row.with_claim(False) if row.claim and row.direction != "above" else row
 
 
-def _why(measured: Measured, g: int) -> dict[str, str]:
+def _why(measured: LabelDepartures, g: int) -> dict[str, str]:
     """Return why values of a group are undefined."""
     rated, twice = measured.observed["groups"][0, g, :2]
     if rated == 0:

@@ -21,7 +21,7 @@ from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.call_of import Call
 from plurivox.infer.result import Row, Table
-from plurivox.lenses.aggregate.labels import Labels, labels_of
+from plurivox.lenses.aggregate.labels import MethodLabels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.rows import Departures
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
@@ -96,8 +96,8 @@ def _check(ratings: Ratings, settings: AggregateSettings) -> None:
 
 
 def _alike(
-    ratings: Ratings, settings: AggregateSettings, labels: Sequence[Labels], prior: NDArray[np.float64]
-) -> list[Labels]:
+    ratings: Ratings, settings: AggregateSettings, labels: Sequence[MethodLabels], prior: NDArray[np.float64]
+) -> list[MethodLabels]:
     """Return the labels with all raters counted equally, none without weights; models of raters give the same."""
     if ratings.weights is None:
         return []
@@ -108,7 +108,7 @@ def _alike(
     return [made.get(one.method, one) for one in labels]
 
 
-def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Sequence[Labels]) -> pl.DataFrame:
+def _labels(ratings: Ratings, labels: Sequence[MethodLabels], alike: Sequence[MethodLabels]) -> pl.DataFrame:
     """Return a row for each item: labels, confidence and probabilities of each method, and unweighted labels."""
     beside = {one.method: one for one in alike if one.method in OF_COUNTS}
     points = [str(label) for label in ratings.scale.labels]
@@ -118,7 +118,7 @@ def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Sequence[Labels])
     chosen = np.stack([one.chosen for one in labels], axis=1)
     found["agreed"] = (chosen == chosen[:, :1]).all(axis=1)
 
-    def named(one: Labels) -> pl.Series:
+    def named(one: MethodLabels) -> pl.Series:
         given = names.gather(np.maximum(one.chosen, 0).astype(np.uint32))
         return given.zip_with(pl.Series(one.chosen >= 0), pl.Series(given.name, [None] * len(given), given.dtype))
 
@@ -138,7 +138,7 @@ def _labels(ratings: Ratings, labels: Sequence[Labels], alike: Sequence[Labels])
     return frame.with_columns(pl.when(pl.col("n_ratings") > 0).then("agreed").alias("agreed"))
 
 
-def _methods(labels: Sequence[Labels]) -> pl.DataFrame:
+def _methods(labels: Sequence[MethodLabels]) -> pl.DataFrame:
     """Return a row for each method: how its fit went, how sure its labels are, and how many are tied."""
     rows = [
         (one.method, None if one.fit is None else one.fit.iterations, None if one.fit is None else one.fit.converged,
@@ -154,7 +154,7 @@ def _methods(labels: Sequence[Labels]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _differing(labels: Sequence[Labels]) -> pl.DataFrame:
+def _differing(labels: Sequence[MethodLabels]) -> pl.DataFrame:
     """Return for each pair of methods the number of items to which they give different labels."""
     rows = []
     for one, other in combinations(labels, 2):
@@ -165,7 +165,7 @@ def _differing(labels: Sequence[Labels]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _raters(ratings: Ratings, labels: Sequence[Labels]) -> pl.DataFrame:
+def _raters(ratings: Ratings, labels: Sequence[MethodLabels]) -> pl.DataFrame:
     """Return what the models say about each rater, with a column for each parameter."""
     fitted = [one for one in labels if one.fit is not None]
     ids = id_texts(ratings.raters["rater"]) if ratings.has_raters else pl.Series("rater", [], pl.String)

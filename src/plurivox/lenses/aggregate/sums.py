@@ -20,7 +20,7 @@ from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import LeftOut, left_out
-from plurivox.lenses.aggregate.labels import Labels
+from plurivox.lenses.aggregate.labels import MethodLabels
 
 STATISTICS = ("departure", "overruled", "label_shift")
 """The statistics of a group and a method, in the order of values."""
@@ -116,12 +116,12 @@ def finish(sums: Sums) -> Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class LabelDepartures:
     """Groups compared with the labels of all methods: values, observed and under draws."""
 
     ratings: Ratings
     grouping: Grouping
-    labels: Sequence[Labels]
+    labels: Sequence[MethodLabels]
     prior: NDArray[np.float64]
 
     @cached_property
@@ -176,7 +176,7 @@ class Measured:
 class OfMethod:
     """The values of one method among those of all."""
 
-    measured: Measured
+    measured: LabelDepartures
     at: int
 
     @property

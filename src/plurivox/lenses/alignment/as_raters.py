@@ -20,8 +20,8 @@ from plurivox.engine.run import Sums, Values, total
 from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems
-from plurivox.lenses.alignment.rows import Group
-from plurivox.lenses.alignment.sums import Aligner, Given, Once, votes_of
+from plurivox.lenses.alignment.rows import ShownGroup
+from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, Once, votes_of
 from plurivox.lenses.responsiveness.references import EACH, by_others, split
 from plurivox.lenses.responsiveness.rows import notes_of
 from plurivox.statistics.responsiveness_records import MEASURES
@@ -60,8 +60,8 @@ def as_raters(
         return _against(trained, matched, given, threshold)
     _, place = split(ratings.scale, np.arange(given.n_points), EACH if threshold is None else threshold)
     sides = np.eye(int(place.max()) + 1)[place]  # points × sides of the boundaries
-    everybody = aligner.everybody(), 1, [Group.everybody(ratings.n_raters)]
-    each = [(axis.codes, len(axis), shown) for one in axes for axis, shown in Group.shown(one)]
+    everybody = aligner.everybody(), 1, [ShownGroup.everybody(ratings.n_raters)]
+    each = [(axis.codes, len(axis), shown) for one in axes for axis, shown in ShownGroup.shown(one)]
     rows = []
     for codes, n_groups, shown in [everybody, *each]:
         sums = aligner.added(MetRatings(given, codes, n_groups, given.n_points))
@@ -70,7 +70,7 @@ def as_raters(
     return rows
 
 
-def _against(trained: Ratings, matched: AnsweredItems, given: Given, threshold: Label | None) -> list[Row]:
+def _against(trained: Ratings, matched: AnsweredItems, given: KernelAnswers, threshold: Label | None) -> list[Row]:
     """Return the rows of models that are judged by other ratings, matched by item id."""
     items = np.flatnonzero(np.diff(given.rows))
     nobody = pl.Series([], dtype=pl.String)  # models are not among the raters
@@ -78,22 +78,22 @@ def _against(trained: Ratings, matched: AnsweredItems, given: Given, threshold: 
     part = Part(0, reference.offsets, np.zeros_like(reference.raters), reference.scores, np.zeros(0, np.int64))
     judged = given._replace(rows=given.rows[np.append(items, len(given.rows) - 1)])
     sums = total([part], MetRatings(judged, np.zeros(1, np.int32), 1, reference.n_points))
-    return _rows(matched, sums["tables"][0, :, 0], sums["votes"][0, :, 0], Group.everybody(trained.n_raters))
+    return _rows(matched, sums["tables"][0, :, 0], sums["votes"][0, :, 0], ShownGroup.everybody(trained.n_raters))
 
 
-def _first_answers(matched: AnsweredItems) -> Given:
+def _first_answers(matched: AnsweredItems) -> KernelAnswers:
     """Return the first answer of every voice to every item."""
     answered = np.flatnonzero(matched.point >= 0)
     item, voice = matched.item[answered], matched.voice[answered]
     _, first = np.unique(item * len(matched.voices) + voice, return_index=True)
     rows = np.searchsorted(item[first], np.arange(len(matched.rows))).astype(np.int64)
     kept = answered[first]
-    return Given.of(matched)._replace(
+    return KernelAnswers.of(matched)._replace(
         rows=rows, voice=matched.voice[kept], point=matched.point[kept], share=np.ones(len(kept))
     )
 
 
-def _rows(matched: AnsweredItems, tables: Values, votes: Values, group: Group) -> list[Row]:
+def _rows(matched: AnsweredItems, tables: Values, votes: Values, group: ShownGroup) -> list[Row]:
     """Return the rows of every voice with an answer, from voices × answers × points."""
     from plurivox.kernels.metrics import macro_values
 

@@ -23,7 +23,7 @@ REFERENCE = "reference"
 """The kind of rows of answers that need no judgement, such as a constant."""
 
 
-class Group(NamedTuple):
+class ShownGroup(NamedTuple):
     """A group to show: its position among the sums, its name, and its size."""
 
     at: int
@@ -32,12 +32,12 @@ class Group(NamedTuple):
     n_raters: int
 
     @classmethod
-    def everybody(cls, n_raters: int) -> Group:
+    def everybody(cls, n_raters: int) -> ShownGroup:
         """Return all raters as one group."""
         return cls(0, ALL, ALL, n_raters)
 
     @classmethod
-    def shown(cls, compared: Compared) -> Iterator[tuple[Axis, list[Group]]]:
+    def shown(cls, compared: Compared) -> Iterator[tuple[Axis, list[ShownGroup]]]:
         """Yield each compared axis with its groups that are large enough to show, if there are any."""
         for axis, places in compared.shown:
             if places:
@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
+class VoiceDistances:
     """One call of :func:`plurivox.alignment`: what all of its axes share.
 
     Rows of ``reference`` answers are marked as such, and contain only distances.
@@ -67,18 +67,18 @@ class Analysis:
         matched = self.aligner.matched
         n = len(matched.subsets)
         subsets = [(n + 1 if n else 0, ALL), *enumerate(matched.subsets)]
-        everybody = [Group.everybody(matched.ratings.n_raters)]
+        everybody = [ShownGroup.everybody(matched.ratings.n_raters)]
         return self._rows(self.aligner.everybody(), 1, everybody, subsets, "all raters, resampling")
 
     def groups(self, compared: Compared) -> list[Row]:
         """Return the distances from the votes of each shown group."""
         rows = []
-        for axis, shown in Group.shown(compared):
+        for axis, shown in ShownGroup.shown(compared):
             rows += self._rows(axis.codes, len(axis), shown, [(0, ALL)], f"{axis.name}, resampling")
         return rows
 
     def _rows(
-        self, codes: NDArray[np.int32], n_groups: int, shown: Sequence[Group], subsets: Sequence[tuple[int, str]],
+        self, codes: NDArray[np.int32], n_groups: int, shown: Sequence[ShownGroup], subsets: Sequence[tuple[int, str]],
         what: str,
     ) -> list[Row]:  # fmt: skip
         """Return a row for each voice, group, subset and statistic."""

@@ -27,7 +27,7 @@ from plurivox.lenses.alignment.closest import Closest, corrected_leads, frames, 
 from plurivox.lenses.alignment.matching import AnswersLike, as_answers, match
 from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.lenses.alignment.rows import Analysis
+from plurivox.lenses.alignment.rows import VoiceDistances
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
@@ -85,7 +85,7 @@ def alignment(
     call = Call.of(ratings, settings, how, answered=np.diff(matched.rows) > 0)
     axes = call.axes
     prior = prior_of(settings.prior, matched.top + 1)
-    work = Analysis(
+    work = VoiceDistances(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap
     )
     references = References.of(matched, settings.seed)
@@ -128,7 +128,7 @@ def _exact(ratings: Ratings) -> Ratings:
     return ratings.with_known(weights=np.round(ratings.weights * 2.0**30) / 2.0**30)
 
 
-def _with_unweighted(rows: Sequence[Row], works: Sequence[Analysis], axes: Sequence[Compared]) -> list[Row]:
+def _with_unweighted(rows: Sequence[Row], works: Sequence[VoiceDistances], axes: Sequence[Compared]) -> list[Row]:
     """Return rows with their unweighted values."""
     plain: list[Row] = []
     for work in works:
@@ -149,7 +149,7 @@ def _comparable(one: Compared) -> bool:
 
 
 def _closest(
-    work: Analysis, axes: Sequence[Compared], inference: Inference, settings: AlignmentSettings
+    work: VoiceDistances, axes: Sequence[Compared], inference: Inference, settings: AlignmentSettings
 ) -> tuple[list[Closest], NDArray[np.float64]]:
     """Compare the groups of each axis, and shuffle raters until it is clear which leads are more than chance.
 
@@ -168,7 +168,7 @@ def _closest(
 
 
 def _tables(
-    work: Analysis, answers: Answers, closest: Mapping[str, pl.DataFrame], references: References,
+    work: VoiceDistances, answers: Answers, closest: Mapping[str, pl.DataFrame], references: References,
     settings: AlignmentSettings,
 ) -> tuple[Table, ...]:  # fmt: skip
     matched = work.aligner.matched

@@ -23,7 +23,7 @@ from plurivox.engine.units import units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.references import References, answering
-from plurivox.lenses.alignment.sums import Aligner, Given, votes_of
+from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, votes_of
 from plurivox.statistics.levels import Level
 from plurivox.statistics.stand_in import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
 
@@ -66,7 +66,7 @@ class Closeness(NamedTuple):
 class Contests:
     """How each voice and each rater compete in closeness to the others: voices × raters × the kernel's sums."""
 
-    given: Given
+    given: KernelAnswers
     closeness: Closeness
     n_raters: int
 
@@ -188,7 +188,7 @@ class StandIns:
         )
 
     def _contests(self, matched: AnsweredItems) -> Contests:
-        return Contests(Given.of(matched), self.closeness, matched.ratings.n_raters)
+        return Contests(KernelAnswers.of(matched), self.closeness, matched.ratings.n_raters)
 
     def _sums(self, matched: AnsweredItems) -> Floats:
         """Return voices × raters × the kernel's sums over all items."""

@@ -17,7 +17,7 @@ from plurivox.engine.running import Running
 from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
-from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
+from plurivox.lenses.alignment.pairs import GroupPairs, farther_of_all
 from plurivox.statistics.cohesion import parts as finish_parts
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
@@ -28,7 +28,7 @@ STATISTICS = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 _CELLS = 30_000_000  # numbers that sums by unit may hold
 
 
-class Given(NamedTuple):
+class KernelAnswers(NamedTuple):
     """Answers as kernels expect them.
 
     Those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``: the voice, the position on the scale or -1, and its
@@ -43,7 +43,7 @@ class Given(NamedTuple):
     n_points: int
 
     @classmethod
-    def of(cls, matched: AnsweredItems) -> Given:
+    def of(cls, matched: AnsweredItems) -> KernelAnswers:
         """Return all answers to rated items."""
         return cls(matched.rows, matched.voice, matched.point, matched.part, len(matched.voices), matched.top + 1)
 
@@ -73,7 +73,7 @@ def votes_of(part: Part, weights: Floats | None = None) -> tuple[Any, ...]:
 class Once:
     """What contributions share that are only computed for the raters as they are."""
 
-    given: Given
+    given: KernelAnswers
     codes: NDArray[np.int32]
     n_groups: int
 
@@ -170,7 +170,7 @@ class CrossRatings(Once):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Votes(Once):
+class VoteCounts(Once):
     """How many ratings each group gave to items with answers, by subset: subsets × groups."""
 
     subset: Ints
@@ -193,7 +193,7 @@ class PairSums:
     Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.pair_sums``; × 3 without sums ``by_point``.
     """
 
-    given: Given
+    given: KernelAnswers
     grouping: Grouping
     table: Ints
     n_pairs: int
@@ -294,7 +294,7 @@ class Aligner:
         unit, starts = self._units(subset, n_subsets, len(matched.voices) * n_groups * N_SUMS)
         soft = tuple(Soft(v, *distributions(matched, v)) for v in soft_voices(matched))
         weights = matched.ratings.weights
-        work = Distances(Given.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft, weights)
+        work = Distances(KernelAnswers.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft, weights)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
     def xrr(self, codes: NDArray[np.int32], n_groups: int, level: Level) -> Floats:
@@ -302,20 +302,20 @@ class Aligner:
         matched = self.matched
         cell = matched.item * len(matched.voices) + matched.voice
         together = np.bincount(cell[matched.point >= 0], minlength=int(cell.max(initial=0)) + 1)[cell]
-        sums = self.added(CrossRatings(Given.of(matched), codes, n_groups, together, matched.ratings.weights))
+        sums = self.added(CrossRatings(KernelAnswers.of(matched), codes, n_groups, together, matched.ratings.weights))
         crossed, own, other = (array[0] for array in sums.values())
         return finish_parts.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
 
     def votes(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
         """Return how many ratings each group gave to items with answers, by subset: subsets + 1 × groups."""
         matched = self.matched
-        work = Votes(Given.of(matched), codes, n_groups, matched.subset, len(matched.subsets) + 1)
+        work = VoteCounts(KernelAnswers.of(matched), codes, n_groups, matched.subset, len(matched.subsets) + 1)
         votes: NDArray[Any] = self.added(work)["votes"][0]
         return votes
 
     # Groups on the same items ----------------------------------------------------------------------------------------
 
-    def pairs(self, axis: Axis, pairs: Pairs, *, to_voters: bool) -> UnitSums:
+    def pairs(self, axis: Axis, pairs: GroupPairs, *, to_voters: bool) -> UnitSums:
         """Return how much farther the second group of each pair is, by units of items on which both voted."""
         matched = self.matched
         nowhere = np.zeros(matched.ratings.n_items, dtype=np.int64)
@@ -325,11 +325,11 @@ class Aligner:
         work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]), by_point=True)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
-    def shuffled(self, grouping: Grouping, pairs: Pairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
+    def shuffled(self, grouping: Grouping, pairs: GroupPairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
         """Return the differences of pairs when whole raters are shuffled: draws × voices × pairs."""
         return self._drawn(grouping, pairs, to_voters, draws, how)
 
-    def equal_sizes(self, axis: Axis, pairs: Pairs, n: int, *, to_voters: bool) -> Floats:
+    def equal_sizes(self, axis: Axis, pairs: GroupPairs, n: int, *, to_voters: bool) -> Floats:
         """Return the differences of pairs when each group is cut to the size of the smallest by drawing raters.
 
         Without replacement; draws × voices × pairs.
@@ -338,18 +338,20 @@ class Aligner:
         grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), among=shown)
         return self._drawn(grouping, pairs, to_voters, Draws.subsampled(n, self.seed), self.how)
 
-    def _drawn(self, grouping: Grouping, pairs: Pairs, to_voters: bool, draws: Draws, how: Running) -> Floats:
+    def _drawn(self, grouping: Grouping, pairs: GroupPairs, to_voters: bool, draws: Draws, how: Running) -> Floats:
         together = np.zeros(self.matched.ratings.n_items, dtype=np.int64)
         work = self._pair_sums(grouping, pairs, to_voters, together, 1, by_point=False)
         made = run(self.matched.ratings.parts(), work, draws, farther_of_all, how)
         return np.concatenate([np.zeros((0, len(self.matched.voices), len(pairs))), *made])
 
     def _pair_sums(
-        self, grouping: Grouping, pairs: Pairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool
+        self, grouping: Grouping, pairs: GroupPairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool
     ) -> PairSums:
         matched = self.matched
         cost = (len(matched.ratings.scores) + len(matched.voice) * len(pairs) * 2 + 100) / 4e8
-        return PairSums(Given.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost)
+        return PairSums(
+            KernelAnswers.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost
+        )
 
     def _units(self, subset: Ints, n_subsets: int, width: int) -> tuple[Ints, Ints]:
         """Return the unit of each item, and where those of each subset begin: fewer if a unit holds many numbers."""

@@ -15,7 +15,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.infer.call_of import Comparison, Groups
+from plurivox.infer.call_of import Comparison, MeasuredGroups
 from plurivox.infer.families import corrected, standardised
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes
@@ -23,7 +23,7 @@ from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import Maximum, max_t, upper_p
 from plurivox.infer.result import Draws, Row
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
+from plurivox.lenses.cohesion.sums import TOO_MANY, GroupAgreement, place_of, scores_of, tested_with
 from plurivox.statistics.levels import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
@@ -49,10 +49,10 @@ class Agreeing(Comparison):
         """Those that say the same about both of two groups."""
         return tuple(name for name in self.names if STATISTICS[name].symmetric)
 
-    def measure(self, grouping: Grouping, *, alike: bool = False) -> Measured:
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> GroupAgreement:
         """Measure all statistics of some groups; weights are those of the grouping."""
         asked = self.settings
-        return Measured.of(
+        return GroupAgreement.of(
             self.ratings, grouping, level=self.level, published=asked.convention == "published", ties=asked.ties,
             seed=asked.seed, gai=asked.gai,
         )  # fmt: skip
@@ -73,7 +73,7 @@ class Agreeing(Comparison):
             )
         return rows + self._whole("all", "all", np.ones(ratings.n_raters, bool), sizes)
 
-    def found(self, name: str, prepared: Sequence[Groups]) -> tuple[list[Row], Draws]:
+    def found(self, name: str, prepared: Sequence[MeasuredGroups]) -> tuple[list[Row], Draws]:
         """Return the rows of the groups of an axis, and its draws."""
         rows: list[Row] = []
         records = (*tested_with(self.settings.gai), *of_role("beside"))
@@ -91,7 +91,7 @@ class Agreeing(Comparison):
         )  # fmt: skip
         return rows, draws
 
-    def _rows(self, name: str, one: Groups, interval: Interval | None) -> list[Row]:
+    def _rows(self, name: str, one: MeasuredGroups, interval: Interval | None) -> list[Row]:
         """Return the rows of some groups."""
         sizes = _sizes(self.ratings, one.axis)
         rows: list[Row] = []
@@ -112,7 +112,7 @@ class Agreeing(Comparison):
     # Which axis divides most ------------------------------------------------------------------------------------------
 
     def dsi(
-        self, prepared: Mapping[str, Sequence[Groups]], rows: Sequence[Row], adjusted: NDArray[np.float64]
+        self, prepared: Mapping[str, Sequence[MeasuredGroups]], rows: Sequence[Row], adjusted: NDArray[np.float64]
     ) -> list[Row]:
         """Return the largest GAI of each axis with a p-value of its own, raw and standardised.
 
@@ -142,7 +142,7 @@ class Agreeing(Comparison):
             row.with_claim(row.axis in apart and self.inference.claims(row)) if row.tested else row for row in found
         ]
 
-    def dsi_adjusted(self, prepared: Mapping[str, Sequence[Groups]]) -> NDArray[np.float64]:
+    def dsi_adjusted(self, prepared: Mapping[str, Sequence[MeasuredGroups]]) -> NDArray[np.float64]:
         """Return each axis's p-value from the largest standardised GAI of all axes in each shuffle."""
         each = [(name, one) for name, several in prepared.items() for one in several]
         z, draws = standardised(
@@ -211,7 +211,7 @@ class Agreeing(Comparison):
             for g, name in ((g, axis.groups[g]) for g in shown)
         ]  # fmt: skip
 
-    def _crossed(self, axis: Axis, a: int, b: int) -> Crossed:
+    def _crossed(self, axis: Axis, a: int, b: int) -> PairAgreement:
         """Prepare XRR of two groups."""
         codes = np.select([axis.codes == a, axis.codes == b], [0, 1], -1).astype(np.int32)
         grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
@@ -224,7 +224,7 @@ class Agreeing(Comparison):
         what = f"{axis.name}: {axis.groups[a]} and {axis.groups[b]}"
         tested = Shuffled(what, ("xrr",), measured.value[:1, [at]], make, ~grouping.exchangeable[:1])
         plain = self.unweighted(grouping)
-        return Crossed(axis, a, b, note, tested, None if plain is None else plain[:1, [at]])
+        return PairAgreement(axis, a, b, note, tested, None if plain is None else plain[:1, [at]])
 
     def _whole(self, axis: str, group: str, chosen: NDArray[np.bool_], sizes: Sizes) -> list[Row]:
         """Return the statistics of a group that are not sums over items."""
@@ -241,7 +241,7 @@ class Agreeing(Comparison):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossed:
+class PairAgreement:
     """XRR of two groups, ready to be tested."""
 
     axis: Axis
@@ -274,7 +274,7 @@ def _of_winner(row: Row, rows: Sequence[Row]) -> Row:
     return row
 
 
-def gai_of(one: Groups) -> tuple[Values, Values]:
+def gai_of(one: MeasuredGroups) -> tuple[Values, Values]:
     """Return GAI of each group, and under each shuffle, draws × groups."""
     at = place_of("gai")
     return one.tested.observed[:, at], one.tested.null[:, :, at]
@@ -290,7 +290,7 @@ def _of_group(name: str) -> bool:
     return STATISTICS[name].needs == "group"
 
 
-def _columns(measured: Measured, records: Sequence[Statistic]) -> list[tuple[int, str]]:
+def _columns(measured: GroupAgreement, records: Sequence[Statistic]) -> list[tuple[int, str]]:
     """Return the positions of some statistics among the values, and their names."""
     return [(at, one.name) for at, one in enumerate((*measured.tested, *measured.beside)) if one in records]
 

@@ -225,7 +225,7 @@ def _some_ratings(part: Part, item: NDArray[np.int64], items: NDArray[np.bool_],
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finish:
+class AgreementValues:
     """From sums to the values of some statistics, draws × groups × statistics."""
 
     records: tuple[Statistic, ...]
@@ -286,7 +286,7 @@ def place_of(name: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class GroupAgreement:
     """The cohesion of one grouping of the raters: its sums and values, observed and under draws.
 
     ``tested`` and ``beside`` are the statistics in the order of the last dimension of values; permutations have the
@@ -302,7 +302,7 @@ class Measured:
     def of(
         cls, ratings: Ratings, grouping: Grouping, *, level: Level = "nominal", published: bool = False,
         ties: str = "share", seed: int = 0, gai: Sequence[str] = (),
-    ) -> Measured:  # fmt: skip
+    ) -> GroupAgreement:  # fmt: skip
         """Prepare all sums of a grouping."""
         tested, beside = tested_with(gai), of_role("beside")
         sources = {record.source for record in (*tested, *beside)}
@@ -339,7 +339,7 @@ class Measured:
 
     def values(self, sums: Sums) -> Values:
         """Return the values of all statistics: draws × groups × (tested, then beside)."""
-        return Finish((*self.tested, *self.beside), self.about)(sums)
+        return AgreementValues((*self.tested, *self.beside), self.about)(sums)
 
     def why(self, name: str, g: int, n_raters: int | None = None) -> str:
         """Say why an observed value of a group is undefined, or what to be careful about; nothing if all is well."""
@@ -376,7 +376,7 @@ class Measured:
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return all values without each item, each rater of a group, or both; nothing is drawn."""
-        work, finish = self.agreement, Finish((*self.tested, *self.beside), self.about)
+        work, finish = self.agreement, AgreementValues((*self.tested, *self.beside), self.about)
         rated = np.where(raters_who_rated(self.ratings), work.grouping.codes, -1)
         by_item = None if resample == "raters" else self._known()
         given = (work, self.sums, finish, rated, work.grouping.n_groups, resample, how, by_item)
@@ -387,5 +387,5 @@ class Measured:
         return self.left_out(resample, how).interval(*scales_of((*self.tested, *self.beside)))
 
     def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
-        made = run(self.ratings.parts(), work, draws, Finish(records, self.about), how)
+        made = run(self.ratings.parts(), work, draws, AgreementValues(records, self.about), how)
         return np.concatenate([np.zeros((0, work.grouping.n_groups, len(records))), *made])

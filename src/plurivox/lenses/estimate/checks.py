@@ -12,7 +12,7 @@ from scipy.special import chdtrc, stdtr
 
 from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.lenses.estimate.estimands import Estimand
-from plurivox.lenses.estimate.population import Floats, Mask, Population
+from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask
 
 POPULATION = {
     "axis": pl.String, "group": pl.String, "compared": pl.String, "attribute": pl.String, "value": pl.String,
@@ -36,7 +36,7 @@ class Difference(NamedTuple):
 
 
 def compared_sets(
-    found: Population, estimand: Estimand, groups: list[tuple[str, str, Mask]], *, keep_silent: bool
+    found: EstimatedItems, estimand: Estimand, groups: list[tuple[str, str, Mask]], *, keep_silent: bool
 ) -> pl.DataFrame:
     """Compare the items that each group rated with the other items of models; all p-values are corrected together.
 
@@ -81,7 +81,7 @@ def _rows(
     return [(axis, group, kind, name, *found, int(first.sum()), int(second.sum()))]
 
 
-def _silent(found: Population, estimand: Estimand, spoken: dict[str, Floats]) -> Iterator[tuple[Any, ...]]:
+def _silent(found: EstimatedItems, estimand: Estimand, spoken: dict[str, Floats]) -> Iterator[tuple[Any, ...]]:
     """Compare ratings of items that a model answered with ratings of items that it did not."""
     human = found.rated.means(estimand.numbers, found.n_items)
     rated = ~np.isnan(human)

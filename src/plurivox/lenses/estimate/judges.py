@@ -13,8 +13,8 @@ import polars as pl
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row
 from plurivox.lenses.estimate.estimands import Estimand
-from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
-from plurivox.lenses.estimate.population import Floats, Mask, Rated
+from plurivox.lenses.estimate.measuring import PoweredEstimate, beside, rows_of
+from plurivox.lenses.estimate.population import Floats, Mask, RatingEntries
 from plurivox.statistics.ppi import effective_interval, error_correlation
 
 TOGETHER, MEAN, BEST = "all judges together", "mean of all judges", "best single judge"
@@ -31,7 +31,7 @@ ERRORS = {
 """How far the errors of two judges correlate over items."""
 
 
-class Together(NamedTuple):
+class JudgesTogether(NamedTuple):
     """Rows of several judges, and their tables."""
 
     rows: list[Row]
@@ -40,9 +40,9 @@ class Together(NamedTuple):
 
 
 def together(
-    rated: Rated, answers: Floats, answered: Mask, voices: Sequence[Voice], estimand: Estimand, base: Row,
+    rated: RatingEntries, answers: Floats, answered: Mask, voices: Sequence[Voice], estimand: Estimand, base: Row,
     width: float | None, *, over_raters: bool, both_ways: bool,
-) -> Together:  # fmt: skip
+) -> JudgesTogether:  # fmt: skip
     """Estimate with all judges, on the items that all have; items × judges, NaN where there is no answer.
 
     With ``both_ways``, unweighted values are included; the best judge stays the same.
@@ -60,31 +60,33 @@ def together(
          *_beside(spoken.human, spoken.model[:, k]), k == best, len(joint.human), len(joint.further))
         for k, voice in enumerate(voices)
     ]  # fmt: skip
-    return Together(rows, weights, _errors(spoken, voices, estimand))
+    return JudgesTogether(rows, weights, _errors(spoken, voices, estimand))
 
 
 class _All(NamedTuple):
     """All judges on the items that all have: with a weight each, their mean, each alone; and on items all answered."""
 
-    joint: Measured
-    mean: Measured
-    single: list[Measured]
-    spoken: Measured
+    joint: PoweredEstimate
+    mean: PoweredEstimate
+    single: list[PoweredEstimate]
+    spoken: PoweredEstimate
 
     @classmethod
-    def of(cls, rated: Rated, answers: Floats, answered: Mask, estimand: Estimand, *, over_raters: bool) -> _All:
+    def of(
+        cls, rated: RatingEntries, answers: Floats, answered: Mask, estimand: Estimand, *, over_raters: bool
+    ) -> _All:
         """Measure them against some raters."""
         every: Mask = np.asarray(~np.isnan(answers).any(axis=1), dtype=bool)
         whole: Mask = np.asarray(answered.all(axis=1), dtype=bool)
 
-        def measured(own: Floats, spoken: Mask) -> Measured:
-            return Measured.of(rated, own, spoken, estimand.numbers, every, over_raters=over_raters)
+        def measured(own: Floats, spoken: Mask) -> PoweredEstimate:
+            return PoweredEstimate.of(rated, own, spoken, estimand.numbers, every, over_raters=over_raters)
 
         return cls(
             measured(answers, whole),
             measured(answers.mean(axis=1, keepdims=True), whole),
             [measured(answers[:, [k]], answered[:, k]) for k in range(answers.shape[1])],
-            Measured.of(rated, answers, whole, estimand.numbers, every & whole, over_raters=False),
+            PoweredEstimate.of(rated, answers, whole, estimand.numbers, every & whole, over_raters=False),
         )
 
     def rows(self, voices: Sequence[Voice], best: int, estimand: Estimand, base: Row, width: float | None) -> list[Row]:
@@ -117,7 +119,7 @@ def _beside(human: Floats, model: Floats) -> tuple[float, float]:
     return (float(a @ b) / size if size > 0 else math.nan), float((model - human).mean())
 
 
-def _effective(joint: Measured, base: Row) -> Row:
+def _effective(joint: PoweredEstimate, base: Row) -> Row:
     """Return how many judges with unrelated errors they amount to, on the items that all answered."""
     row = replace(
         base, statistic="effective_judges", value=math.nan, n_items=len(joint.human), n_raters=joint.n_raters,
@@ -134,7 +136,7 @@ def _effective(joint: Measured, base: Row) -> Row:
     return row if math.isnan(low) else row.with_interval(low, high)
 
 
-def _errors(joint: Measured, voices: Sequence[Voice], estimand: Estimand) -> list[tuple[Any, ...]]:
+def _errors(joint: PoweredEstimate, voices: Sequence[Voice], estimand: Estimand) -> list[tuple[Any, ...]]:
     """Return how far the errors of each two judges correlate, on the items that all answered."""
     corrected, raw = (error_correlation(joint.human, joint.model, noise) for noise in (joint.noise, 0.0))
     return [

@@ -9,7 +9,7 @@ import numpy as np
 
 from plurivox.infer.result import Row
 from plurivox.lenses.estimate.estimands import Estimand
-from plurivox.lenses.estimate.population import Floats, Mask, Rated
+from plurivox.lenses.estimate.population import Floats, Mask, RatingEntries
 from plurivox.statistics.ppi import (
     Needed,
     Powered,
@@ -33,7 +33,7 @@ _KNOWN = RaterVariance(0.0, math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class PoweredEstimate:
     """What humans and judges say about some items.
 
     Attributes
@@ -65,8 +65,8 @@ class Measured:
 
     @classmethod
     def of(
-        cls, rated: Rated, answers: Floats, answered: Mask, numbers: Floats, part: Mask, *, over_raters: bool
-    ) -> Measured:  # fmt: skip
+        cls, rated: RatingEntries, answers: Floats, answered: Mask, numbers: Floats, part: Mask, *, over_raters: bool
+    ) -> PoweredEstimate:  # fmt: skip
         """Measure some items by ratings of some raters and answers, items × judges, NaN where there is none.
 
         ``answered`` marks the items that all judges answered themselves.
@@ -129,7 +129,7 @@ class Measured:
         return Needed(alone.alone * self.ratings_per_item, together.together * self.ratings_per_item)
 
 
-def _errors(own: Rated, x: Floats, mean: Floats) -> Floats:
+def _errors(own: RatingEntries, x: Floats, mean: Floats) -> Floats:
     """Return the variance of the mean of each item over its raters, NaN for a single rating.
 
     With W = Σw, Q = Σw² and the mean square s of deviations from the mean it is s/(W²/Q − 1), for raters who are drawn
@@ -153,7 +153,9 @@ def beside(rows: list[Row], alike: list[Row]) -> list[Row]:
     ]
 
 
-def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None, level: float = 0.95) -> list[Row]:
+def rows_of(
+    found: PoweredEstimate, base: Row, estimand: Estimand, width: float | None, level: float = 0.95
+) -> list[Row]:
     """Return the rows of one estimate: both together, each alone, λ of a single judge, its worth and what it needs."""
     powered, both = found.powered, len(found.human)
     sized = replace(base, other=estimand.name, n_raters=found.n_raters, n_ratings=found.n_ratings)
@@ -182,8 +184,8 @@ def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None,
 
 
 def _with(
-    base: Row, statistic: str, value: float, spread: tuple[float, float], estimand: Estimand, found: Measured | None,
-    level: float = 0.95,
+    base: Row, statistic: str, value: float, spread: tuple[float, float], estimand: Estimand,
+    found: PoweredEstimate | None, level: float = 0.95,
 ) -> Row:  # fmt: skip
     """Return a row with its interval, or with why there is none."""
     row = replace(base, statistic=statistic, value=value)
@@ -201,7 +203,7 @@ def _with(
     return row.with_interval(max(value - half, lowest), min(value + half, highest))
 
 
-def _worth(found: Measured, base: Row) -> Row:
+def _worth(found: PoweredEstimate, base: Row) -> Row:
     (value, low, high), why = found.worth()
     row = replace(base, statistic="ppi_worth", value=value).with_note(why)
     return row if math.isnan(low) else row.with_interval(low, high)

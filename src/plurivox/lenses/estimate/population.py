@@ -54,7 +54,7 @@ class Spoken(NamedTuple):
         return found
 
 
-class Rated(NamedTuple):
+class RatingEntries(NamedTuple):
     """Ratings, one entry each: the item, the rater (-1 where unknown), the position, and how many there are.
 
     ``weight`` is how much they count in means: ``times``, or the weight of the rater.
@@ -66,11 +66,13 @@ class Rated(NamedTuple):
     times: Floats
     weight: Floats
 
-    def some(self, chosen: Mask) -> Rated:
+    def some(self, chosen: Mask) -> RatingEntries:
         """Return some of the ratings."""
-        return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen])
+        return RatingEntries(
+            self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen]
+        )
 
-    def alike(self) -> Rated:
+    def alike(self) -> RatingEntries:
         """Return the same ratings with all raters counted equally."""
         return self._replace(weight=self.times)
 
@@ -85,7 +87,7 @@ class Rated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Population:
+class EstimatedItems:
     """The items: those that models were asked about, then those that only people rated.
 
     Attributes
@@ -105,7 +107,7 @@ class Population:
     items: pl.DataFrame
     voices: tuple[Voice, ...]
     spoken: tuple[Spoken, ...]
-    rated: Rated
+    rated: RatingEntries
     subsets: tuple[str, ...]
     subset: Ints
     accounts: pl.DataFrame
@@ -127,7 +129,7 @@ class Population:
         return int(np.count_nonzero(self.subset == len(self.subsets))) if self.subsets else 0
 
 
-def population(ratings: Ratings, answers: Answers, subset: str | None) -> Population:
+def population(ratings: Ratings, answers: Answers, subset: str | None) -> EstimatedItems:
     """Combine the items of ratings and answers, and count what is missing on either side."""
     place = places_of(ratings.items["item"], answers.items)
     has_ratings = np.diff(ratings.offsets) > 0
@@ -150,7 +152,7 @@ def population(ratings: Ratings, answers: Answers, subset: str | None) -> Popula
         best = account_items(answers, answers.item.astype(np.int64), np.ones(len(answers.items), dtype=bool), (),
                              np.zeros(len(answers.items), dtype=np.int64))  # fmt: skip
         raise nothing_answered(answers, best)
-    return Population(items, answers.voices, spoken, _rated(ratings, asked, place), names, subset_of, accounts)
+    return EstimatedItems(items, answers.voices, spoken, _rated(ratings, asked, place), names, subset_of, accounts)
 
 
 def _described(ratings: Ratings, answers: Answers, place: Ints, alone: Ints) -> pl.DataFrame:
@@ -191,14 +193,14 @@ def _spoken(answers: Answers, v: int) -> Spoken:
     return Spoken(items, found, np.setdiff1d(answers.item[own], items).astype(np.int64))
 
 
-def _rated(ratings: Ratings, asked: Mask, place: Ints) -> Rated:
+def _rated(ratings: Ratings, asked: Mask, place: Ints) -> RatingEntries:
     """Return the ratings of items that models were asked about, by the codes of the population."""
     own = ratings.chosen(asked, None)
     n = len(own.scores)
     rater = np.full(n, -1, np.int64) if own.rater_codes is None else own.rater_codes.astype(np.int64)
     times = np.ones(n) if own.multiplicity is None else own.multiplicity.astype(float)
     weight = times if ratings.weights is None else ratings.weights[rater]
-    return Rated(place[own.item_codes], rater, own.scores.astype(np.int64), times, weight)
+    return RatingEntries(place[own.item_codes], rater, own.scores.astype(np.int64), times, weight)
 
 
 def _accounts(answers: Answers, rated: Mask, names: tuple[str, ...], subset_of: Ints) -> pl.DataFrame:

@@ -23,8 +23,8 @@ from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
 from plurivox.lenses.estimate import judges
 from plurivox.lenses.estimate.checks import compared_sets
 from plurivox.lenses.estimate.estimands import Estimand, estimands
-from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
-from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
+from plurivox.lenses.estimate.measuring import PoweredEstimate, beside, rows_of
+from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask, RatingEntries, population
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
 
@@ -69,7 +69,7 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     found = population(ratings, given, settings.subset)
     call = Call.of(ratings, settings, how, answered=places_of(ratings.items["item"], given.items) >= 0)
     axes = call.axes
-    work = _Work(
+    work = _Estimating(
         found, settings, ratings.has_raters and settings.resample == "both",
         tells_unweighted(ratings, settings.min_group_size),
     )  # fmt: skip
@@ -106,10 +106,10 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Work:
+class _Estimating:
     """What all estimates of a call share."""
 
-    found: Population
+    found: EstimatedItems
     settings: EstimateSettings
     over_raters: bool
     both_ways: bool
@@ -137,7 +137,7 @@ class _Work:
             rows += self._each(estimand, base, self.found.rated.some(own), self._all)
         return rows
 
-    def judges(self, estimand: Estimand, *, first: bool) -> judges.Together:
+    def judges(self, estimand: Estimand, *, first: bool) -> judges.JudgesTogether:
         """Return the estimates from all raters with all judges together."""
         base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
         answers, answered = self._said(range(len(self.found.voices)), estimand)
@@ -150,7 +150,7 @@ class _Work:
     def _all(self) -> Mask:
         return np.ones(self.found.n_items, dtype=bool)
 
-    def _each(self, estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+    def _each(self, estimand: Estimand, base: Row, rated: RatingEntries, part: Mask) -> list[Row]:
         """Return the rows of each judge, and of several together."""
         every = range(len(self.found.voices))
         sets = [[v] for v in every] + ([list(every)] if len(every) > 1 else [])
@@ -162,7 +162,9 @@ class _Work:
         numbers = [one.numbers(estimand.numbers, n, keep_silent=self.keep_silent) for one in spoken]
         return np.stack(numbers, axis=1), np.stack([one.answered(n) for one in spoken], axis=1)
 
-    def _rows(self, voices: Sequence[int], estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+    def _rows(
+        self, voices: Sequence[int], estimand: Estimand, base: Row, rated: RatingEntries, part: Mask
+    ) -> list[Row]:
         """Return the rows of one judge, or of several with a weight each, with some raters on some items."""
         answers, each = self._said(voices, estimand)
         answered = np.asarray(each.all(axis=1), dtype=bool)
@@ -173,21 +175,21 @@ class _Work:
         made = replace(base, model=model, prompt=prompt).with_note(note)
         given = (answers, answered, estimand.numbers, part)
 
-        def rows(own: Rated) -> list[Row]:
-            measured = Measured.of(own, *given, over_raters=self.over_raters)
+        def rows(own: RatingEntries) -> list[Row]:
+            measured = PoweredEstimate.of(own, *given, over_raters=self.over_raters)
             return rows_of(measured, made, estimand, self.settings.width)
 
         return beside(rows(rated), rows(rated.alike())) if self.both_ways else rows(rated)
 
 
-def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:
+def _members(found: EstimatedItems, one: Compared) -> list[tuple[str, str, Mask]]:
     """Return the axis and name of each group that may be shown, and which ratings are its own."""
     return [
         (axis.name, axis.groups[g], axis.codes[found.rated.rater] == g) for axis, places in one.shown for g in places
     ]
 
 
-def _groups(found: Population, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
+def _groups(found: EstimatedItems, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
     """Return all raters and each group whose items are compared with the others, without individual raters."""
     groups = [one for one in axes if one.axis.attributes != ("rater",)]
     everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))

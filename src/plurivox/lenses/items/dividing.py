@@ -46,7 +46,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class AxisCandidates:
     """The candidates of an axis.
 
     Attributes
@@ -123,10 +123,10 @@ class Null(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class DividingCandidates:
     """All candidates of a call, and what shuffles give; ``unmoved`` names axes whose groups cannot be shuffled."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[AxisCandidates, ...]
     null: Null
     observed: list[Floats]
     n_comparisons: int
@@ -137,9 +137,9 @@ class Family:
         """How many shuffles there were."""
         return len(self.null.largest)
 
-    def further(self, ratings: Ratings, draws: Draws, how: Running) -> Family:
+    def further(self, ratings: Ratings, draws: Draws, how: Running) -> DividingCandidates:
         """Return the same with more shuffles."""
-        work = Shuffles(ratings.parts(), self.sides, _from_first(ratings), draws)
+        work = ItemShuffles(ratings.parts(), self.sides, _from_first(ratings), draws)
         return replace(self, null=self.null.joined(_shuffled(work, how)))
 
     def p_adjusted(self, z: Floats, p: Floats) -> Floats:
@@ -163,13 +163,13 @@ class Family:
         return {key: p for key, p in found.items() if not np.isnan(p)}
 
 
-NOTHING = Family((), Null(np.zeros(0), [], []), [], 0)
+NOTHING = DividingCandidates((), Null(np.zeros(0), [], []), [], 0)
 """Without groups, nothing is compared."""
 
 
 def family(
     ratings: Ratings, axes: Sequence[Compared], strata: NDArray[np.int32] | None, draws: Draws, how: Running
-) -> Family:
+) -> DividingCandidates:
     """Return all candidates of some axes with what shuffles give.
 
     Parameters
@@ -185,9 +185,9 @@ def family(
     prepared = [(one[0].name, _side(ratings, *one, values, strata)) for one in _each(axes)]
     sides = tuple(side for _, side in prepared if side is not None)
     unmoved = {name for name, _ in prepared} - {side.axis.name for side in sides}
-    work = Shuffles(parts, sides, values, Draws.observed())
+    work = ItemShuffles(parts, sides, values, Draws.observed())
     null, observed = _shuffled(replace(work, draws=draws), how), [sums[0] for sums in work(0, 1).sums]
-    return Family(sides, null, observed, sum(side.n_candidates for side in sides), tuple(sorted(unmoved)))
+    return DividingCandidates(sides, null, observed, sum(side.n_candidates for side in sides), tuple(sorted(unmoved)))
 
 
 def _from_first(ratings: Ratings) -> Floats:
@@ -211,7 +211,7 @@ def _each(axes: Sequence[Compared]) -> Iterator[tuple[Axis, Bools, bool]]:
 
 def _side(
     ratings: Ratings, axis: Axis, listed: Bools, mirrored: bool, values: Floats, strata: NDArray[np.int32] | None
-) -> Side | None:
+) -> AxisCandidates | None:
     """Return the candidates of an axis, or None where no shown group can be shuffled."""
     codes = np.where(ratings.per_rater() > 0, axis.codes, -1)
     listed = listed & exchangeable(codes, len(axis), strata)
@@ -223,7 +223,9 @@ def _side(
     variance = (squares + STEADY * pooled) / (np.maximum(n, 1) - 1 + STEADY) if pooled > 0 else np.ones(len(n))
     grouping = Grouping.of(ratings, axis.codes, len(axis), strata)
     nobody = np.full(len(n), -1, np.int32)
-    side = Side(axis, listed, mirrored, grouping, n, total, squares, variance, pooled, nobody, n * 0, total * 0.0)
+    side = AxisCandidates(
+        axis, listed, mirrored, grouping, n, total, squares, variance, pooled, nobody, n * 0, total * 0.0
+    )
     found = [
         _largest(side, start, *cells_of(ratings, side, start, stop, values)) for start, stop in _blocks(ratings, axis)
     ]
@@ -251,7 +253,7 @@ def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tupl
     return n, total, squares
 
 
-def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
+def cells_of(ratings: Ratings, side: AxisCandidates, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
     """Return for items ``start`` to ``stop``, by group, the number of ratings and Σx."""
     part = ratings.of_items(start, stop)
     item, group = part.item_of_each(), side.axis.codes[part.raters]
@@ -263,7 +265,7 @@ def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats
     return n.reshape(shape), total.astype(np.float64).reshape(shape)
 
 
-def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
+def z_of(side: AxisCandidates, start: int, n_group: Ints, total: Floats) -> Floats:
     """Return z of each item from ``start`` on and each group, NaN where it is not a candidate."""
     own = slice(start, start + len(n_group))
     n, mean, variance = (column[own, np.newaxis] for column in (side.n, side.mean, side.variance))
@@ -273,7 +275,9 @@ def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
     return np.where(usable, (total - n_group * mean) / np.sqrt(weight * variance), np.nan)
 
 
-def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
+def _largest(
+    side: AxisCandidates, start: int, n_group: Ints, total: Floats
+) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
     """Return for each item the group with the largest |z|, the first of ties, its ratings and sum; and how many z."""
     z = z_of(side, start, n_group, total)
     extent = np.where(np.isnan(z), -1.0, np.abs(z))
@@ -284,11 +288,11 @@ def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDAr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shuffles:
+class ItemShuffles:
     """Candidates of all axes under draws ``first`` to ``last``, the same shuffle for all of them."""
 
     parts: Sequence[Part]
-    sides: tuple[Side, ...]
+    sides: tuple[AxisCandidates, ...]
     values: Floats
     draws: Draws
 
@@ -321,7 +325,7 @@ def _kernel_labels(labels: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
     return np.where(labels < 0, n_groups, labels).astype(kind)
 
 
-def _shuffled(work: Shuffles, how: Running) -> Null:
+def _shuffled(work: ItemShuffles, how: Running) -> Null:
     """Run all shuffles and combine their results as they arrive, so that little is held at once."""
     total = work.draws.total if work.sides else 0
     cost = max(1e-6, _COST * sum(len(part.scores) for part in work.parts) * len(work.sides))
@@ -346,14 +350,14 @@ def _shuffled(work: Shuffles, how: Running) -> Null:
 class OneItem:
     """The z of one item for every group of an axis under draws ``first`` to ``last``, the shuffles of all items."""
 
-    side: Side
+    side: AxisCandidates
     place: int
     raters: NDArray[np.int32]
     scores: Floats
     draws: Draws
 
     @classmethod
-    def of(cls, ratings: Ratings, side: Side, place: int, draws: Draws) -> OneItem:
+    def of(cls, ratings: Ratings, side: AxisCandidates, place: int, draws: Draws) -> OneItem:
         """Use the ratings of an item by the raters of an axis."""
         part = ratings.of_items(place, place + 1)
         inside = side.axis.codes[part.raters] >= 0

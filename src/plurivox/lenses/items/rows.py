@@ -12,7 +12,7 @@ from plurivox.domain.axis import CROSS
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.withholding import withheld_on_items
 from plurivox.infer.families import SIGNIFICANT
-from plurivox.lenses.items.dividing import TOLERANCE, Family
+from plurivox.lenses.items.dividing import TOLERANCE, DividingCandidates
 from plurivox.lenses.items.shrinking import prior_of, shrunken
 
 DIVIDED = {
@@ -27,7 +27,7 @@ _WITHHELD = ("mean_group", "mean_rest", "difference", "n_group", "n_rest", "z", 
 Floats = NDArray[np.float64]
 
 
-def differences(ratings: Ratings, found: Family) -> pl.DataFrame:
+def differences(ratings: Ratings, found: DividingCandidates) -> pl.DataFrame:
     """Return for each item and axis the group that stands out, with everything known about it."""
     frames = [pl.DataFrame(schema={**DIVIDED, **_INTERNAL})]
     frames += [_side_rows(ratings, found, at) for at in range(len(found.sides))]
@@ -38,7 +38,7 @@ def differences(ratings: Ratings, found: Family) -> pl.DataFrame:
     return rows
 
 
-def divided(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> pl.DataFrame:
+def divided(ratings: Ratings, found: DividingCandidates, rows: pl.DataFrame, least: int) -> pl.DataFrame:
     """Return rows as they may be shown, the clearest first.
 
     Some rows, together or with the distribution of the item, would reveal what fewer than ``least`` raters of it said.
@@ -57,7 +57,7 @@ def step_of(ratings: Ratings) -> float:
     return float(max(0.1, 10.0 ** math.floor(math.log10(length / 40))))
 
 
-def _side_rows(ratings: Ratings, found: Family, at: int) -> pl.DataFrame:
+def _side_rows(ratings: Ratings, found: DividingCandidates, at: int) -> pl.DataFrame:
     """Return the rows of one axis."""
     side = found.sides[at]
     rows = np.flatnonzero(side.group >= 0)
@@ -98,7 +98,7 @@ def _side_rows(ratings: Ratings, found: Family, at: int) -> pl.DataFrame:
     return frame.with_columns(pl.col("p_value", "p_adjusted").fill_nan(None))
 
 
-def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> NDArray[np.bool_]:
+def _telling(ratings: Ratings, found: DividingCandidates, rows: pl.DataFrame, least: int) -> NDArray[np.bool_]:
     """Return for each row whether its numbers, alone or with other rows, would reveal what few raters said."""
     if rows.is_empty():
         return np.zeros(0, dtype=bool)

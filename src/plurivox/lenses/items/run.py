@@ -17,9 +17,9 @@ from plurivox.infer.call import keywords
 from plurivox.infer.call_of import Call
 from plurivox.infer.families import most_shuffles
 from plurivox.infer.grouping import named_axes
-from plurivox.infer.stopping import Plan
+from plurivox.infer.stopping import DrawPlan
 from plurivox.infer.weighting import tells_unweighted, weights_in
-from plurivox.lenses.items.dividing import NOTHING, Family, family
+from plurivox.lenses.items.dividing import NOTHING, DividingCandidates, family
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.rows import differences, divided
 from plurivox.lenses.items.settings import ItemsSettings
@@ -79,10 +79,10 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest, weighed)
 
 
-def _decided(call: Call, how: Running) -> tuple[Family, pl.DataFrame]:
+def _decided(call: Call, how: Running) -> tuple[DividingCandidates, pl.DataFrame]:
     """Shuffle until each corrected p-value is on one side of .05, or as often as allowed; return all rows."""
     ratings, asked, seed = call.ratings, call.settings, call.settings.seed
-    plan = Plan(asked.permutations, most_shuffles(asked.permutations, asked.max_permutations), asked.n_lenses)
+    plan = DrawPlan(asked.permutations, most_shuffles(asked.permutations, asked.max_permutations), asked.n_lenses)
     strata = call.inference.exchange.strata
     found = family(ratings, call.axes, strata, Draws.permuted(0, seed), how) if call.axes else NOTHING
     made, rows = 0, differences(ratings, found)
@@ -101,7 +101,7 @@ def _least(rows: pl.DataFrame) -> dict[str, float | None]:
     return dict(rows.group_by("axis", maintain_order=True).agg(pl.col("p_adjusted").min()).iter_rows())
 
 
-def _tested(found: Family) -> dict[str, Any]:
+def _tested(found: DividingCandidates) -> dict[str, Any]:
     """Return how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
     largest = found.null.largest
     chance = {"median": float(np.median(largest)), "95 %": float(np.quantile(largest, 0.95))} if len(largest) else None

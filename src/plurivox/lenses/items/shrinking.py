@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.lenses.items.dividing import STEADY, Side
+from plurivox.lenses.items.dividing import STEADY, AxisCandidates
 
 Floats = NDArray[np.float64]
 
 
-class Prior(NamedTuple):
+class DifferencePrior(NamedTuple):
     """What the differences of each group over all items say about those on one."""
 
     mean: Floats
@@ -35,7 +35,7 @@ class Prior(NamedTuple):
     """How much of the variance within items is noise around D̄, c."""
 
 
-def prior_of(observed: Floats, null: Floats) -> Prior:
+def prior_of(observed: Floats, null: Floats) -> DifferencePrior:
     """Return the prior of each group from its sums as they are (groups × sums) and under each shuffle."""
     noise = np.ones(len(observed))
     if len(null):
@@ -47,7 +47,7 @@ def prior_of(observed: Floats, null: Floats) -> Prior:
     room = weights - squared / total
     spread = np.zeros(len(observed))  # one item says nothing about others
     np.divide(scatter - noise * expected, room, out=spread, where=room > 1e-9 * weights)
-    return Prior(shifts / total, np.maximum(spread, 0.0), noise)
+    return DifferencePrior(shifts / total, np.maximum(spread, 0.0), noise)
 
 
 def _scatter(sums: Floats) -> tuple[Floats, Floats]:
@@ -57,7 +57,7 @@ def _scatter(sums: Floats) -> tuple[Floats, Floats]:
     return np.maximum(squares - shifts**2 / total, 0.0), np.maximum(variances - weighted / total, 0.0)
 
 
-def shrunken(side: Side, prior: Prior) -> Floats:
+def shrunken(side: AxisCandidates, prior: DifferencePrior) -> Floats:
     """Return the shrunken difference of each item's most extreme group; NaN without one."""
     group = np.maximum(side.group, 0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,7 +18,7 @@ from plurivox.lenses.judge.sums import (
     RESAMPLED,
     AgreementFinish,
     Agreements,
-    Judged,
+    AnswersByItem,
     agreement_of_shares,
     constant_distances,
     left_out,
@@ -35,7 +35,7 @@ Cells = dict[str, dict[str, Any]]
 """Cells of the card by quantity."""
 
 
-class Measured(NamedTuple):
+class AgreementSums(NamedTuple):
     """Sums over all items, values without each unit, and what follows from them."""
 
     sums: Sums
@@ -79,11 +79,11 @@ def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Runn
     blocks = number_of_blocks(ratings.parts())
     n_raters = ratings.n_raters if ratings.has_raters else 0
     weights = weights_of(ratings)
-    work = Agreements(Judged.of(matched), values, n_raters, blocks, apart(level, n_points), weights=weights)
+    work = Agreements(AnswersByItem.of(matched), values, n_raters, blocks, apart(level, n_points), weights=weights)
     sums, left = left_out(matched, work, AgreementFinish(level, values, len(weights) > 0), how, resample)
     few = sums["far"][0, :, 1:2] < LEAST_TESTED
     raw = np.where(few, np.nan, left.p_value()[:, [_AT[name] for name in TESTED]])
-    found = Measured(sums, left, _interval(left), raw, adjust(raw, "holm"))
+    found = AgreementSums(sums, left, _interval(left), raw, adjust(raw, "holm"))
     shares = shares_of(sums["other"][0])
     drawn = agreement_of_shares(sums, shares, level, values)
     constants = [
@@ -95,7 +95,7 @@ def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Runn
     ]
 
 
-def _cells(found: Measured, v: int, constant: float, marginal: float, shares: Floats, labels: list[str]) -> Cells:
+def _cells(found: AgreementSums, v: int, constant: float, marginal: float, shares: Floats, labels: list[str]) -> Cells:
     far = constant_distances(found.sums)[0, v]
     best = "" if np.isnan(far).all() else labels[int(np.nanargmin(far))]
     flat, drawn = (found.cells(v, name)["value"] for name in ("constant_distance", "marginal_distance"))

@@ -24,8 +24,8 @@ from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.infer.grouping import Compared
 from plurivox.infer.jackknife import number_of_blocks
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints
-from plurivox.lenses.alignment.rows import Group
-from plurivox.lenses.judge.sums import LEAST_TESTED, Judged, Levels, left_out, mean_levels, weights_of
+from plurivox.lenses.alignment.rows import ShownGroup
+from plurivox.lenses.judge.sums import LEAST_TESTED, AnswersByItem, Levels, left_out, mean_levels, weights_of
 
 BIASES = {
     "model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String, "subset": pl.String,
@@ -84,7 +84,7 @@ class OwnLevels:
         return Sums(own=sums[np.newaxis])
 
 
-class Beside(NamedTuple):
+class RaterBiases(NamedTuple):
     """Raters' own biases: quantiles, and the p-value of a further rater being as far off as a value."""
 
     low: float
@@ -93,7 +93,7 @@ class Beside(NamedTuple):
     n_raters: int
 
     @classmethod
-    def of(cls, sums: Floats, values: Floats, weights: Floats) -> Beside:
+    def of(cls, sums: Floats, values: Floats, weights: Floats) -> RaterBiases:
         """Compare values with raters × [Σ, ratings], by t with the spread of raters' means (a prediction interval).
 
         With weights, n of the prediction interval is the effective number of raters.
@@ -144,7 +144,7 @@ class Biases:
         columns = [(at, key, at) for at, key in enumerate(parts)]
         found = list(self._of(None, everybody, 1, columns))
         for one in axes:
-            for axis, shown in Group.shown(one):
+            for axis, shown in ShownGroup.shown(one):
                 groups = [(group.at, (axis.name, group.name, ALL), 0) for group in shown]
                 found += self._of(axis.codes, axis.codes, len(axis), groups)
         order = {voice: at for at, voice in enumerate(matched.voices)}
@@ -161,7 +161,15 @@ class Biases:
         blocks, n_raters = number_of_blocks(ratings.parts()), ratings.n_raters if ratings.has_raters else 0
         weights = weights_of(ratings)
         work = Levels(
-            Judged.of(matched), values, n_raters, blocks, codes, n_groups, matched.subset, n_subsets, weights=weights
+            AnswersByItem.of(matched),
+            values,
+            n_raters,
+            blocks,
+            codes,
+            n_groups,
+            matched.subset,
+            n_subsets,
+            weights=weights,
         )
         groups = None if codes is None else (codes, n_groups)
         sums, left = left_out(matched, work, mean_levels, self.how, self.resample, groups)
@@ -173,7 +181,7 @@ class Biases:
         for at, (axis, group, subset), part in columns:
             inside = np.ones(len(own), dtype=bool) if codes is None else own == at
             own_sums = spread[part][inside] if spread is not None else np.zeros((0, 2))
-            beside = Beside.of(own_sums, left.observed[:, at], weights[inside] if len(weights) else weights)
+            beside = RaterBiases.of(own_sums, left.observed[:, at], weights[inside] if len(weights) else weights)
             for v, voice in enumerate(matched.voices):
                 value = float(left.observed[v, at])
                 yield {

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Places(NamedTuple):
+class PositionChoices(NamedTuple):
     """How a voice's choices depend on position.
 
     Attributes
@@ -91,7 +91,7 @@ class _Shown(NamedTuple):
         return found
 
 
-def position_bias(answers: Answers, v: int, seed: int) -> Places:
+def position_bias(answers: Answers, v: int, seed: int) -> PositionChoices:
     """Test whether a voice chooses options for their position.
 
     If it does not, its answers to an item are the same in any order of the options. So orders are shuffled between
@@ -99,7 +99,7 @@ def position_bias(answers: Answers, v: int, seed: int) -> Places:
     """
     shown = _shown(answers, v)
     if isinstance(shown, str):
-        return Places(why=shown)
+        return PositionChoices(why=shown)
     n_points, n_items = len(answers.scale), len(shown.order)
     observed, expected = shown.counts(np.arange(n_items), n_points), shown.expected(n_points)
     n_answers = len(shown.item)
@@ -111,7 +111,9 @@ def position_bias(answers: Answers, v: int, seed: int) -> Places:
         draws = _drawn(shown, n_points, n, seed)
         reached = _p(observed, expected, draws)
     value, chance = (float(np.mean(_moved(one, expected))) / n_answers for one in (observed, draws))
-    return Places(value, chance, reached, n, n_items, n_answers, tuple(observed.tolist()), tuple(expected.tolist()))
+    return PositionChoices(
+        value, chance, reached, n, n_items, n_answers, tuple(observed.tolist()), tuple(expected.tolist())
+    )
 
 
 def _shown(answers: Answers, v: int) -> _Shown | str:

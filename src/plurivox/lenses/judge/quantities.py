@@ -14,7 +14,7 @@ FIELDS = {
 """What else a requirement may name, after a dot: ends of the interval, corrected p, and values for comparison."""
 
 
-class Quantity(NamedTuple):
+class CardQuantity(NamedTuple):
     """A number that a card has for every judge.
 
     Attributes
@@ -39,12 +39,13 @@ class Quantity(NamedTuple):
         return LABELS[self.name]
 
 
-QUANTITIES = (
-    Quantity("agreement", "higher"), Quantity("relative", "higher"), Quantity("distance", "lower", "points"),
-    Quantity("lead", "higher", "points"), Quantity("omega", "higher"), Quantity("advantage", "higher"),
-    Quantity("bias", "zero", "points"), Quantity("largest_bias", "lower", "points"), Quantity("position_bias", "lower"),
-    Quantity("consistency", "higher"), Quantity("answered", "higher"), Quantity("refused", "lower"),
-    Quantity("unreadable", "lower"), Quantity("worth", "higher", "ratings"),
+QUANTITIES = tuple(
+    CardQuantity(*one) for one in (
+        ("agreement", "higher"), ("relative", "higher"), ("distance", "lower", "points"), ("lead", "higher", "points"),
+        ("omega", "higher"), ("advantage", "higher"), ("bias", "zero", "points"), ("largest_bias", "lower", "points"),
+        ("position_bias", "lower"), ("consistency", "higher"), ("answered", "higher"), ("refused", "lower"),
+        ("unreadable", "lower"), ("worth", "higher", "ratings"),
+    )
 )  # fmt: skip
 NAMES = tuple(one.name for one in QUANTITIES)
 OF = {one.name: one for one in QUANTITIES}

@@ -31,7 +31,7 @@ from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.judge import gate
 from plurivox.lenses.judge.agreements import agreements_of, largest
 from plurivox.lenses.judge.biases import Biases, corrected
-from plurivox.lenses.judge.places import PLACES, Places, position_bias
+from plurivox.lenses.judge.places import PLACES, PositionChoices, position_bias
 from plurivox.lenses.judge.quantities import NAMES
 from plurivox.lenses.judge.result import CARD, JudgeCard
 from plurivox.lenses.judge.settings import JudgeSettings
@@ -312,7 +312,7 @@ def _is(model: str, prompt: str) -> pl.Expr:
     return (pl.col("model") == model) & (pl.col("prompt") == prompt)
 
 
-def _placed(one: Places, p: float) -> dict[str, Any]:
+def _placed(one: PositionChoices, p: float) -> dict[str, Any]:
     """Return the cells of position bias."""
     return {"value": one.value, "marginal": one.chance, "p_value": one.p, "p_adjusted": p, "scored": one.n_items,
             "note": one.why}  # fmt: skip

@@ -54,7 +54,7 @@ class Reason(NamedTuple):
     amount: str = ""
 
 
-class Verdict(NamedTuple):
+class JudgeVerdict(NamedTuple):
     """A verdict on a model: its kind, one of :data:`KINDS`, the reasons, and what could not be tested."""
 
     kind: str
@@ -67,7 +67,7 @@ class Verdict(NamedTuple):
         return [one.text for one in self.reasons]
 
 
-def verdict_of(found: JudgeCard, voice: Voice) -> Verdict:
+def verdict_of(found: JudgeCard, voice: Voice) -> JudgeVerdict:
     """Return the verdict on a model."""
     rows = found.card().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
     cells = {one["quantity"]: one for one in rows.iter_rows(named=True)}
@@ -82,7 +82,7 @@ def verdict_of(found: JudgeCard, voice: Voice) -> Verdict:
         reasons.sort(key=lambda one: one.quantity not in ("relative", "lead") or one.points != "against")
     else:
         kind = CARE if follows is not None and follows.points == "for" else UNDECIDED
-    return Verdict(kind, tuple(reasons), tuple(_untold(cells)))
+    return JudgeVerdict(kind, tuple(reasons), tuple(_untold(cells)))
 
 
 # Agreement -----------------------------------------------------------------------------------------------------------

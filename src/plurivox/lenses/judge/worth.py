@@ -10,8 +10,8 @@ import numpy as np
 from plurivox.base.wording import are
 from plurivox.domain.answers import Answers
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.estimate.measuring import Measured
-from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
+from plurivox.lenses.estimate.measuring import PoweredEstimate
+from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask, RatingEntries, population
 
 TIMES, MOST_ITEMS = 10, 20_000
 """Without unrated items: how many times as many further items are assumed, for up to how many rated ones."""
@@ -33,7 +33,7 @@ class Saved(NamedTuple):
 class Saving:
     """Ratings with answers to rated and further items, as an estimate of the mean score uses them."""
 
-    found: Population
+    found: EstimatedItems
     numbers: Floats
     over_raters: bool
 
@@ -63,17 +63,17 @@ class Saving:
         """Return the same with all raters counted equally."""
         return _supposed(self._measured(v, self.found.rated.alike())).worth()[0].items
 
-    def _measured(self, v: int, rated: Rated) -> Measured:
+    def _measured(self, v: int, rated: RatingEntries) -> PoweredEstimate:
         spoken, n = self.found.spoken[v], self.found.n_items
         answers = spoken.numbers(self.numbers, n, keep_silent=True)[:, np.newaxis]
         every: Mask = np.ones(n, dtype=bool)
-        return Measured.of(rated, answers, spoken.answered(n), self.numbers, every, over_raters=self.over_raters)
+        return PoweredEstimate.of(rated, answers, spoken.answered(n), self.numbers, every, over_raters=self.over_raters)
 
 
 def _nothing(n_items: int, why: str) -> Saved:
     return Saved(np.nan, np.nan, np.nan, n_items, why)
 
 
-def _supposed(found: Measured) -> Measured:
+def _supposed(found: PoweredEstimate) -> PoweredEstimate:
     """Return what was measured; without further items, as if a voice had answered many like the rated ones."""
     return found if len(found.further) else replace(found, further=np.tile(found.model, (TIMES, 1)))

@@ -15,7 +15,7 @@ from plurivox.domain.frames import chosen_rows
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
 from plurivox.engine.run import Values
-from plurivox.infer.call_of import Comparison, Groups
+from plurivox.infer.call_of import Comparison, MeasuredGroups
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Pair, Shuffled, Sizes, with_tests
 from plurivox.infer.intervals import Interval
@@ -24,7 +24,7 @@ from plurivox.infer.result import Draws, Row
 from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
-from plurivox.lenses.responsiveness.result import Scored
+from plurivox.lenses.responsiveness.result import ScoreTables
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
@@ -41,7 +41,7 @@ class Contrast(NamedTuple):
     """The difference of two groups, ready to be tested."""
 
     pair: Pair
-    two: Groups
+    two: MeasuredGroups
     sizes: Sizes
 
     @property
@@ -50,12 +50,12 @@ class Contrast(NamedTuple):
         return self.two.tested
 
 
-class Found(NamedTuple):
+class ScoredAxis(NamedTuple):
     """Rows of an axis, its draws, and the tables behind its values."""
 
     rows: list[Row]
     draws: Draws
-    scored: Scored
+    scored: ScoreTables
     spread: Spread = Spread()
 
 
@@ -86,7 +86,7 @@ class Responding(Comparison):
             capped=self._capped,
         )  # fmt: skip
 
-    def overall(self) -> Found:
+    def overall(self) -> ScoredAxis:
         """Return the rows of all raters together; against the crowd, nobody is left to compare them with."""
         everybody = np.zeros(self.ratings.n_raters, np.int32)
         grouping = Grouping.of(self.ratings, everybody, 1, self.inference.exchange.strata)
@@ -98,7 +98,7 @@ class Responding(Comparison):
         plain = self.unweighted(grouping)
         return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, plain)
 
-    def found(self, name: str, prepared: Sequence[Groups]) -> Found:
+    def found(self, name: str, prepared: Sequence[MeasuredGroups]) -> ScoredAxis:
         """Return the rows of the groups of an axis, its draws, and the tables behind its values."""
         each = [
             self._found(
@@ -118,14 +118,14 @@ class Responding(Comparison):
         groups = tuple(group for one in each for group in one.draws.groups)
         null = together([one.draws.null for one in each], n_draws, 0, len(MEASURES), axis=1)
         kept = together([one.draws.bootstrap for one in each], self.settings.bootstrap, 0, len(MEASURES), axis=1)
-        scored = Scored(
+        scored = ScoreTables(
             name, tuple(group for one in each for group in one.scored.groups),
             together([one.scored.tables for one in each], 0, n_points, self.reference.n_points),
             together([one.scored.votes for one in each], 0, n_points),
             together([one.scored.usage for one in each], 0, n_points), self.subset,
         )  # fmt: skip
         draws = Draws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
-        return Found([row for one in each for row in one.rows], draws, scored)
+        return ScoredAxis([row for one in each for row in one.rows], draws, scored)
 
     def two(self, axis: Axis, names: tuple[str, str]) -> Contrast:
         """Prepare the difference of two groups."""
@@ -136,7 +136,7 @@ class Responding(Comparison):
         )  # fmt: skip
         return Contrast(pair, two, sizes)
 
-    def compared(self, contrast: Contrast, found: Found, kind: str) -> list[Row]:
+    def compared(self, contrast: Contrast, found: ScoredAxis, kind: str) -> list[Row]:
         """Return the rows of a difference that was tested."""
         a, b = (found.draws.groups.index(group) for group in contrast.pair.names)
         interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
@@ -144,7 +144,7 @@ class Responding(Comparison):
             contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind, contrast.two.unweighted
         )
 
-    def family(self, axis: Axis, condition: Mapping[str, Any], found: Found) -> list[Row]:
+    def family(self, axis: Axis, condition: Mapping[str, Any], found: ScoredAxis) -> list[Row]:
         """Return how the groups that share a value compare with all others: mean difference, all lowest, all highest.
 
         "All lowest" is the gap from the highest of them up to the lowest other group: positive if each of them lies
@@ -181,7 +181,7 @@ class Responding(Comparison):
         test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # these are raters, not draws
         return with_tests(rows, test)
 
-    def raters(self, axis: Axis) -> Found:
+    def raters(self, axis: Axis) -> ScoredAxis:
         """Return the rows of every rater, compared with the other raters of their stratum."""
         responses = RaterResponses.of(self.ratings, self.reference, capped=self._capped)
         tables, values = responses.observed()
@@ -209,10 +209,10 @@ class Responding(Comparison):
         if self.settings.permutations:
             rows = self._among_peers(rows, values[order], order)
         null = np.zeros((0, len(order), len(MEASURES)))
-        return Found(
+        return ScoredAxis(
             rows,
             Draws(axis.name, axis.shown, MEASURES, null, MEASURES, kept[:, order], self.subset),
-            Scored(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
+            ScoreTables(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
         )
 
     def _found(
@@ -227,7 +227,7 @@ class Responding(Comparison):
         tested: Shuffled | None,
         spread: Spread,
         unweighted: Values | None = None,
-    ) -> Found:
+    ) -> ScoredAxis:
         """Return the rows of the groups that may be shown, and their scores."""
         shown = np.array(places, dtype=np.intp)
         names = tuple(groups[g] for g in places)
@@ -241,10 +241,10 @@ class Responding(Comparison):
             kind, name, names, tables, values, sizes[shown], support, own.interval(MEASURED), tested, alone,
             None if unweighted is None else unweighted[shown],
         )  # fmt: skip
-        return Found(
+        return ScoredAxis(
             rows,
             Draws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
-            Scored(name, names, tables, support.votes, usage[shown], self.subset),
+            ScoreTables(name, names, tables, support.votes, usage[shown], self.subset),
             own,
         )
 

@@ -14,11 +14,11 @@ from plurivox.infer.call_of import AxisMeasured, Call
 from plurivox.infer.families import corrected
 from plurivox.infer.result import Row
 from plurivox.infer.spread import with_interval
-from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
+from plurivox.lenses.psychometrics.scales import MANY, RaterScale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
-from plurivox.lenses.responsiveness.result import Responsiveness, Scored
-from plurivox.lenses.responsiveness.rows import Found, Responding, family_name
+from plurivox.lenses.responsiveness.result import Responsiveness, ScoreTables
+from plurivox.lenses.responsiveness.rows import Responding, ScoredAxis, family_name
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 
 
@@ -58,16 +58,13 @@ def responsiveness(
     limit = None if settings.psychometrics == ALWAYS else MANY
     scaling = Scaling(settings.ties, settings.group_score, LOWER_BOUND, settings.seed, limit)
     rows: list[Row] = []
-    scored: list[Scored] = []
-    scales: list[Scale] = []
+    scored: list[ScoreTables] = []
+    scales: list[RaterScale] = []
     each: list[AxisMeasured] = []
     for part in call.parts:
         every = part.ratings is ratings
-        work = (
-            whole
-            if every
-            else Responding(part.ratings, settings, part.inference, against.within(ratings, part.ratings))
-        )
+        near = against if every else against.within(ratings, part.ratings)
+        work = Responding(part.ratings, settings, part.inference, near)
         overall = work.overall()
         rows += overall.rows
         scored.append(overall.scored)
@@ -102,10 +99,10 @@ def responsiveness(
     )
 
 
-def _found(measured: AxisMeasured) -> Found:
+def _found(measured: AxisMeasured) -> ScoredAxis:
     """Return the rows of the groups of an axis, or of individual raters."""
     axis, work = measured.one.axis, measured.work
-    found: Found = work.raters(axis) if axis.attributes == ("rater",) else work.found(axis.name, measured.prepared)
+    found: ScoredAxis = work.raters(axis) if axis.attributes == ("rater",) else work.found(axis.name, measured.prepared)
     return found
 
 

@@ -56,7 +56,7 @@ class Support(NamedTuple):
         return Support(self.votes[groups], self.n_items[groups], self.n_ratings[groups])
 
 
-class Entries(NamedTuple):
+class VoteEntries(NamedTuple):
     """Each item's votes: where they start, their group and score, their shares, and the reference that they meet."""
 
     offsets: NDArray[np.int64]
@@ -68,15 +68,15 @@ class Entries(NamedTuple):
         """Return the item of each vote."""
         return np.repeat(np.arange(n_items), np.diff(self.offsets))
 
-    def some(self, items: slice) -> Entries:
+    def some(self, items: slice) -> VoteEntries:
         """Return the votes on some items."""
         start, stop = int(self.offsets[items.start]), int(self.offsets[items.stop])
         own = self.offsets[items.start : items.stop + 1] - start
-        return Entries(own, self.places[start:stop], self.shares[start:stop], self.references[start:stop])
+        return VoteEntries(own, self.places[start:stop], self.shares[start:stop], self.references[start:stop])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class VoteTables:
     """The contribution of a part: its items' votes times their reference ratings, in the table of each group.
 
     Attributes
@@ -169,7 +169,7 @@ class Scores:
         first, last = (int(self.reference.offsets[at]) for at in (part.items.start, part.items.stop))
         return self.weights[first:last]
 
-    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Scores:
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> VoteTables:
         """Return the same with a reference without the judged ratings that a rule drops."""
         if not self.shared:
             return self
@@ -180,7 +180,7 @@ class Scores:
         totals = np.bincount(cells, minlength=n_items * n_points).reshape(n_items, n_points).astype(np.int64)
         return replace(self, reference=reference, totals=totals, weights=weights)
 
-    def entries(self, part: Part) -> Entries:
+    def entries(self, part: Part) -> VoteEntries:
         """Return the votes on a part's items as they are."""
         from plurivox.kernels.responsiveness import write_entries
 
@@ -202,7 +202,7 @@ class Scores:
         count = write_entries(*given, n_groups, offsets, *room(0))
         entries = room(count)
         write_entries(*given, n_groups, offsets, *entries)
-        return Entries(offsets, *entries)
+        return VoteEntries(offsets, *entries)
 
     def _given(self, part: Part) -> tuple[Any, ...]:
         """Return what kernels need to know about a part."""
@@ -222,7 +222,7 @@ class Scores:
 class WrittenVotes:
     """The same contribution where only items are drawn: weights times votes, without counting again."""
 
-    entries: Entries
+    entries: VoteEntries
     shape: tuple[int, int, int]
     cost: float
 
@@ -262,7 +262,7 @@ class Responses:
     """The responsiveness of one grouping of the raters to one reference, observed and under draws."""
 
     ratings: Ratings
-    scored: Scores
+    scored: VoteTables
     finish: Metrics
 
     @classmethod
@@ -290,7 +290,7 @@ class Responses:
         against = reference.on_axis(codes)
         same = against.kind == CROWD and against.n_points == len(ratings.scale) and bool((codes >= 0).all())
         n_given = ratings.n_entries + len(against.scores)
-        scored = Scores(
+        scored = VoteTables(
             grouping,
             np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
             bool((against.raters >= 0).any()), same, GROUP_SCORES.index(group_score), np.array(ratings.scale.values),
@@ -309,7 +309,7 @@ class Responses:
         """The values of the raters as they are, groups × :data:`MEASURES`."""
         return self.observed()[1]
 
-    def entries(self) -> Entries:
+    def entries(self) -> VoteEntries:
         """Return the votes on all items."""
         each = [self.scored.entries(part) for part in self.ratings.parts()]
         if len(each) == 1:
@@ -317,7 +317,7 @@ class Responses:
         starts = np.cumsum([0, *(one.offsets[-1] for one in each[:-1])])
         offsets = [one.offsets[1:] + start for one, start in zip(each, starts, strict=True)]
         others = zip(*(one[1:] for one in each), strict=True)
-        return Entries(np.concatenate([np.zeros(1, np.int64), *offsets]), *map(np.concatenate, others))
+        return VoteEntries(np.concatenate([np.zeros(1, np.int64), *offsets]), *map(np.concatenate, others))
 
     def votes(self) -> Support:
         """Return what each group's scores rest on.
@@ -385,7 +385,7 @@ def _each_weight(ratings: Ratings, reference: Reference) -> Values:
     return reference.weights if len(reference.weights) else np.ones(len(reference.scores))
 
 
-def scores_of(scored: Scores, parts: Sequence[Part]) -> NDArray[np.int32]:
+def scores_of(scored: VoteTables, parts: Sequence[Part]) -> NDArray[np.int32]:
     """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
     found = np.full((scored.shape[0], sum(part.n_items for part in parts)), -1, np.int32)
     for part in parts:

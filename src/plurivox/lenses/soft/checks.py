@@ -14,7 +14,7 @@ from plurivox.engine.running import Running
 from plurivox.infer.intervals import NORMAL_95, wilson
 from plurivox.lenses.soft.comparisons import ranks
 from plurivox.lenses.soft.matching import POSTERIOR_MEAN, REFERENCES, Counts, Floats
-from plurivox.lenses.soft.sums import Target
+from plurivox.lenses.soft.sums import ScoringTarget
 from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 
@@ -43,7 +43,7 @@ CALIBRATION = {
 }  # fmt: skip
 
 
-def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl.DataFrame:
+def sensitivity(target: ScoringTarget, scoring: Scoring, seed: int, how: Running) -> pl.DataFrame:
     """Return expected scores and the ranking of models for priors of the same shape and other strengths.
 
     The posterior mean changes with the prior; all other predictions stay the same.
@@ -96,7 +96,7 @@ def _sample(n_items: int, seed: int) -> slice | np.ndarray[tuple[int], np.dtype[
     return np.sort(rng.choice(n_items, MOST_ITEMS, replace=False))
 
 
-def calibration(target: Target, labels: list[str], seed: int) -> dict[str, pl.DataFrame]:
+def calibration(target: ScoringTarget, labels: list[str], seed: int) -> dict[str, pl.DataFrame]:
     """Return the PIT histogram, reliability at each threshold, and a summary of both, for each model."""
     rated = target.counts.sum(axis=1) > 0
     counts = target.counts[rated]

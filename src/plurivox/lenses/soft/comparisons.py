@@ -16,8 +16,8 @@ from plurivox.infer.intervals import percentile_interval
 from plurivox.lenses.soft.interactions import INTERACTIONS, Tests
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, Scored
-from plurivox.lenses.soft.testing import Block, Family, InBins, PairSums, decide
+from plurivox.lenses.soft.sums import ALL, ScoreSums
+from plurivox.lenses.soft.testing import Block, FamilyTests, InBins, PredictionPairs, decide
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 LEADING = ("rps", "cross_entropy", "expected_rps", "expected_cross_entropy", "expected_emd")
@@ -54,7 +54,7 @@ class Comparing:
     ``values`` and ``draws`` are the scores of all raters, and those of resampled items.
     """
 
-    scored: Scored
+    scored: ScoreSums
     values: Floats
     draws: Floats
     asked: SoftSettings
@@ -75,11 +75,11 @@ class Comparing:
         main = leading(self.scored.metrics)
         names, n_bins = list(self.scored.target.predictions), len(self.scored.target.bins)
         places = [(names.index(one), names.index(other)) for one, other in self.pairs]
-        found, claims = {}, Family.untested(0)
+        found, claims = {}, FamilyTests.untested(0)
         for metric in self.scored.metrics:
             scores = self.scored.of_metric(metric)
             flips = Flips.of(scores.sums.n_units, self.asked.seed)
-            sums = PairSums.of(scores, places, flips)
+            sums = PredictionPairs.of(scores, places, flips)
             bins = decide([InBins(sums, range(n_bins))], self.asked, self.how, exact=flips.number, further=False)
             if metric == main and interactions:
                 random = replace(sums, flips=Flips.of(flips.n_units, flips.seed, every=False))
@@ -96,7 +96,7 @@ class Comparing:
         return frame, _interactions(interactions, claims, main, len(places))
 
     def _row(
-        self, b: int, at: int, m: int, why: list[list[str]], whole: Family, bins: Family, leads: bool
+        self, b: int, at: int, m: int, why: list[list[str]], whole: FamilyTests, bins: FamilyTests, leads: bool
     ) -> tuple[object, ...]:
         """Return the row of one pair in a bin by one metric."""
         target, metric, (one, other) = self.scored.target, self.scored.metrics[m], self.pairs[at]
@@ -116,7 +116,7 @@ class Comparing:
         )  # fmt: skip
 
 
-def _interactions(tests: Sequence[Tests], found: Family, metric: str, start: int) -> pl.DataFrame:
+def _interactions(tests: Sequence[Tests], found: FamilyTests, metric: str, start: int) -> pl.DataFrame:
     """Return the interactions, whose tests follow those of pairs."""
     rows = []
     for at, one in enumerate((row for part in tests for row in part.rows), start):

@@ -32,7 +32,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws, orders
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.lenses.soft.matching import Floats
-from plurivox.lenses.soft.sums import MetricSums, Target
+from plurivox.lenses.soft.sums import MetricSums, ScoringTarget
 from plurivox.lenses.soft.testing import Drawn
 from plurivox.statistics.soft_blocks import Scoring
 
@@ -121,7 +121,7 @@ def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Float
 
 
 def over_bins(
-    scores: MetricSums, target: Target, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
+    scores: MetricSums, target: ScoringTarget, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
 ) -> Tests | None:
     """Prepare the tests of how pairs of models compare in each bin, by ratings or by another attribute of items.
 
@@ -185,7 +185,7 @@ class InOtherGroups:
         return np.stack(made, axis=1).reshape(last - first, -1)
 
 
-class Votes(NamedTuple):
+class ScoredVotes(NamedTuple):
     """Ratings of scored items: their item, counted from the first scored, their rater, and models' scores of each."""
 
     item: NDArray[np.int64]
@@ -193,7 +193,7 @@ class Votes(NamedTuple):
     scores: Floats
 
     @classmethod
-    def of(cls, ratings: Ratings, target: Target, models: Sequence[str], scoring: Scoring) -> Votes:
+    def of(cls, ratings: Ratings, target: ScoringTarget, models: Sequence[str], scoring: Scoring) -> ScoredVotes:
         """Score every single rating by every model."""
         place = np.full(ratings.n_items, -1)
         place[target.items] = np.arange(len(target.items))
@@ -208,7 +208,7 @@ class Votes(NamedTuple):
 
 
 def over_groups(
-    ratings: Ratings, votes: Votes, models: Sequence[str], pairs: Two, axes: Sequence[Compared],
+    ratings: Ratings, votes: ScoredVotes, models: Sequence[str], pairs: Two, axes: Sequence[Compared],
     strata: NDArray[np.int32] | None, seed: int,
 ) -> Iterator[Tests]:  # fmt: skip
     """Yield the tests of how pairs of models compare for the groups of each axis whose raters can be exchanged."""
@@ -229,7 +229,7 @@ def over_groups(
 
 
 def _of_axis(
-    votes: Votes, models: Sequence[str], pairs: Two, grouping: Grouping, listed: list[int], groups: Sequence[str],
+    votes: ScoredVotes, models: Sequence[str], pairs: Two, grouping: Grouping, listed: list[int], groups: Sequence[str],
     name: str, seed: int,
 ) -> Tests:  # fmt: skip
     """Prepare the tests of one axis."""

@@ -30,15 +30,15 @@ from plurivox.lenses.soft.matching import (
     reference_predictions,
 )
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, Scored, Target
+from plurivox.lenses.soft.sums import ALL, ScoreSums, ScoringTarget
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 from plurivox.statistics.undefined import NO_RATING
 
 
-class Found(NamedTuple):
+class TargetScores(NamedTuple):
     """What was found about a target: its sums, the values, and those of resampled items."""
 
-    scored: Scored
+    scored: ScoreSums
     values: Floats
     draws: Floats
     unweighted: Floats | None = None
@@ -52,11 +52,11 @@ class GroupFound(NamedTuple):
     """The rows of a group, and what predictions were compared with; None if it rated nothing."""
 
     rows: list[Row]
-    target: Target | None
+    target: ScoringTarget | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
+class SoftScoring:
     """One call of :func:`plurivox.soft_scores`: what scoring all raters and each group share."""
 
     ratings: Ratings
@@ -68,13 +68,13 @@ class Analysis:
     settings: SoftSettings
     how: Running
 
-    def everybody(self, bins: Sequence[Bin]) -> Target:
+    def everybody(self, bins: Sequence[Bin]) -> ScoringTarget:
         """Return the ratings of all raters, in bins of their numbers."""
         pool, names = self.ratings.counts(), tuple(one.name for one in bins)
         codes = bin_codes(pool[self.matched.items].sum(axis=1), bins)
         return self._target(pool, None, slice(None), codes, names, int(np.count_nonzero(self.rated())))
 
-    def parts(self) -> Target | None:
+    def parts(self) -> ScoringTarget | None:
         """Return the ratings of all raters, in parts of the items by the requested attribute; None without one."""
         if self.settings.items_by is None:
             return None
@@ -112,14 +112,14 @@ class Analysis:
         target = self._target(pool, raters, rated, nowhere, (), n_raters, axis.name, name)
         return GroupFound(self.score(target, f"{axis.name}: {name}").rows(), target)
 
-    def score(self, target: Target, what: str) -> Found:
+    def score(self, target: ScoringTarget, what: str) -> TargetScores:
         """Score all items of a target, as they are and resampled."""
         seed = self.settings.seed
-        scored = Scored.of(target, self.scoring, seed, self.how.doing(what))
+        scored = ScoreSums.of(target, self.scoring, seed, self.how.doing(what))
         draws = scored.draws(self.settings.bootstrap, seed, self.how.doing(f"{what}, resampling"))
-        return Found(scored, scored.values(), draws, self._unweighted(target))
+        return TargetScores(scored, scored.values(), draws, self._unweighted(target))
 
-    def _unweighted(self, target: Target) -> Floats | None:
+    def _unweighted(self, target: ScoringTarget) -> Floats | None:
         """Return the values with all raters counted equally; None without weights, or if that would reveal too much."""
         if target.weights is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
             return None
@@ -130,7 +130,7 @@ class Analysis:
         if target.raters is None:
             pool = self.ratings.counts()
         given = (pool, target.raters, kept, target.codes, target.bins, target.n_raters, target.axis, target.group)
-        return Scored.of(alike._target(*given), self.scoring, self.settings.seed, Running()).values()
+        return ScoreSums.of(alike._target(*given), self.scoring, self.settings.seed, Running()).values()
 
     def _target(
         self,
@@ -142,7 +142,7 @@ class Analysis:
         n_raters: int,
         axis: str = ALL,
         group: str = ALL,
-    ) -> Target:
+    ) -> ScoringTarget:
         """Return what predictions are compared with: the counts of ``pool`` for the scored items that are kept."""
         items = self.matched.items[kept]
         counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
@@ -152,7 +152,7 @@ class Analysis:
         beside = reference_predictions(counts if own is None else own, others, items, self.prior.weights, folds, train)
         predictions = {**dict(zip(self.models, self.matched.shares[:, kept], strict=True)), **beside}
         told = {name: one.told(items, raters) for name, one in self.matched.by_rater.items()}
-        return Target(
+        return ScoringTarget(
             self.ratings.parts(), raters, items, counts, codes, bins, predictions, n_raters, axis, group, told,
             self.ratings.weights, own,
         )  # fmt: skip
@@ -170,7 +170,7 @@ class Analysis:
         return np.concatenate(parts)
 
 
-def rows_of(scored: Scored, values: Floats, draws: Floats, unweighted: Floats | None = None) -> list[Row]:
+def rows_of(scored: ScoreSums, values: Floats, draws: Floats, unweighted: Floats | None = None) -> list[Row]:
     """Return a row for each bin, all items first, prediction and metric."""
     target = scored.target
     n_ratings = target.counts.sum(axis=1)

@@ -27,9 +27,9 @@ from plurivox.lenses.soft.interactions import (
     BY_RATING,
     GROUPS,
     PARTS,
+    ScoredVotes,
     Tests,
     Two,
-    Votes,
     over_bins,
     over_groups,
     two_by_two,
@@ -45,9 +45,9 @@ from plurivox.lenses.soft.matching import (
     resolve_prior,
 )
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.lenses.soft.rows import Analysis, Found
+from plurivox.lenses.soft.rows import SoftScoring, TargetScores
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, Target
+from plurivox.lenses.soft.sums import ALL, ScoringTarget
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.statistics.soft_blocks import Scoring, step_lengths
 
@@ -108,7 +108,7 @@ def soft_scores(
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)
     others = None if train is None else train.counts()
-    work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
+    work = SoftScoring(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
     call = Call.of(ratings, settings, how, rated=work.rated(), exchanged=bool(settings.by))
@@ -140,7 +140,7 @@ def soft_scores(
 
 
 def _tables(
-    work: Analysis, found: Found, interactions: list[Tests], design: dict[str, dict[str, Any]]
+    work: SoftScoring, found: TargetScores, interactions: list[Tests], design: dict[str, dict[str, Any]]
 ) -> tuple[Table, ...]:
     """Return what lies behind the ranking for all raters."""
     target, asked = found.scored.target, work.settings
@@ -161,7 +161,7 @@ def _tables(
     )
 
 
-def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
+def _interactions(work: SoftScoring, found: TargetScores, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
     """Yield the tests of whether bins or groups change how models compare, by the leading metric."""
     target, metric, pairs = found.scored.target, leading(found.scored.metrics), _pairs(work, found)
     if pairs is None:
@@ -171,11 +171,11 @@ def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: 
     if axes and metric in BY_RATING:
         scoring = replace(work.scoring, metrics=(BY_RATING[metric],))
         ratings = work.ratings.unweighted()
-        votes = Votes.of(ratings, target, work.models, scoring)
+        votes = ScoredVotes.of(ratings, target, work.models, scoring)
         yield from over_groups(ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
 
 
-def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[Tests]:
+def _over_parts(work: SoftScoring, found: TargetScores, parts: TargetScores | None) -> Iterator[Tests]:
     """Yield the test of whether the comparison of models depends on the part of the items."""
     pairs = _pairs(work, found)
     if parts is None or pairs is None:
@@ -186,7 +186,7 @@ def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[T
     yield from () if tests is None else (tests,)
 
 
-def _pairs(work: Analysis, found: Found) -> Two | None:
+def _pairs(work: SoftScoring, found: TargetScores) -> Two | None:
     """Return every two models that are compared in parts, or None if nothing is tested."""
     at = found.scored.metrics.index(leading(found.scored.metrics))
     values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
@@ -194,7 +194,7 @@ def _pairs(work: Analysis, found: Found) -> Two | None:
     return pairs if work.settings.permutations and len(pairs[0]) else None
 
 
-def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
+def _parts_frame(parts: TargetScores | None, prior: Prior) -> pl.DataFrame:
     """Return the scores of each part of the items, like rows of ``to_frame()``."""
     rows = [] if parts is None else [row for row in parts.rows() if row.subset != ALL]
     rows = [replace(row, note=row.note.replace("in this bin", "in this part")) for row in rows]
@@ -206,7 +206,7 @@ def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
     return frame.join(weight, on="subset", how="left", maintain_order="left")
 
 
-def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[str, Any]:
+def _described(work: SoftScoring, target: ScoringTarget, train: Ratings | None) -> dict[str, Any]:
     """Return what was scored, and the prior that was found."""
     n, matched, prior = target.counts.sum(axis=1), work.matched, work.prior
     return {
@@ -223,7 +223,7 @@ def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[st
     }  # fmt: skip
 
 
-def _kept_draws(found: Found) -> tuple[Draws, ...]:
+def _kept_draws(found: TargetScores) -> tuple[Draws, ...]:
     """Return the draws of each bin and of all items, unless they are too many to keep."""
     target, draws = found.scored.target, found.draws
     kept = draws if draws.size <= MOST_KEPT else draws[:0]
@@ -248,7 +248,7 @@ def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
     return int(np.count_nonzero(rated[places[places >= 0]]))
 
 
-def prior_weight(target: Target, prior: Prior) -> pl.DataFrame:
+def prior_weight(target: ScoringTarget, prior: Prior) -> pl.DataFrame:
     """Return the prior's mean share α₀/(α₀ + n) of the weight in each bin and overall."""
     n = target.counts.sum(axis=1)
     share = prior.share(target.held.sum(axis=1))

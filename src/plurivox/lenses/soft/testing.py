@@ -20,7 +20,7 @@ from plurivox.engine.units import UnitSums
 from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
 from plurivox.infer.flips import EXACT, ROUNDING, Flips, exact_p
 from plurivox.infer.permutation import compare
-from plurivox.infer.stopping import Plan
+from plurivox.infer.stopping import DrawPlan
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import MetricSums, bins_and_all
@@ -50,7 +50,7 @@ class Block(Protocol):
         """Return the p-value of each hypothesis alone."""
 
 
-class Family(NamedTuple):
+class FamilyTests(NamedTuple):
     """The tests of one family: p of each hypothesis, alone and corrected, the number of draws, and if these are all."""
 
     p_value: Floats
@@ -60,7 +60,7 @@ class Family(NamedTuple):
     corrected: bool = True
 
     @classmethod
-    def untested(cls, n: int) -> Family:
+    def untested(cls, n: int) -> FamilyTests:
         """Return hypotheses that were not tested."""
         return cls(np.full(n, np.nan), np.full(n, np.nan), 0, False)
 
@@ -73,7 +73,7 @@ class Family(NamedTuple):
 
 def decide(
     blocks: Sequence[Block], asked: SoftSettings, how: Running, *, exact: int = 0, further: bool = True
-) -> Family:
+) -> FamilyTests:
     """Test some hypotheses together.
 
     Parameters
@@ -84,11 +84,11 @@ def decide(
     """
     observed = np.concatenate([np.zeros(0), *(block.observed for block in blocks)])
     if not asked.permutations or not len(observed):
-        return Family.untested(len(observed))
+        return FamilyTests.untested(len(observed))
     n, null = exact or asked.permutations, np.zeros((0, len(observed)))
-    looked: list[Family] = []
+    looked: list[FamilyTests] = []
     most = most_shuffles(n, asked.max_permutations) if further and not exact else n
-    plan = Plan(n, most, asked.n_lenses)
+    plan = DrawPlan(n, most, asked.n_lenses)
     while not plan.enough([one.p_adjusted for one in looked], len(null)):
         more = [block.null(len(null) + 1, plan.after(len(null)) + 1, how) for block in blocks]
         null = np.concatenate([null, np.concatenate(more, axis=1)])
@@ -96,12 +96,12 @@ def decide(
     return looked[-1]
 
 
-def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> Family:
+def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> FamilyTests:
     at = np.cumsum([0, *(len(block.observed) for block in blocks)])
     own = [block.p(null[:, a:b]) for block, a, b in zip(blocks, at[:-1], at[1:], strict=True)]
     p = np.concatenate([np.zeros(0), *own])
     adjusted = step_down(observed, null) if correction == "maxt" else adjust(p, correction)
-    return Family(
+    return FamilyTests(
         p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact, correction != "none"
     )
 
@@ -110,7 +110,7 @@ def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairSums:
+class PredictionPairs:
     """The differences of some pairs of predictions by one metric, in every bin and over all items.
 
     Attributes
@@ -131,7 +131,7 @@ class PairSums:
     why: list[list[str]]
 
     @classmethod
-    def of(cls, scores: MetricSums, pairs: Pairs, flips: Flips) -> PairSums:
+    def of(cls, scores: MetricSums, pairs: Pairs, flips: Flips) -> PredictionPairs:
         """Find out what can be tested."""
         return cls(scores, pairs, flips, [[_reason(scores, pair, part) for pair in pairs] for part in scores.bounds])
 
@@ -199,7 +199,7 @@ class _Flipped:
 class InBins:
     """Pairs in some bins (positions, -1 for all items) as hypotheses of a family."""
 
-    of: PairSums
+    of: PredictionPairs
     bins: Sequence[int]
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plurivox.domain.axis import OUTSIDE, Axis
-from plurivox.infer.call_of import Comparison, Groups
+from plurivox.infer.call_of import Comparison, MeasuredGroups
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Pair, Shuffled, Sizes
 from plurivox.infer.intervals import Interval
@@ -18,7 +18,7 @@ from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting
 from plurivox.lenses.variation.settings import VariationSettings
-from plurivox.lenses.variation.sums import COMPARED, Measured
+from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
 from plurivox.statistics.registry import STATISTICS, of_role
 
 NOTHING_SHARED = "no item was rated by this group and by others"
@@ -30,7 +30,7 @@ class Versus:
 
     axis: Axis
     names: tuple[str, str]
-    groups: Groups
+    groups: MeasuredGroups
 
     @property
     def tested(self) -> Shuffled:
@@ -59,9 +59,9 @@ class Leniency(Comparison):
         """Whether values are also measured with all raters counted equally; not if both would reveal a group's mean."""
         return tells_unweighted(self.ratings, self.settings.min_group_size)
 
-    def measure(self, grouping: Grouping, *, alike: bool = False) -> Measured:
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> GroupLeniency:
         """Compare some groups with the others; weights are those of the grouping."""
-        return Measured(self.ratings, grouping)
+        return GroupLeniency(self.ratings, grouping)
 
     def two(self, axis: Axis, names: tuple[str, str]) -> Versus:
         """Compare two groups; only their raters are shuffled, and only with each other."""
@@ -72,20 +72,20 @@ class Leniency(Comparison):
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
-    def left_out(self, one: Groups) -> LeftOut | None:
+    def left_out(self, one: MeasuredGroups) -> LeftOut | None:
         """Return all values without each item and rater, including components of variance, if intervals are wanted.
 
         All raters count equally there.
         """
         return self._left_out(one.measured.plain, one.axis.name)
 
-    def _left_out(self, measured: Measured, what: str) -> LeftOut | None:
+    def _left_out(self, measured: GroupLeniency, what: str) -> LeftOut | None:
         asked = self.settings
         if asked.interval == "none":
             return None
         return measured.left_out(asked.resample, self.inference.doing(f"resampling {what}"))
 
-    def among_shown(self, one: Groups, left: LeftOut | None) -> tuple[Measured, LeftOut | None]:
+    def among_shown(self, one: MeasuredGroups, left: LeftOut | None) -> tuple[GroupLeniency, LeftOut | None]:
         """Return the sums from which components of variance are computed, without raters of withheld groups.
 
         They add up squares of the sums of all groups, which together with the groups shown would give the sums of a
@@ -98,7 +98,7 @@ class Leniency(Comparison):
         shown = replace(one, measured=self.measure(Grouping.of(self.ratings, codes, len(axis))))
         return shown.measured.plain, self.left_out(shown)
 
-    def spread(self, one: Groups, left: LeftOut | None) -> Spread:
+    def spread(self, one: MeasuredGroups, left: LeftOut | None) -> Spread:
         """Return what the compared values become with other items or raters, of the groups that are shown."""
         asked = self.settings
         if asked.interval == "bootstrap":
@@ -111,7 +111,7 @@ class Leniency(Comparison):
         return Spread(left=left).made(lambda values: values[..., one.places, : len(COMPARED)])
 
     def rows(
-        self, name: str, one: Groups, interval: Interval | None, kind: str = "group", *, tested: bool = True
+        self, name: str, one: MeasuredGroups, interval: Interval | None, kind: str = "group", *, tested: bool = True
     ) -> list[Row]:
         """Return the rows of the groups of an axis that are shown."""
         sizes, values = sizes_of(one), one.measured.value
@@ -122,7 +122,7 @@ class Leniency(Comparison):
             None if one.unweighted is None else one.unweighted[one.places],
         )  # fmt: skip
 
-    def draws(self, name: str, prepared: Sequence[Groups], spreads: Sequence[Spread]) -> Draws:
+    def draws(self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread]) -> Draws:
         """Return the draws behind the groups of an axis, those of each value sorted.
 
         Anyone who knows which shuffle gave which leniency has one equation per shuffle, and so every rater's mean.
@@ -175,7 +175,7 @@ class Leniency(Comparison):
         )  # fmt: skip
 
 
-def sizes_of(one: Groups) -> list[Sizes]:
+def sizes_of(one: MeasuredGroups) -> list[Sizes]:
     """Return raters, items that others also rated, and ratings of each group of an axis."""
     from plurivox.kernels.variation import RATINGS, SHARED
 

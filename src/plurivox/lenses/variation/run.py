@@ -19,13 +19,13 @@ from plurivox.infer.grouping import Compared, Grouping, overlapping_axes
 from plurivox.infer.result import Draws, Row, Table
 from plurivox.infer.spread import Spread, with_interval
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
-from plurivox.lenses.variation.components import Frames, Tables
+from plurivox.lenses.variation.components import ComponentTables, Frames
 from plurivox.lenses.variation.drift import drifts
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.rows import Leniency
 from plurivox.lenses.variation.settings import VariationSettings
-from plurivox.lenses.variation.sums import COMPARED, Measured
+from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
 from plurivox.statistics.registry import of_role
 
 
@@ -120,7 +120,7 @@ def _found(measured: AxisMeasured) -> tuple[list[Row], Draws, Frames]:
         spreads.append(work.spread(one, left))
         rows += work.rows(name, one, spreads[-1].interval(of_role("higher")))
         shown, left = work.among_shown(one, left)
-        frames = frames.joined(Tables(
+        frames = frames.joined(ComponentTables(
             work.subset, name, list(zip(one.groups, one.places, strict=True)), shown, left, work.settings.target,
             measured.one.overlapping,
         ).frames())  # fmt: skip
@@ -135,11 +135,11 @@ def _of_raters(axis: Axis) -> bool:
 def _together(work: Leniency) -> Frames:
     """Return the components of all raters together, and the reliability of their means."""
     asked, ratings = work.settings, work.ratings.unweighted()
-    measured = Measured(ratings, Grouping.together(ratings))
+    measured = GroupLeniency(ratings, Grouping.together(ratings))
     left = None
     if asked.interval != "none":
         left = measured.left_out(asked.resample, work.inference.doing("resampling all raters"))
-    return Tables(work.subset, "all", [("all", 0)], measured, left, asked.target).frames()
+    return ComponentTables(work.subset, "all", [("all", 0)], measured, left, asked.target).frames()
 
 
 def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:

@@ -35,7 +35,7 @@ _NONE = 1e-9  # weights are sums of fractions of whole numbers; without all item
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rated:
+class LeniencySums:
     """The contribution of a part to the sums of one grouping of the raters.
 
     Attributes
@@ -79,7 +79,7 @@ class Rated:
             k.add_items(*given, self.grouping.codes, raters, items, *sums.values())
         return sums
 
-    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Rated:
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> LeniencySums:
         """Return the same, since all ratings are in the parts."""
         return self
 
@@ -109,7 +109,7 @@ class Without:
         How many blocks of ratings there are.
     """
 
-    rated: Rated
+    rated: LeniencySums
     whole: dict[int, Sums]
     n_blocks: int
 
@@ -149,7 +149,7 @@ def compared_values(gap: Values, weight: Values, balance: Values, pairs: Values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finish:
+class LeniencyValues:
     """From sums to values: those of each group, the first two being :data:`COMPARED`, and of the axis in a last row.
 
     The others are variances: for a group :data:`WITHIN`, for the axis :data:`NESTED`; NaN fills the row. Without
@@ -248,7 +248,7 @@ class _Relabelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class GroupLeniency:
     """Groups compared with the others on the same items: sums and values, observed and under draws.
 
     Where raters have weights, these count in leniency and dominance, and there are no components of variance.
@@ -263,9 +263,9 @@ class Measured:
         return len(self.grouping.weights) > 0
 
     @cached_property
-    def plain(self) -> Measured:
+    def plain(self) -> GroupLeniency:
         """The same with all raters counted equally."""
-        return Measured(self.ratings, replace(self.grouping, weights=np.zeros(0))) if self.weighted else self
+        return GroupLeniency(self.ratings, replace(self.grouping, weights=np.zeros(0))) if self.weighted else self
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -273,10 +273,10 @@ class Measured:
         numbers = np.array(self.ratings.scale.values, dtype=float)
         return np.asarray(numbers - (numbers.min() + numbers.max()) / 2)
 
-    def rated(self, *, with_raters: bool) -> Rated:
+    def rated(self, *, with_raters: bool) -> LeniencySums:
         """Return what a part of the items adds."""
         cost = self.ratings.n_entries * 1.5e-8
-        return Rated(self.grouping, self.values, self.ratings.n_items, with_raters, cost)
+        return LeniencySums(self.grouping, self.values, self.ratings.n_items, with_raters, cost)
 
     @cached_property
     def observed(self) -> Sums:
@@ -286,12 +286,12 @@ class Measured:
     @cached_property
     def value(self) -> Values:
         """Leniency and dominance of the raters as they are, groups × 2."""
-        return np.asarray(Finish(np.zeros(0, np.int32))(self.observed)[0])
+        return np.asarray(LeniencyValues(np.zeros(0, np.int32))(self.observed)[0])
 
     @property
-    def finish(self) -> Finish:
+    def finish(self) -> LeniencyValues:
         """What makes all values, including components unless raters have weights."""
-        return Finish(np.zeros(0, np.int32) if self.weighted else self.grouping.codes)
+        return LeniencyValues(np.zeros(0, np.int32) if self.weighted else self.grouping.codes)
 
     def null(self, shuffles: Draws, how: Running) -> Values:
         """Return leniency and dominance under permutations of the raters."""
@@ -307,7 +307,7 @@ class Measured:
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return leniency and dominance when items, raters (within their groups) or both are drawn with replacement."""
-        finish = Finish(np.zeros(0, np.int32))
+        finish = LeniencyValues(np.zeros(0, np.int32))
         drawn = Draws.resampled(draws, seed, resample)
         made = run(self.ratings.parts(), self.rated(with_raters=False), drawn, finish, how)
         return np.concatenate([np.zeros((0, self.grouping.n_groups, len(COMPARED))), *made])
@@ -333,7 +333,7 @@ class Measured:
 
     def without_each_item(self, how: Running) -> LeftOut:
         """Return leniency and dominance without each item."""
-        finish, rated = Finish(np.zeros(0, np.int32)), self.rated(with_raters=False)
+        finish, rated = LeniencyValues(np.zeros(0, np.int32)), self.rated(with_raters=False)
         work = rated if self.weighted else Without(rated, {}, 0)
         whole = Sums({name: array if name != "raters" else array[:, :0] for name, array in self.observed.items()})
         return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))
