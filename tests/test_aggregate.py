@@ -16,7 +16,7 @@ from plurivox.base.errors import InputError, SoftScoresWarning
 from plurivox.engine.draws import Draws
 from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.aggregate.labels import labels_of
+from plurivox.lenses.aggregate.fits import labels_of
 from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings
 from plurivox.lenses.aggregate.sums import STATISTICS, LabelDepartures
 from support import Write, run_cli

@@ -15,7 +15,7 @@ from support import only_sections, run_cli
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
 from plurivox import plots
-from plurivox.lenses.estimate.judges import TOGETHER
+from plurivox.lenses.estimate.measuring import TOGETHER
 from plurivox.report.build import make_report
 from plurivox.report.sections import estimate as section
 

@@ -20,7 +20,7 @@ from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import LeftOut, left_out
-from plurivox.lenses.aggregate.labels import MethodLabels
+from plurivox.lenses.aggregate.fits import MethodLabels
 
 STATISTICS = ("departure", "overruled", "label_shift")
 """The statistics of a group and a method, in the order of values."""

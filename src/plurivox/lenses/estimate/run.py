@@ -20,11 +20,19 @@ from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row, Table
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
-from plurivox.lenses.estimate import judges
-from plurivox.lenses.estimate.checks import compared_sets
-from plurivox.lenses.estimate.estimands import Estimand, estimands
-from plurivox.lenses.estimate.measuring import PoweredEstimate, beside, rows_of
-from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask, RatingEntries, population
+from plurivox.lenses.estimate.measuring import (
+    ERRORS,
+    TOGETHER,
+    WEIGHTS,
+    Estimand,
+    JudgesTogether,
+    PoweredEstimate,
+    beside,
+    estimands,
+    rows_of,
+    together,
+)
+from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask, RatingEntries, compared_sets, population
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
 
@@ -80,12 +88,12 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
         rows += work.overall(estimand, first=at == 0)
         rows += [row for one in axes for row in work.groups(estimand, one, first=at == 0)]
         if len(found.voices) > 1:
-            joint.append(work.judges(estimand, first=at == 0))
+            joint.append(work.jointly(estimand, first=at == 0))
             rows += joint[-1].rows
     frames = {
         "accounts": found.accounts,
-        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=judges.WEIGHTS, orient="row"),
-        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=judges.ERRORS, orient="row"),
+        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=WEIGHTS, orient="row"),
+        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=ERRORS, orient="row"),
         "population": compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent),
     }
     return Estimate(
@@ -137,11 +145,11 @@ class _Estimating:
             rows += self._each(estimand, base, self.found.rated.some(own), self._all)
         return rows
 
-    def judges(self, estimand: Estimand, *, first: bool) -> judges.JudgesTogether:
+    def jointly(self, estimand: Estimand, *, first: bool) -> JudgesTogether:
         """Return the estimates from all raters with all judges together."""
         base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
         answers, answered = self._said(range(len(self.found.voices)), estimand)
-        return judges.together(
+        return together(
             self.found.rated, answers, answered, self.found.voices, estimand, base, self.settings.width,
             over_raters=self.over_raters, both_ways=self.both_ways,
         )  # fmt: skip
@@ -170,7 +178,7 @@ class _Estimating:
         answered = np.asarray(each.all(axis=1), dtype=bool)
         own_items = np.unique(rated.item[part[rated.item]])
         n, n_answered = len(own_items), int(np.count_nonzero(answered[own_items]))
-        model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (judges.TOGETHER, "")
+        model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (TOGETHER, "")
         note = "" if n == n_answered else f"answered {n_answered:,} of {n:,} rated items"
         made = replace(base, model=model, prompt=prompt).with_note(note)
         given = (answers, answered, estimand.numbers, part)
