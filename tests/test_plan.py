@@ -14,14 +14,13 @@ import pytest
 
 import plurivox as pv
 from claims import planned
-from plurivox.actions.plan import power, standing, words
-from plurivox.actions.plan.crowd import MOST_POINTS, Crowd, coarse
-from plurivox.actions.plan.needs import need_of
+from plurivox.actions.plan import power, words
+from plurivox.actions.plan import run as standing
+from plurivox.actions.plan.crowd import MOST_POINTS, PLAIN_SHUFFLES, SHUFFLES, Crowd, Layout, Shape, Studies, coarse
 from plurivox.actions.plan.power import PowerFit, Powers, shapes_around
 from plurivox.actions.plan.result import LENSES, SCHEMAS
+from plurivox.actions.plan.run import PilotStanding, family_of, need_of
 from plurivox.actions.plan.settings import MOST_TIMES, PlanSettings
-from plurivox.actions.plan.simulated import PLAIN_SHUFFLES, SHUFFLES, Layout, Shape, Studies
-from plurivox.actions.plan.standing import PilotStanding, family_of
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.actions.plan.crowd import GROUP, REST
 from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
-from plurivox.actions.plan.simulated import GROUP, REST
 from plurivox.base.wording import counted, why_withheld
 from plurivox.domain.axis import OUTSIDE
 from plurivox.domain.ratings import Ratings

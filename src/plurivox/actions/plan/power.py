@@ -21,8 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.actions.plan.crowd import Crowd, Floats
-from plurivox.actions.plan.simulated import SHUFFLES, Layout, Shape, SimulatedGroup, Studies
+from plurivox.actions.plan.crowd import SHUFFLES, Crowd, Floats, Layout, Shape, SimulatedGroup, Studies
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
 from plurivox.infer.families import SIGNIFICANT

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.actions.select.judging import CandidateGroup
+from plurivox.actions.select.choosing import CandidateGroup
 from plurivox.base.errors import InputError
 from plurivox.domain.attributes import places_of
 from plurivox.domain.frames import require_columns, to_polars

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.actions.select.choosing import JudgedRater, Ranked, chosen_of, places
-from plurivox.actions.select.fairness import fairness_rows
-from plurivox.actions.select.judging import groups_of, judge, others_per_item, rated_what
+from plurivox.actions.select.choosing import (
+    JudgedRater,
+    Ranked,
+    chosen_of,
+    groups_of,
+    judge,
+    others_per_item,
+    places,
+    rated_what,
+)
 from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
 from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
+from plurivox.actions.select.views import fairness_rows
 from plurivox.base.arguments import Frame
 from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.base.wording import counted, why_withheld

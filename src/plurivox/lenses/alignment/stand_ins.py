@@ -21,8 +21,7 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.run import Sums
 from plurivox.engine.units import units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
-from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
-from plurivox.lenses.alignment.references import References, answering
+from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, References, answering
 from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, votes_of
 from plurivox.statistics.levels import Level
 from plurivox.statistics.stand_in import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values

@@ -13,11 +13,10 @@ from plurivox.base.wording import counted, listed, named
 from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on
 from plurivox.infer.result import Row, Statement, p_text, weight_of
 from plurivox.infer.weighting import weighted_statements
-from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.matching import ALL, N_RANDOM
 from plurivox.lenses.alignment.pairs import LEAST_ITEMS
-from plurivox.lenses.alignment.references import N_RANDOM
-from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
+from plurivox.lenses.alignment.sums import REFERENCE
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import MAY_STAND_IN
 

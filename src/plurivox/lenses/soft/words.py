@@ -15,10 +15,9 @@ from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_stateme
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text
 from plurivox.infer.weighting import weighted_statements
-from plurivox.lenses.soft.calibration_words import calibrated
 from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
-from plurivox.lenses.soft.left_out import left_out
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
+from plurivox.lenses.soft.remarks import calibrated, left_out
 from plurivox.lenses.soft.sums import ALL
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
