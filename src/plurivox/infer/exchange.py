@@ -142,12 +142,15 @@ def entanglement(
     work = Exposure(grouping, ratings.per_rater(), max(ratings.n_entries, 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
-    plan, null = DrawPlan(permutations, permutations, looks=looks), np.zeros((0, 2))
-    looked: list[Values] = []
-    while not plan.enough(looked, len(null)):
-        some = Draws.permuted(permutations, seed).between(len(null), plan.after(len(null)))
+    null = np.zeros((0, 2))
+
+    def step(made: int, wanted: int) -> tuple[Values, Values]:
+        nonlocal null
+        some = Draws.permuted(permutations, seed).between(made, wanted)
         null = np.concatenate([null, *run(parts, work, some, work.statistics, how)])
-        looked.append(upper_p(observed, null))
+        return upper_p(observed, null), np.zeros(0)
+
+    looked = DrawPlan(permutations, permutations, looks=looks).run(step)[0]
     exposure, workload = looks.told(looked, len(null)).tolist()
     return Entanglement(exposure, workload)
 

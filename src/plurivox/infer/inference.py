@@ -273,29 +273,23 @@ class Inference:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
         plan = DrawPlan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
-        made = 0
-        p: list[Values] = []
-        beside: list[Values] = []
-        while not plan.enough(p, made, beside):
-            wanted = plan.after(made)
-            self._shuffle(tested, made, wanted)
-            made = wanted
-            p.append(np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested]))
-            beside.append(np.zeros(0) if also is None else also())
+
+        def step(made: int, wanted: int) -> tuple[Values, Values]:
+            shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
+            for one in tested:
+                more = one.make(shuffles, self.doing(f"permuting {one.what}"))
+                one.null = np.concatenate([one.null, more])
+                one.compare(self.convention)
+            self._adjust(tested)
+            for one in tested:
+                one.look()
+            p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
+            return p, np.zeros(0) if also is None else also()
+
+        beside = plan.run(step)[1]
         for one in tested:
             one.tell(looks)
-        return looks.told(beside, made)
-
-    def _shuffle(self, tested: Sequence[Shuffled], made: int, wanted: int) -> None:
-        """Make further shuffles, and the p-values of all."""
-        shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
-        for one in tested:
-            more = one.make(shuffles, self.doing(f"permuting {one.what}"))
-            one.null = np.concatenate([one.null, more])
-            one.compare(self.convention)
-        self._adjust(tested)
-        for one in tested:
-            one.look()
+        return looks.told(beside, len(tested[0].null))
 
     def _adjust(self, tested: Sequence[Shuffled]) -> None:
         """Correct the p-values of all statistics that make claims together, and those of each other one on its own."""

@@ -218,14 +218,15 @@ def _decided(call: Call, how: Running) -> tuple[DividingCandidates, pl.DataFrame
     plan = DrawPlan(asked.permutations, most_shuffles(asked.permutations, asked.max_permutations), asked.n_lenses)
     strata = call.inference.exchange.strata
     found = family(ratings, call.axes, strata, Draws.permuted(0, seed), how) if call.axes else NOTHING
-    made, rows = 0, differences(ratings, found)
-    looked: list[NDArray[np.float64]] = []
-    while not plan.enough(looked, made):
-        wanted = plan.after(made)
-        draws = Draws.permuted(wanted, seed).between(made, wanted)
-        found, made = found.further(ratings, draws, how.doing("items")), wanted
+    rows = differences(ratings, found)
+
+    def step(made: int, wanted: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        nonlocal found, rows
+        found = found.further(ratings, Draws.permuted(wanted, seed).between(made, wanted), how.doing("items"))
         rows = differences(ratings, found)
-        looked.append(rows["p_adjusted"].fill_null(math.nan).to_numpy())
+        return rows["p_adjusted"].fill_null(math.nan).to_numpy(), np.zeros(0)
+
+    plan.run(step)
     return found, rows
 
 

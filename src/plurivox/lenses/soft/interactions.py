@@ -111,14 +111,17 @@ def decide(
     if not asked.permutations or not len(observed):
         return FamilyTests.untested(len(observed))
     n, null = exact or asked.permutations, np.zeros((0, len(observed)))
-    looked: list[FamilyTests] = []
-    most = most_shuffles(n, asked.max_permutations) if further and not exact else n
-    plan = DrawPlan(n, most, asked.n_lenses)
-    while not plan.enough([one.p_adjusted for one in looked], len(null)):
-        more = [block.null(len(null) + 1, plan.after(len(null)) + 1, how) for block in blocks]
+    found = FamilyTests.untested(len(observed))
+
+    def step(made: int, wanted: int) -> tuple[Floats, Floats]:
+        nonlocal null, found
+        more = [block.null(made + 1, wanted + 1, how) for block in blocks]
         null = np.concatenate([null, np.concatenate(more, axis=1)])
-        looked.append(_tested(blocks, observed, null, asked.correction, bool(exact)))
-    return looked[-1]
+        found = _tested(blocks, observed, null, asked.correction, bool(exact))
+        return found.p_adjusted, np.zeros(0)
+
+    DrawPlan(n, most_shuffles(n, asked.max_permutations) if further and not exact else n, asked.n_lenses).run(step)
+    return found
 
 
 def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> FamilyTests:
