@@ -42,7 +42,7 @@ from plurivox.infer.grouping import (
     together,
 )
 from plurivox.infer.held import held
-from plurivox.infer.inference import Inference, Pair, Shuffled
+from plurivox.infer.inference import Inference, Shuffled, TwoGroups
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Row
 from plurivox.infer.weighting import weights_in
@@ -264,9 +264,9 @@ class Comparison(ABC):
         tested = self.inference.shuffled(measured, grouping, self.names, values, places, axis.name, mirrored)
         return MeasuredGroups(axis, places, measured, tested, self.unweighted(grouping))
 
-    def difference(self, axis: Axis, names: tuple[str, str]) -> tuple[Pair, MeasuredGroups]:
+    def difference(self, axis: Axis, names: tuple[str, str]) -> tuple[TwoGroups, MeasuredGroups]:
         """Measure how two groups differ; only their raters are shuffled, and only with each other."""
-        pair = Pair.of(axis, names)
+        pair = TwoGroups.of(axis, names)
         grouping = self.grouping(axis, pair.among)
         measured, plain = self.measure(grouping), self.unweighted(grouping)
 

@@ -2,7 +2,17 @@
 
 Shuffling profiles asks what a study would look like if raters were exchangeable given the items they saw. If raters
 were assigned in batches, that holds only within a batch; if items and groups go together, it does not hold at all, and
-no difference may be claimed.
+no difference may be claimed::
+
+    items      1 2 3 4 5 6
+    rater a    x x x . . .    a and b saw the same items: a block, within which profiles may change hands
+    rater b    x x x . . .
+    rater c    . . . x x x    c and d are another block; shuffling a with c would give a's scores to other items
+    rater d    . . . x x x
+
+Where at least nine in ten raters are in blocks, only blocks are shuffled, and the null hypothesis is true of any
+assignment. Otherwise all raters are shuffled, which is valid only if who rated what does not depend on the group; that
+is tested (:func:`entanglement`) under the same shuffles, and where it fails, nothing is claimed.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Measures(Protocol):
         """Return the values without each item or rater."""
 
 
-class Pair(NamedTuple):
+class TwoGroups(NamedTuple):
     """Two groups of an axis to compare: only their raters are shuffled, and only with each other."""
 
     axis: Axis
@@ -92,7 +92,7 @@ class Pair(NamedTuple):
     b: int
 
     @classmethod
-    def of(cls, axis: Axis, names: tuple[str, str]) -> Pair:
+    def of(cls, axis: Axis, names: tuple[str, str]) -> TwoGroups:
         """Find two groups that may be shown."""
         a, b = (axis.groups.index(name) for name in names)
         if axis.withheld[a] or axis.withheld[b]:
@@ -372,7 +372,7 @@ class Inference:
         ]  # fmt: skip
 
     def contrast(
-        self, pair: Pair, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
+        self, pair: TwoGroups, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
         tested: Shuffled, kind: str = "contrast", unweighted: Values | None = None,
     ) -> list[Row]:  # fmt: skip
         """Return the difference of two groups, which was tested."""

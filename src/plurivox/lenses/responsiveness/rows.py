@@ -17,7 +17,7 @@ from plurivox.domain.scale import Scale
 from plurivox.engine.run import Values
 from plurivox.infer.call_of import Comparison, MeasuredGroups
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.inference import Pair, Shuffled, Sizes, with_tests
+from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import Draws, Row
@@ -40,7 +40,7 @@ MIN_SUPPORT = 5
 class Contrast(NamedTuple):
     """The difference of two groups, ready to be tested."""
 
-    pair: Pair
+    pair: TwoGroups
     two: MeasuredGroups
     sizes: Sizes
 

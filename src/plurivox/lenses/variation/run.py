@@ -17,7 +17,7 @@ from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.call_of import AxisMeasured, Call, Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping, overlapping_axes
-from plurivox.infer.inference import Pair, Shuffled, Sizes
+from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Draws, Row, Table
@@ -79,7 +79,7 @@ class Leniency(Comparison):
 
     def two(self, axis: Axis, names: tuple[str, str]) -> Versus:
         """Compare two groups; only their raters are shuffled, and only with each other."""
-        pair = Pair.of(axis, names)
+        pair = TwoGroups.of(axis, names)
         codes = np.select([axis.codes == pair.a, axis.codes == pair.b], [0, 1], -1).astype(np.int32)
         two = replace(axis, groups=names, codes=codes, sizes=axis.sizes[[pair.a, pair.b]], withheld=np.zeros(2, bool))
         return Versus(axis, names, self.groups(two, [0], self.grouping(two)))
