@@ -30,8 +30,7 @@ from plurivox.domain.axis import Axis, rater_name
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.running import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
-from plurivox.infer.grouping import compared, overlapping_axes
+from plurivox.infer.call_of import Call
 from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 
@@ -93,23 +92,19 @@ def select_raters(
     >>> found.to_frame()["rater"].to_list()[:2]
     ['rater-016', 'rater-013']
     """
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
-    groups = groups_of(ratings, axes)
-    asked = {
-        **settings.as_dict(), "several": overlapping, "withheld": {one.axis.name: one.n_withheld for one in axes},
-        "revealing": {one.axis.name: one.n_revealing for one in axes},
-        "outside": {one.axis.name: one.axis.n_outside for one in axes},
-    }  # fmt: skip
+    call = Call.of(ratings, settings, how)
+    groups = groups_of(ratings, call.axes)
+    kept = call.kept()
+    asked = {**kept.pop("settings"), **kept}
     if not groups:
         raise _nobody_shown(asked)
-    if settings.keep is not None and overlapping:
+    if settings.keep is not None and call.overlapping:
         raise InputError(
             "keep makes one panel, in which raters of several groups would count twice",
             hint="Give per_group, or an attribute of which each rater has one value.",
         )
     known_log = read_log(ratings, log)
-    exchange = Exchange.of(ratings, settings.within)
+    exchange = call.inference.exchange
     asked["compared"] = exchange.as_dict()
     judged, asked["reference"] = judge(ratings, reference, groups, settings, how, exchange)
     wanted = places(judged, settings.per_group, settings.keep)
