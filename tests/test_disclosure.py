@@ -229,7 +229,7 @@ def test_no_small_set_of_raters_follows_from_who_rates_higher(tmp_path: Path) ->
 
 
 def test_a_study_that_withheld_only_small_groups_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("axis", "engine.grouping"):
+    for module in ("domain.axis", "infer.grouping"):
         monkeypatch.setattr(f"plurivox.{module}.withholding", lambda axes, rated=None: list(axes))
     monkeypatch.setattr(grouping, "withheld_together", lambda sides, least, given: [side.withheld for side in sides])
     caught = []
