@@ -118,7 +118,6 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.scale --largest 1e8
 	$(BIN)/python -m benchmarks.cost
 	$(BIN)/python -m benchmarks.variation
-	$(BIN)/python -m benchmarks.stopping
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.psychometrics
 	$(BIN)/python -m benchmarks.aggregate

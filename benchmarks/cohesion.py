@@ -26,7 +26,7 @@ from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.cohesion.sums import Measured
+from plurivox.lenses.cohesion.sums import GroupAgreement
 from plurivox.statistics.checks import votes
 from plurivox.statistics.cohesion import parts as parts
 
@@ -117,7 +117,7 @@ def best(work: Callable[[], object], rounds: int = 5) -> float:
 def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
     """Print one shape."""
     groupings = [Grouping.of(ratings, axis.codes, len(axis)) for axis in axes]
-    passes = [Measured.of(ratings, one, level="nominal") for one in groupings]
+    passes = [GroupAgreement.of(ratings, one, level="nominal") for one in groupings]
     n = 1000 if len(ratings) < 50_000 else 200
     many, fewer = Draws.permuted(n, 0), Draws.permuted(n // 4, 0)
     for one in passes:
@@ -147,7 +147,7 @@ def levels(name: str, ratings: pv.Ratings, axis: Axis) -> None:
     n, works = (512 if len(ratings) < 50_000 else 128), {}
     draws = Draws.permuted(n, 0)
     for level in ("nominal", "ordinal", "interval"):
-        whole = Measured.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
+        whole = GroupAgreement.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
         others = tuple(one for one in whole.tested if not one.of_moments)
         works[level, "with"] = whole
         works[level, "without"] = replace(whole, tested=others, agreement=replace(whole.agreement, means=np.zeros(0)))
@@ -179,7 +179,7 @@ def large(n_ratings: int) -> None:
         None,
         pv.simulate(n_items=1, n_raters=1).ratings.intake,
     )
-    passes = Measured.of(ratings, Grouping.of(ratings, (np.arange(n_raters) % 8).astype(np.int32), 8))
+    passes = GroupAgreement.of(ratings, Grouping.of(ratings, (np.arange(n_raters) % 8).astype(np.int32), 8))
     arrays = (ratings.item_codes, raters, ratings.scores, ratings.offsets)
     prebuilt = sum(array.nbytes for array in arrays)
     _reset_peak()

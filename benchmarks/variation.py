@@ -25,7 +25,7 @@ from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.variation.sums import Measured
+from plurivox.lenses.variation.sums import GroupLeniency
 
 N_RATERS, PER_ITEM, POINTS, ATTRIBUTES, GROUPS, SHUFFLES, TIMED = 10_007, 100, 5, 5, 4, 1000, 2
 
@@ -64,7 +64,7 @@ def with_numpy(ratings: pv.Ratings, codes: NDArray[np.int32]) -> NDArray[np.floa
 def shuffles(ratings: pv.Ratings) -> None:
     """Print what a shuffle of all axes takes, here and there, and check that they agree."""
     axes = [Axis.of(ratings, f"a{k}") for k in range(ATTRIBUTES)]
-    works = [Measured(ratings, Grouping.of(ratings, axis.codes, len(axis))) for axis in axes]
+    works = [GroupLeniency(ratings, Grouping.of(ratings, axis.codes, len(axis))) for axis in axes]
     for work in works:
         work.null(Draws.permuted(1, 0), Running())
     n, ours, numpy_time = 50, 0.0, 0.0

@@ -19,7 +19,7 @@ from plurivox.actions.advise.curves import curve_of
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
 from plurivox.actions.advise.settings import Thresholds
 from plurivox.base.errors import InputError, SelectionError
-from plurivox.lenses.responsiveness.habits import Rules, habits, marks
+from plurivox.lenses.responsiveness.habits import HabitRules, habits, marks
 from plurivox.simulation import styles as _styles
 from support import Write, only_sections, run_cli
 
@@ -285,7 +285,7 @@ def seen_in(share: tuple[float, ...] = USUAL["share"], curve: tuple[float, ...] 
 
     values, usual = numbers(share, curve), numbers(USUAL["share"], USUAL["curve"])
     p = np.where(np.abs(values - usual) > 1e-9, 0.001, 1.0)
-    return [(one.name, one.scores) for one in habits(values, usual, p, 0.01, 5, Rules())]
+    return [(one.name, one.scores) for one in habits(values, usual, p, 0.01, 5, HabitRules())]
 
 
 def test_ranges_that_stand_still_or_fall_are_named_with_their_scores() -> None:

@@ -16,9 +16,9 @@ from plurivox.base.errors import InputError, SoftScoresWarning
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.aggregate.labels import labels_of
+from plurivox.lenses.aggregate.fits import labels_of
 from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings
-from plurivox.lenses.aggregate.sums import STATISTICS, Measured
+from plurivox.lenses.aggregate.sums import STATISTICS, LabelDepartures
 from support import Write, run_cli
 
 FEW: dict[str, Any] = {"permutations": 19, "max_permutations": 19, "interval": "none"}
@@ -110,14 +110,16 @@ def test_values_without_each_item_and_rater_are_those_of_the_others() -> None:
     labels = labels_of(ratings, AggregateSettings(methods=("plurality", "mean")), ratings.counts().astype(float),
                        np.ones(4))  # fmt: skip
     codes = np.array([0, 1, 0, 1, 0, 1, 0, 1, 1], np.int32)
-    left = Measured(ratings, Grouping.of(ratings, codes, 2), labels, np.ones(4)).left_out("both", Running())
+    left = LabelDepartures(ratings, Grouping.of(ratings, codes, 2), labels, np.ones(4)).left_out("both", Running())
     for i in range(8):
-        fewer = Measured(ratings.chosen(np.arange(8) != i, None), Grouping.of(ratings, codes, 2), labels, np.ones(4))
-        assert left.each[0][i] == pytest.approx(fewer.values, abs=1e-9, nan_ok=True)
+        fewer = LabelDepartures(
+            ratings.chosen(np.arange(8) != i, None), Grouping.of(ratings, codes, 2), labels, np.ones(4)
+        )
+        assert left.each[0][i] == pytest.approx(fewer.value, abs=1e-9, nan_ok=True)
     without = np.concatenate(left.each[1:])
     for at, r in enumerate([*np.flatnonzero(codes == 0), *np.flatnonzero(codes == 1)]):
         others = np.where(np.arange(9) == r, -1, codes).astype(np.int32)
-        alone = Measured(ratings, Grouping.of(ratings, others, 2), labels, np.ones(4)).values
+        alone = LabelDepartures(ratings, Grouping.of(ratings, others, 2), labels, np.ones(4)).value
         assert without[at] == pytest.approx(alone, abs=1e-9, nan_ok=True)
 
 

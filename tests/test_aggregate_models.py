@@ -19,7 +19,7 @@ import plurivox as pv
 from crowd_kit.freeze import ROUNDS_DS, ROUNDS_MACE, STUDIES, study
 from plurivox.base.errors import InputError
 from plurivox.lenses.aggregate import fits
-from plurivox.lenses.aggregate.fits import ORDERED, Fit, Start, dawid_skene, mace, ordinal
+from plurivox.lenses.aggregate.fits import ORDERED, LabelModel, Start, dawid_skene, mace, ordinal
 
 FROZEN = json.loads((Path(__file__).parent / "crowd_kit" / "values.json").read_text())
 
@@ -219,7 +219,7 @@ def test_everybody_of_one_mind(model: Any) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_items_and_raters_without_ratings_have_nothing(model: Any) -> None:
     frame = pl.DataFrame({"item": ["a", "a", "b", "c"], "rater": ["x", "y", "x", "z"], "score": [0, 0, 1, None]})
-    found: Fit = model(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1)))
+    found: LabelModel = model(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1)))
     assert np.isnan(found.posterior[2]).all()
     assert np.isfinite(found.posterior[:2]).all()
     assert all(math.isnan(values[2]) and np.isfinite(values[:2]).all() for values in found.raters.values())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,15 @@ def test_every_package_has_its_row() -> None:
     told = re.search(r"\| package \| what it holds \|\n\|---\|---\|\n((?:\|.*\n)+)", text)
     assert told
     assert set(PACKAGES.split("|")) - {"intake"} <= set(re.findall(r"`(\w+)`", told[1]))
+
+
+def test_class_names_of_lenses_actions_and_infer_are_unique() -> None:
+    found = [
+        (node.name, str(path.relative_to(SOURCE)))
+        for package in ("lenses", "actions", "infer")
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    names = Counter(name for name, _ in found)
+    assert [one for one in found if names[one[0]] > 1] == []

@@ -29,7 +29,7 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
 from plurivox.infer.grouping import Grouping
 from plurivox.kernels import shuffling
-from plurivox.lenses.cohesion.sums import Measured
+from plurivox.lenses.cohesion.sums import GroupAgreement
 from plurivox.reproduce import printed
 from plurivox.statistics.cohesion.parts import alpha_nominal_from
 from plurivox.statistics.registry import of_role
@@ -59,8 +59,8 @@ def study(seed: int, *, n_items: int = 20, n_raters: int = 16, missing: float = 
 
 def measured(
     ratings: pv.Ratings, codes: np.ndarray[Any, Any], n_groups: int, *, strata: Any = None, **options: Any
-) -> Measured:
-    return Measured.of(ratings, Grouping.of(ratings, codes, n_groups, strata), **options)
+) -> GroupAgreement:
+    return GroupAgreement.of(ratings, Grouping.of(ratings, codes, n_groups, strata), **options)
 
 
 class Weighed(NamedTuple):
@@ -82,7 +82,7 @@ class Weighed(NamedTuple):
         return self.raters
 
 
-def weighed(found: Measured, raters: Any, items: Any) -> Sums:
+def weighed(found: GroupAgreement, raters: Any, items: Any) -> Sums:
     (part,) = found.ratings.parts()
     draws: Any = Weighed(raters, items)
     return found.agreement(part, draws)

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.actions.advise.seen import Seen
+from plurivox.actions.advise.seen import HabitsSeen
 from plurivox.actions.curate.files import explanation, json_lines, read_decisions, write_curation
 from plurivox.actions.curate.rows import standings
 from plurivox.base.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
@@ -300,7 +300,7 @@ def claimed(group: str, statistic: str, below: bool, value: float = 0.5) -> Row:
 def test_standings_are_what_the_lens_claims(mpa: bool, wra: bool, auroc: float, expected: str) -> None:
     rows = [claimed("d", "mpa", mpa), claimed("d", "wra", wra), row_of("d", "auroc", auroc, auroc - 0.1, auroc + 0.1)]
     axis: Any = SimpleNamespace(name="axis", shown=("d",))
-    seen = {("axis", "d"): Seen([(Habit("still", (1, 3), 0.0, 0.4, 0.01), False)])}
+    seen = {("axis", "d"): HabitsSeen([(Habit("still", (1, 3), 0.0, 0.4, 0.01), False)])}
     design: dict[str, Any] = {"design": {"axes": {}}}
     found = standings(cast(Any, SimpleNamespace(rows=rows, settings=design)), axis, seen)["d"]
     assert (found.name, found.ranges) == (expected, ((1, 3),))

@@ -14,8 +14,7 @@ import pytest
 import plurivox as pv
 from claims.rates import Rate, studies
 from plurivox.base.errors import InputError, PlurivoxError, SelectionError
-from plurivox.lenses.estimate.judges import BEST, TOGETHER
-from plurivox.lenses.estimate.judges import MEAN as MEAN_OF_JUDGES
+from plurivox.lenses.estimate.measuring import BEST, MEAN_OF_JUDGES, TOGETHER
 from plurivox.statistics.ppi import prediction_powered
 from support import Write
 
@@ -360,7 +359,7 @@ def test_an_attribute_in_which_rated_items_differ_is_named() -> None:
 def test_the_test_of_shares_against_scipy() -> None:
     from scipy import stats
 
-    from plurivox.lenses.estimate.checks import _by_counts, _by_mean
+    from plurivox.lenses.estimate.population import _by_counts, _by_mean
 
     counts = np.array([[20.0, 30, 50], [40, 30, 10]])
     found = _by_counts(counts, ["a", "b", "c"])

@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox import plots
+from plurivox.lenses.estimate.measuring import TOGETHER
+from plurivox.report.build import make_report
+from plurivox.report.sections import estimate as section
 from support import only_sections, run_cli
 
 pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
-
-from plurivox import plots
-from plurivox.lenses.estimate.judges import TOGETHER
-from plurivox.report.build import make_report
-from plurivox.report.sections import estimate as section
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Grouping, compared
 from plurivox.infer.permutation import compare
 from plurivox.lenses.item.tables import tables as item_tables
-from plurivox.lenses.items import rows as lists
+from plurivox.lenses.items import run as lists
 from plurivox.lenses.items.dividing import family
 from plurivox.lenses.items.words import claimed
 

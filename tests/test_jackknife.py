@@ -27,7 +27,7 @@ from plurivox.infer import jackknife
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, RaterUnits, blocks
-from plurivox.lenses.cohesion.sums import Measured
+from plurivox.lenses.cohesion.sums import GroupAgreement
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
@@ -52,12 +52,12 @@ def without(ratings: pv.Ratings, column: str, wanted: Any) -> pv.Ratings:
     return pv.Ratings.from_frame(frame, scale=ratings.scale, raters=ratings.raters)
 
 
-def measured(ratings: pv.Ratings, level: Any = "ordinal") -> Measured:
+def measured(ratings: pv.Ratings, level: Any = "ordinal") -> GroupAgreement:
     axis = Axis.of(ratings, "g", min_group_size=1)
-    return Measured.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
+    return GroupAgreement.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
 
 
-def names_of(one: Measured) -> list[str]:
+def names_of(one: GroupAgreement) -> list[str]:
     return [record.name for record in (*one.tested, *one.beside)]
 
 

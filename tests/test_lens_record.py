@@ -15,13 +15,19 @@ import pytest
 
 import plurivox as pv
 import plurivox.lenses
+from docs.building import pages
 from plurivox.base.errors import ConfigError, InputError
 from plurivox.base.settings import Frozen
 from plurivox.cli.lens import reader_of
 from plurivox.config import Config, load_config
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
+from plurivox.report.build import make_report
+from plurivox.report.settings import ReportSettings
+from plurivox.workbench.forms import Known, fields_of
+from plurivox.workbench.making import lens_named
 from support import Write, run_cli
+from tools.size import lines_of_code
 
 RATINGS = "item,rater,score,gender,age\n" + "".join(
     f"{item},{rater},{(item * rater) % 3},{'MW'[rater % 2]},{'young' if rater < 4 else 'old'}\n"
@@ -400,7 +406,7 @@ def test_records_are_in_order_name_what_exists_and_are_light() -> None:
     assert [lens.order for lens in found] == sorted(lens.order for lens in found)
     assert len({lens.command for lens in found} | {lens.name for lens in found}) >= len(found)
     for lens in found:
-        for what in ("run", "result", "tables", "kernel"):
+        for what in ("run", "result", "tables", "brief", "notes", "kernel"):
             assert (lens.load(what) is None) == (not getattr(lens, what))
         assert lens.load("run").settings is lens.settings
     script = (
@@ -424,3 +430,138 @@ def test_everything_that_a_record_names_is_there() -> None:
             assert not reference or lens.load(what) is not None, (lens.name, what)
         for source in lens.inputs:
             assert not source.load or callable(reader_of(source))
+
+
+# One file ------------------------------------------------------------------------------------------------------------
+
+ONE_FILE = '''"""Spread: how far apart raters of a group are, and whether that is more than chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from plurivox.base.settings import Axes, Frozen, Settings, shared
+from plurivox.infer.call import keywords
+from plurivox.infer.call_of import Call, Comparison
+from plurivox.infer.intervals import percentile_interval
+from plurivox.infer.lens import Lens
+from plurivox.infer.result import Draws, GroupResult, Statement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpreadSettings(Settings):
+    by: Axes = shared.by(())
+    several: Frozen = shared.several()
+    permutations: int = shared.permutations(99)
+    max_permutations: int | None = shared.max_permutations()
+    n_lenses: int = shared.n_lenses()
+    correction: str = shared.correction("holm")
+    interval: str | None = shared.interval("none")
+    within: tuple[str, ...] | None = shared.within()
+    min_group_size: int = shared.min_group_size()
+    seed: int = shared.seed()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Spread(GroupResult):
+    KIND: ClassVar[str] = "toy_spread"
+
+    def statements(self):
+        return [Statement(f"{row.group} are {row.value:.1f} apart.", 2.0, row.axis, "spread") for row in self.rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    ratings: object
+    grouping: object
+
+    def of(self, labels):
+        group, scores = labels[self.ratings.codes_of_raters], self.ratings.scores.astype(float)
+        return [[np.std(scores[group == g])] for g in range(self.grouping.n_groups)]
+
+    @property
+    def value(self):
+        return np.array(self.of(self.grouping.codes))
+
+    def null(self, shuffles, how):
+        return np.array([self.of(labels) for labels in self.grouping.labels(shuffles)])
+
+
+class Spreading(Comparison):
+    names = ("spread",)
+
+    def measure(self, grouping, *, alike=False):
+        return Deviations(self.ratings, grouping)
+
+
+@keywords(SpreadSettings)
+def toy_spread(ratings, *, settings, how):
+    """Tell how far apart raters are."""
+    call = Call.of(ratings, settings, how)
+    work = Spreading(ratings, settings, call.inference)
+    each = {one.axis.name: work.prepare(one) for one in call.axes}
+    call.inference.decide([one.tested for groups in each.values() for one in groups])
+    rows = [row for name, groups in each.items() for one in groups for row in call.inference.rows(
+        "group", name, one.groups, [(0, "spread")], one.tested.observed, [(1, 1, 1)] * len(one.groups),
+        [{}] * len(one.groups), tested=one.tested)]
+    return Spread(tuple(rows), draws=(), **call.kept(design=call.inference.remembered()))
+
+
+def tables(found):
+    return [("Spread", ["group", "spread"], [[row.group, f"{row.value:.2f}"] for row in found.rows])]
+
+
+LENS = Lens(name="toy_spread", command="spread", question="Tell how far apart raters are.", order=5, headlines=True,
+            settings=SpreadSettings, every_attribute=True, result=f"{__name__}:Spread", csv_tables=("values",))
+'''
+
+
+@pytest.fixture
+def spread(tmp_path: Path) -> Iterator[Lens]:
+    """Write a lens as one file."""
+    folder = tmp_path / "added"
+    folder.mkdir()
+    (folder / "toy_spread.py").write_text(ONE_FILE, encoding="utf-8")
+    plurivox.lenses.__path__.append(str(folder))
+    importlib.invalidate_caches()
+    yield next(lens for lens in lenses() if lens.name == "toy_spread")
+    plurivox.lenses.__path__.remove(str(folder))
+    del sys.modules["plurivox.lenses.toy_spread"]
+    vars(plurivox.lenses).pop("toy_spread", None)
+
+
+def test_a_lens_is_at_most_80_lines() -> None:
+    assert len(ONE_FILE.splitlines()) <= 100
+    assert lines_of_code(ONE_FILE) <= 80
+
+
+def test_one_file_has_a_command_a_section_of_toml_and_forms(spread: Lens, ratings: Path, write: Write) -> None:
+    write("plurivox.toml", "[toy_spread]\nseed = 7\n")
+    given = ("spread", ratings, "--by", "gender", *GIVEN)
+    done = run_cli(*given, "--json")
+    found = spread.load("result").from_json(done.out)
+    assert (found.settings["seed"], found.settings["design"]["kind"]) == (7, "blocks")
+    assert [row.p_adjusted is not None for row in found.rows] == [True, True]
+    values = run_cli(*given, "--csv").frame().filter(group="M")["value"]
+    assert values.to_list() == [found.value("gender", "M", "spread")]
+    assert "• M are" in run_cli(*given).out
+    assert "Tell how far apart raters are." in run_cli("--help").out
+    names = {field.name for field in fields_of(spread.settings(), Known())}
+    assert {"permutations", "within", "correction"} <= names
+    assert lens_named("toy_spread") is spread
+    assert "## toy_spread" in pages.settings_page()
+
+
+def test_one_file_is_in_reports_and_counts_towards_their_error_rate(spread: Lens, ratings: Path, undrawn: None) -> None:
+    study = pv.read_ratings(ratings, rater_attributes=["gender"], scale="0:2")
+    made = make_report(study, "gender", permutations=19, max_permutations=19, interval="none", min_group_size=1)
+    assert made.brief.asked.n_lenses == 5
+    (section,) = (one for one in made.sections if one.id == "toy_spread")
+    assert next(one.said.text for one in section.findings).startswith("M are")
+
+
+def test_the_report_expects_the_lenses_that_need_nothing_but_ratings() -> None:
+    assert ReportSettings().n_lenses == sum(lens.headlines and not lens.needs for lens in lenses())

@@ -12,14 +12,13 @@ import pytest
 
 import plurivox as pv
 from claims import planned
-from plurivox.actions.plan import power, standing, words
-from plurivox.actions.plan.crowd import MOST_POINTS, Crowd, coarse
-from plurivox.actions.plan.needs import need_of
-from plurivox.actions.plan.power import Fit, Powers, shapes_around
+from plurivox.actions.plan import power, words
+from plurivox.actions.plan import run as standing
+from plurivox.actions.plan.crowd import MOST_POINTS, PLAIN_SHUFFLES, SHUFFLES, Crowd, Layout, Shape, Studies, coarse
+from plurivox.actions.plan.power import PowerFit, Powers, shapes_around
 from plurivox.actions.plan.result import LENSES, SCHEMAS
+from plurivox.actions.plan.run import PilotStanding, family_of, need_of
 from plurivox.actions.plan.settings import MOST_TIMES, PlanSettings
-from plurivox.actions.plan.simulated import PLAIN_SHUFFLES, SHUFFLES, Layout, Shape, Studies
-from plurivox.actions.plan.standing import Standing, family_of
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
@@ -195,7 +194,7 @@ def made_up(n: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 
 def test_a_fit_finds_the_laws_that_studies_follow() -> None:
-    fit = Fit.of(SHAPES, made_up(150))
+    fit = PowerFit.of(SHAPES, made_up(150))
     for shape in (Shape(15, 60, 50), Shape(12, 40, 60), Shape(9, 60, 80)):
         variance = variance_of(shape)
         assert fit.null_variance(shape) == pytest.approx(variance, rel=0.1)
@@ -242,7 +241,7 @@ def test_what_a_claim_takes_is_what_the_whole_call_takes() -> None:
 def test_a_group_needs_the_smallest_study_that_is_enough() -> None:
     powers = Powers.of(SHAPES, made_up(40), np.random.default_rng(5).normal(3, 0.3, 500))
     now = Shape(8, 40, 60)
-    one = Standing("a", "x", 8, now, powers.fits[0].null_variance(now), "")
+    one = PilotStanding("a", "x", 8, now, powers.fits[0].null_variance(now), "")
     need = need_of(one, now, powers, 0.8)
     factors = powers.factors(now, one.variance)
     assert need.now is not None

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.actions.select.choosing import Judged, _ranked
+from plurivox.actions.select.choosing import JudgedRater, _ranked
 from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from support import Write, run_cli
 
@@ -206,7 +206,7 @@ def test_a_tie_below_or_above_the_last_place_is_none() -> None:
 
 def test_bounds_that_differ_by_rounding_only_are_a_tie() -> None:
     bounds = {"a": 0.5, "b": 0.5 + 5e-13, "c": 0.5 + 3e-12, "d": 0.5 - 3e-12}
-    raters = [Judged(name, (), 30 + (name == "a"), bound, "", "") for name, bound in bounds.items()]
+    raters = [JudgedRater(name, (), 30 + (name == "a"), bound, "", "") for name, bound in bounds.items()]
     found = _ranked(raters, 2, 0)
     assert [one.rater for one in found.chosen] == ["c", "a"]
     assert [one.rater for one in found.others] == ["b", "d"]

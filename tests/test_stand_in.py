@@ -14,7 +14,7 @@ from scipy.stats import false_discovery_control, ttest_1samp
 import plurivox as pv
 from claims import stand_in
 from plurivox.base.errors import InputError
-from plurivox.lenses.alignment.references import MOST_CONSTANTS, constant_points
+from plurivox.lenses.alignment.matching import MOST_CONSTANTS, constant_points
 from plurivox.lenses.alignment.stand_ins import DRAWS
 from plurivox.reproduce import printed
 from plurivox.statistics import advantage
@@ -405,8 +405,7 @@ def test_random_references_have_the_shares_they_are_drawn_by() -> None:
     votes = pl.DataFrame({"item": range(n), "rater": "r", "score": rng.choice(3, size=n, p=shares)})
     ratings = pv.Ratings.from_frame(votes, scale="0:2")
     answers = pl.DataFrame({"model": "m", "item": range(n), "point": 0})
-    from plurivox.lenses.alignment.matching import as_answers, match
-    from plurivox.lenses.alignment.references import References
+    from plurivox.lenses.alignment.matching import References, as_answers, match
 
     made = References.of(match(ratings, as_answers(answers, ratings), None), 7).matched
     for name, expected in (("draw from votes", shares), ("uniform draw", [1 / 3] * 3)):
@@ -437,8 +436,7 @@ def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame
     from time import perf_counter
 
     from plurivox.engine.pool import Running
-    from plurivox.lenses.alignment.matching import as_answers, match
-    from plurivox.lenses.alignment.references import References
+    from plurivox.lenses.alignment.matching import References, as_answers, match
     from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
     from plurivox.lenses.alignment.sums import Aligner
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
-from itertools import combinations, product
-from multiprocessing import get_context
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,16 +14,16 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import plurivox as pv
-from plurivox.base.errors import SoftScoresWarning
-from plurivox.domain import part as parts
+from plurivox.base.errors import PlurivoxWarning
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange, entanglement
 from plurivox.infer.families import undecided
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
-from plurivox.infer.stopping import ALL_DRAWS, RISK, Looks, Plan
+from plurivox.infer.stopping import ALL_DRAWS, RISK, DrawPlan, Looks
 from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.report.settings import ReportSettings
 from support import run_cli
 
 NAN = math.nan
@@ -108,7 +104,7 @@ def test_what_is_told() -> None:
 
 
 def test_what_is_claimed_beside_others_does_not_go_on_alone() -> None:
-    plan, none = Plan(1000, 10_000, 1, Looks.of(1000)), np.zeros(0)
+    plan, none = DrawPlan(1000, 10_000, 1, Looks.of(1000)), np.zeros(0)
 
     def enough(made: int, p: list[float], beside: list[float]) -> bool:
         n = Looks.of(1000).at.index(made) + 1
@@ -126,14 +122,14 @@ def test_what_is_claimed_beside_others_does_not_go_on_alone() -> None:
     assert enough(99, [], [0.3])
     assert not enough(99, [], [0.1])
     assert not enough(99, [], [])
-    assert Plan(1000, 1000).enough([none], 1000)
+    assert DrawPlan(1000, 1000).enough([none], 1000)
     assert [plan.after(n) for n in (0, 99, 799, 1000, 2000, 8000)] == [99, 199, 1000, 2000, 4000, 10_000]
-    assert Plan(1000, 10_000).after(0) == 1000
+    assert DrawPlan(1000, 10_000).after(0) == 1000
 
 
 def test_more_draws_only_for_what_may_still_be_claimed() -> None:
     """A p of .04 is undecided after 1,000 draws, but not if it was far at a look: then no less is told."""
-    plan = Plan(1000, 10_000, 1, Looks.of(1000))
+    plan = DrawPlan(1000, 10_000, 1, Looks.of(1000))
     for first, enough in ((0.3, True), (0.1, False)):
         p = [np.array([one]) for one in (first, 0.1, 0.06, 0.06, 0.04)]
         assert plan.enough(p, 1000) is enough
@@ -202,7 +198,7 @@ def test_the_planned_looks_on_simulated_draws(asked: int, n_lenses: int) -> None
 def test_claims_with_fewer_and_with_more_draws_than_asked_for() -> None:
     """One test, given up to ten times the draws while it is undecided, and fewer where that is enough."""
     rng, n, claims = np.random.default_rng(3), 4000, 0
-    plan = Plan(1000, 10_000, 1, Looks.of(1000))
+    plan = DrawPlan(1000, 10_000, 1, Looks.of(1000))
     for place in rng.random(n).tolist():
         made, above = 0, 0
         looked: list[NDArray[np.float64]] = []
@@ -251,18 +247,17 @@ class Normal:
 def one_value(value: float, **asked: Any) -> Shuffled:
     """Test one value beside draws of a standard normal."""
     tested = Shuffled("", ("irr",), np.array([[value]]), Normal(), np.zeros(1, bool))
-    settings = CohesionSettings(by=(("g",),), permutations=1000, stop_early=True, max_permutations=8000)
-    Inference(settings, Running(threads=1), ALL, **asked).decide([tested])
+    settings = CohesionSettings(by=(("g",),), permutations=1000, max_permutations=8000)
+    Inference(settings, Running(threads=1), ALL, looks=Looks.of(1000), **asked).decide([tested])
     return tested
 
 
 def simulated(n: int, effect: float, *, seed: int, stop_early: bool, permutations: int = 499, **asked: Any) -> Studies:
     """Test six correlated differences between eight and eight raters; two of them are there if there is an effect."""
     rng = np.random.default_rng(seed)
-    asked_for = CohesionSettings(
-        by=(("g",),), permutations=permutations, max_permutations=permutations, stop_early=stop_early, **asked
-    )
-    inference, found = Inference(asked_for, Running(threads=1), ALL), []
+    asked_for = CohesionSettings(by=(("g",),), permutations=permutations, max_permutations=permutations, **asked)
+    looks = Looks.of(permutations) if stop_early else ALL_DRAWS
+    inference, found = Inference(asked_for, Running(threads=1), ALL, looks=looks), []
     for _ in range(n):
         values = rng.standard_t(3, (16, 6)) + rng.normal(size=(16, 1))
         mine = CHOSEN[rng.integers(len(CHOSEN))]
@@ -342,141 +337,11 @@ def test_undecided_p_values_still_get_more_draws() -> None:
     assert tested.p_value[0, 0] == pytest.approx(2 * reached / (len(tested.null) + 1) + 0.005)
 
 
-# Lenses --------------------------------------------------------------------------------------------------------------
-
-BY = ["gender", "age"]
-ASKED: dict[str, Any] = {"permutations": 499, "max_permutations": 499, "seed": 3}
-
-
-class Study(NamedTuple):
-    """A study without any difference, and one with a clear one."""
-
-    alike: Any
-    apart: Any
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    effect = pv.Effect({"gender": "Man"}, shared_sd=2.0, bias=1.0)
-    alike = pv.simulate(n_items=40, n_raters=48, seed=8)
-    return Study(alike, pv.simulate(n_items=40, n_raters=48, effects=[effect], seed=2))
-
-
-def asked_of(name: str, made: Any, **options: Any) -> Any:
-    given = {**ASKED, **options}
-    if name in ("cohesion", "variation"):
-        return getattr(pv, name)(made.ratings, BY, interval="none", **given)
-    if name == "responsiveness":
-        return pv.responsiveness(made.ratings, made.trained, BY, interval="none", **given)
-    if name == "alignment":
-        return pv.alignment(made.ratings, made.answers, by=BY, bootstrap=0, subsamples=0, **given)
-    if name == "items":
-        return pv.items(made.ratings, BY, **given)
-    with warnings.catch_warnings(action="ignore", category=SoftScoresWarning):  # a model that loses to the uniform one
-        return pv.soft_scores(made.ratings, made.predictions, by="gender", bootstrap=0, **given)
-
-
-LENSES = ("cohesion", "variation", "responsiveness", "alignment", "items", "soft_scores")
-
-
-def told_of(found: Any) -> tuple[set[int], list[float]]:
-    """Return how many draws p-values rest on, and all of these."""
-    if isinstance(found, pv.Items):
-        p = [*found.divided["p_value"], *found.divided["p_adjusted"]]
-        return {found.settings["n_permutations"]}, [one for one in p if one is not None]
-    rows = [row for row in getattr(found, "rows", ()) if row.n_permutations]
-    if rows:
-        return {row.n_permutations for row in rows}, [p for row in rows for p in (row.p_value, row.p_adjusted) if p]
-    frame = found.comparisons().filter(exact=False)
-    return set(frame["n_permutations"]), [*frame["p_value"].drop_nulls(), *frame["p_adjusted"].drop_nulls()]
-
-
-@pytest.mark.parametrize("name", LENSES)
-def test_off_is_as_it_was(study: Study, name: str) -> None:
-    """The setting is not even remembered, and with too few draws for a look nothing but the setting changes."""
-    found = asked_of(name, study.alike)
-    assert asked_of(name, study.alike, permutations=0, max_permutations=0, stop_early=True).statements()
-    assert found.to_json() == asked_of(name, study.alike, stop_early=False).to_json()
-    assert "stop_early" not in found.settings
-    few = {"permutations": 99, "max_permutations": 99}
-    on, off = (asked_of(name, study.alike, stop_early=stop, **few) for stop in (True, False))
-    assert on.settings.pop("stop_early") is True
-    assert on.to_json() == off.to_json()
-
-
-@pytest.mark.parametrize("name", LENSES[:-1])
-def test_a_study_without_a_difference(study: Study, name: str) -> None:
-    """Fewer draws, which the result tells; nothing is claimed, and no p is smaller than so few draws can tell."""
-    found = asked_of(name, study.alike, stop_early=True)
-    (made,), p = told_of(found)
-    looks = Looks.of(499)
-    assert made in looks.at
-    assert min(one for one in p if not math.isnan(one)) >= looks.far[looks.at.index(made)]
-    assert not any(one.claim for one in found.statements() if one.axis != "all")  # of all raters nobody is shuffled
-    (said,) = (one for one in found.statements() if one.statistic == "shuffles")
-    assert said.text.startswith(f"Shuffling stopped after {made} of 499 shuffles")
-    assert found.settings["stop_early"] is True
-    if name in ("cohesion", "variation"):
-        assert f"{made} permutations" in repr(found)
-        assert all(len(one.null) == made for one in found.draws)
-
-
-@pytest.mark.parametrize("name", LENSES)
-@pytest.mark.parametrize("which", ["alike", "apart"])
-def test_claims_are_those_of_all_draws(study: Study, name: str, which: str) -> None:
-    early = asked_of(name, getattr(study, which), stop_early=True)
-    every = asked_of(name, getattr(study, which))
-    claims = [{(one.axis, one.group, one.statistic) for one in found.statements() if one.claim}
-              for found in (early, every)]  # fmt: skip
-    assert claims[0] == claims[1]
-    assert max(told_of(early)[0]) <= 499
-
-
-def test_draws_are_the_first_of_all(study: Study) -> None:
-    early, every = (pv.cohesion(study.alike.ratings, BY, interval="none", stop_early=stop, **ASKED)
-                    for stop in (True, False))  # fmt: skip
-    for one, other in zip(early.draws, every.draws, strict=True):
-        assert len(one.null) < len(other.null) == 499
-        assert np.array_equal(one.null, other.null[: len(one.null)], equal_nan=True)
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
-        yield pool
-
-
-@pytest.mark.parametrize("name", ["cohesion", "responsiveness", "items"])
-@pytest.mark.parametrize("which", ["alike", "apart"])
-def test_threads_and_processes_change_nothing(
-    study: Study, name: str, which: str, processes: ProcessPoolExecutor
-) -> None:
-    made = getattr(study, which)
-    alone = asked_of(name, made, stop_early=True, threads=1).to_json()
-    assert asked_of(name, made, stop_early=True, threads=3).to_json() == alone
-    assert asked_of(name, made, stop_early=True, threads=2, executor=processes).to_json() == alone
-
-
-def test_packed_studies(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts.runs, "__defaults__", (200,))
-    monkeypatch.setattr(parts.cut, "__defaults__", (200,))
-    ratings = study.alike.ratings
-    ratings.to_frame().sample(fraction=0.8, seed=1).write_csv(tmp_path / "r.csv")
-    ratings.raters.write_csv(tmp_path / "raters.csv")
-    asked: dict[str, Any] = {"scale": ratings.scale, "raters": tmp_path / "raters.csv"}
-    memory = pv.read_ratings(tmp_path / "r.csv", **asked)
-    packed = pv.pack(tmp_path / "r.csv", tmp_path / "s.pvx", **asked)
-    lenses: list[tuple[Any, dict[str, Any]]] = [(pv.cohesion, {"interval": "none"}), (pv.items, {})]
-    for function, more in lenses:
-        found, there = (function(one, "age", stop_early=True, **more, **ASKED) for one in (packed, memory))
-        assert found.to_json() == there.to_json()
-        assert max(told_of(found)[0]) < 499
-
-
-def test_the_check_of_the_design_stops_too(study: Study) -> None:
+def test_the_check_of_the_design_stops_too() -> None:
     """Half of the ratings at random: raters are in no blocks, and who rated what does not depend on the group."""
-    keep = np.random.default_rng(1).random(len(study.alike.ratings)) < 0.5
-    ratings = pv.Ratings.from_frame(study.alike.ratings.to_frame().filter(keep), scale=study.alike.ratings.scale)
+    study = pv.simulate(n_items=40, n_raters=48, seed=8)
+    keep = np.random.default_rng(1).random(len(study.ratings)) < 0.5
+    ratings = pv.Ratings.from_frame(study.ratings.to_frame().filter(keep), scale=study.ratings.scale)
     codes = np.arange(ratings.n_raters, dtype=np.int32) % 2
     grouping, asked = Grouping.of(ratings, codes, 2), (999, 0, Running(threads=1))
     looks = Looks.of(999, level=0.01, ends_clear=False)
@@ -487,29 +352,37 @@ def test_the_check_of_the_design_stops_too(study: Study) -> None:
     assert not early.entangled
 
 
-def test_families_take_all_draws(study: Study) -> None:
-    """What is tested of families rests on the draws of their groups, so that these go on."""
-    asked = {**ASKED, "by": [("gender", "age")], "interval": "none", "min_group_size": 2}
-    found = pv.responsiveness(
-        study.alike.ratings, study.alike.trained, family=[{"gender": "Man"}], stop_early=True, **asked
-    )
-    assert {row.n_permutations for row in found.rows if row.n_permutations} == {499}
+# The option that there was -------------------------------------------------------------------------------------------
+
+TOLD = "stop_early was removed: every shuffle that you ask for is made, and more while a p-value is close to .05"
 
 
-@pytest.mark.parametrize("stop", [True, False])
-def test_the_option(study: Study, tmp_path: Path, stop: bool) -> None:
-    ratings = study.alike.ratings
+@pytest.fixture(scope="module")
+def ratings() -> pv.Ratings:
+    return pv.simulate(n_items=20, n_raters=24, seed=8).ratings
+
+
+def test_the_keyword_changes_nothing(ratings: pv.Ratings) -> None:
+    with pytest.warns(PlurivoxWarning, match=TOLD):
+        found = pv.variation(ratings, "age", permutations=19, stop_early=True)  # type: ignore[call-arg]
+    assert found.to_json() == pv.variation(ratings, "age", permutations=19).to_json()
+
+
+def test_stored_settings_and_results_are_read_as_before(ratings: pv.Ratings) -> None:
+    with pytest.warns(PlurivoxWarning, match=TOLD):
+        assert ReportSettings.from_dict({"seed": 3, "stop_early": True}) == ReportSettings(seed=3)
+    found = pv.cohesion(ratings, "age", permutations=19, interval="none")
+    stored = found.to_json().replace('"settings": {', '"settings": {"stop_early": true, ')
+    assert pv.Cohesion.from_json(stored).statements() == found.statements()
+
+
+def test_the_option_and_the_key(ratings: pv.Ratings, tmp_path: Path) -> None:
     ratings.to_frame().write_csv(tmp_path / "r.csv")
     ratings.raters.write_csv(tmp_path / "raters.csv")
     files = (tmp_path / "r.csv", "--raters", tmp_path / "raters.csv", "--scale", "0:4")
-    done = run_cli("variation", *files, "--by", "age", "--permutations", 499, *(["--stop-early"] if stop else []))
-    assert ("Shuffling stopped after 99 of 499 shuffles" in done.words) == stop
-
-
-def test_every_pair_of_settings_goes_together() -> None:
-    """Every lens that shuffles more while undecided can also stop early."""
-    for lens, early in product((pv.cohesion, pv.variation, pv.responsiveness, pv.alignment, pv.items, pv.soft_scores,
-                                pv.advise, pv.curate), (True, False)):  # fmt: skip
-        spec = lens.settings.specs()["stop_early"]
-        assert spec.checked(early) is early
-        assert spec.default is False
+    asked = ("variation", *files, "--by", "age", "--permutations", 19)
+    done = run_cli(*asked, "--stop-early")
+    assert done.code == 2
+    assert TOLD.replace("stop_early", "Error: --stop-early") in done.words
+    (tmp_path / "plurivox.toml").write_text("[variation]\nstop_early = true\n")
+    assert f"warning: {TOLD}" in run_cli(*asked).words

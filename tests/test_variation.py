@@ -24,7 +24,7 @@ from plurivox.infer import jackknife
 from plurivox.infer.jackknife import RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.lenses.variation import adjusted
 from plurivox.lenses.variation.adjusted import Adjusted
-from plurivox.lenses.variation.sums import Measured
+from plurivox.lenses.variation.sums import GroupLeniency
 from variation_studies import FEW, SHAPES, Rows, dominant, fitted, groups_of, lenient, measured, rows_of, study
 
 HOW = Running(threads=1)
@@ -301,7 +301,7 @@ def test_processes_and_parts(processes: Executor) -> None:
     fit = Adjusted.of(ratings, [axis, Axis.of(ratings, "h", min_group_size=1)], {})
     before = work.left_out("both", HOW), work.null(Draws.permuted(5, 1), HOW), total(ratings.parts(), fit.work())
     with mock.patch.object(Ratings, "parts", return_value=parts):
-        again = Measured(ratings, work.grouping)
+        again = GroupLeniency(ratings, work.grouping)
         made: dict[str, list[Any]] = {}
         for name, how in {"one": HOW, "three": Running(3), "processes": Running(2, processes)}.items():
             left = again.left_out("both", how)

@@ -21,7 +21,7 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import run, total
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.cohesion.sums import Finish, Measured, place_of
+from plurivox.lenses.cohesion.sums import AgreementValues, GroupAgreement, place_of
 from plurivox.statistics.cohesion import further
 from support import run_cli
 
@@ -105,7 +105,9 @@ def test_a_rater_who_counts_twice_by_hand() -> None:
     """
     table = np.array([[0, 0, 0, 0], [1, 2, 1, 1], [2, 1, 2, 2]], dtype=float)
     ratings = ratings_of(table, 2)
-    agreement = Measured.of(ratings, Grouping.of(ratings, Axis.of(ratings, "g", min_group_size=1).codes, 2)).agreement
+    agreement = GroupAgreement.of(
+        ratings, Grouping.of(ratings, Axis.of(ratings, "g", min_group_size=1).codes, 2)
+    ).agreement
     (part,) = ratings.parts()
     weights = np.array([[2, 1, 1, 1]], np.int32)
     sums = agreement._moments(part, Draws.resampled(1, 0, "raters"), np.zeros((1, 0), np.int32), weights)
@@ -214,12 +216,12 @@ def by_labels(table: Scores, labels: Any, g: int, weights: Any = None, items: An
     return oracle(table[:, own], table[:, rest], w[own], w[rest], items, (means[own], means[rest]))
 
 
-def prepared(seed: int = 0, missing: float = 0.3) -> tuple[Scores, Measured, Grouping]:
+def prepared(seed: int = 0, missing: float = 0.3) -> tuple[Scores, GroupAgreement, Grouping]:
     table = scored(seed, 25, len(GROUPS), missing)
     ratings = ratings_of(table, 0, groups=GROUPS)
     axis = Axis.of(ratings, "g", min_group_size=1)
     grouping = Grouping.of(ratings, axis.codes, len(axis))
-    return table, Measured.of(ratings, grouping), grouping
+    return table, GroupAgreement.of(ratings, grouping), grouping
 
 
 @pytest.mark.parametrize("missing", [0.3, 0.02, 0.0])
@@ -258,7 +260,7 @@ def test_many_groups_against_the_definition() -> None:
     ratings = ratings_of(table, 0, groups=groups)
     axis = Axis.of(ratings, "g", min_group_size=1)
     grouping = Grouping.of(ratings, axis.codes, len(axis))
-    measured = Measured.of(ratings, grouping)
+    measured = GroupAgreement.of(ratings, grouping)
     null = measured.null(Draws.permuted(3, 1), Running(threads=1))[..., place_of("view_correlation")]
     for d, row in enumerate(grouping.labels(Draws.permuted(3, 1))):
         assert null[d] == pytest.approx([by_labels(table, row, g) for g in range(70)], rel=1e-9, nan_ok=True)
@@ -268,7 +270,7 @@ def test_many_groups_against_the_definition() -> None:
 def test_some_of_the_shuffles_give_the_bits_of_all() -> None:
     ratings = ratings_of(scored(4, 40, 30, 0.3), 12)
     grouping = Grouping.of(ratings, Axis.of(ratings, "g").codes, 2)
-    agreement = Measured.of(ratings, grouping).agreement
+    agreement = GroupAgreement.of(ratings, grouping).agreement
     (part,) = ratings.parts()
     whole = agreement(part, Draws.permuted(50, 3))["moments"]
     for first, last in ((0, 1), (1, 18), (18, 50)):
@@ -280,8 +282,8 @@ def test_several_parts_are_added_in_their_order() -> None:
     whole = pv.cohesion(ratings, "g", permutations=0).value("g", "a", "view_correlation")
     cut = parts.cut(ratings.offsets, ratings.rater_codes, ratings.scores, None, 100)
     assert len(cut) > 5
-    measured = Measured.of(ratings, Grouping.of(ratings, Axis.of(ratings, "g").codes, 2))
-    finish = Finish(measured.tested, measured.about)
+    measured = GroupAgreement.of(ratings, Grouping.of(ratings, Axis.of(ratings, "g").codes, 2))
+    finish = AgreementValues(measured.tested, measured.about)
     at = place_of("view_correlation")
     assert finish(total(cut, measured.agreement))[0, 0, at] == pytest.approx(whole, abs=1e-12)
     draws = Draws.permuted(40, 2)

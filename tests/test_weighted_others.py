@@ -294,13 +294,13 @@ def test_shuffles_move_weights_with_groups_in_alignment() -> None:
     from plurivox.domain.answers import Answers
     from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import match
-    from plurivox.lenses.alignment.pairs import Pairs
+    from plurivox.lenses.alignment.pairs import GroupPairs
     from plurivox.lenses.alignment.sums import Aligner
 
     axis = Axis.of(ratings, "g", min_group_size=1)
     grouping, draws = Grouping.of(ratings, axis.codes, len(axis)), Draws.permuted(3, 5)
     given = Answers.from_frame(answered(), ratings.scale)
-    pairs = Pairs.of(axis)
+    pairs = GroupPairs.of(axis)
 
     def farther(one: pv.Ratings, own: Grouping, some: Draws) -> Any:
         aligner = Aligner(match(one, given, None), np.ones(4), 0, Running())

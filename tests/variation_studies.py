@@ -13,7 +13,7 @@ import plurivox as pv
 import reference as twin
 from plurivox.domain.axis import Axis
 from plurivox.infer.grouping import Grouping
-from plurivox.lenses.variation.sums import Measured
+from plurivox.lenses.variation.sums import GroupLeniency
 
 FEW: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
 Rows = list[twin.Rating]
@@ -77,9 +77,9 @@ def dominant(rows: Rows, group: dict[Any, Any], one: Any) -> float:
     return math.nan if found is None else found
 
 
-def measured(ratings: pv.Ratings, name: str = "g", strata: Any = None) -> tuple[Measured, Axis]:
+def measured(ratings: pv.Ratings, name: str = "g", strata: Any = None) -> tuple[GroupLeniency, Axis]:
     axis = Axis.of(ratings, name, min_group_size=1)
-    return Measured(ratings, Grouping.of(ratings, axis.codes, len(axis), strata)), axis
+    return GroupLeniency(ratings, Grouping.of(ratings, axis.codes, len(axis), strata)), axis
 
 
 def fitted(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.base.arguments import fits, shown
 from plurivox.base.errors import ConfigError, InputError
-from plurivox.base.settings.record import plain
+from plurivox.base.settings.record import plain, without_removed
 from plurivox.domain.choices import UNKNOWN
 from plurivox.domain.points import BY_RATER
 from plurivox.domain.scale import Scale
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.recoding import Recoding
     from plurivox.infer.lens import Lens
+
 
 FILE_NAME = "plurivox.toml"
 
@@ -270,7 +271,7 @@ def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
         if lens.toml in _KNOWN or not isinstance(section, dict):
             continue
         del data[lens.toml]
-        known = lens.settings.specs()
+        known, section = lens.settings.specs(), without_removed(section)
         found[lens.name] = dict(section)
         for key, value in section.items():
             shown = f"[{lens.toml}] {key}"

@@ -29,7 +29,7 @@ import plurivox as pv
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import wilson
-from plurivox.lenses.cohesion.sums import Measured
+from plurivox.lenses.cohesion.sums import GroupAgreement
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics.records import scales_of
@@ -119,7 +119,7 @@ def intervals_of(ratings: pv.Ratings, trained: pv.Ratings, resample: str = "both
     """Return the intervals of the group: cohesion at ordinal level, and responsiveness to the trained raters."""
     codes = (ratings.raters["g"] == "b").to_numpy().astype(np.int32)
     how = Running(threads=1)
-    measured = Measured.of(ratings, Grouping.of(ratings, codes, 2), level="ordinal")
+    measured = GroupAgreement.of(ratings, Grouping.of(ratings, codes, 2), level="ordinal")
     responses = Responses.of(ratings, codes, 2, resolve(ratings, trained))
     records = (*measured.tested, *measured.beside)
     names = (*(record.name for record in records), *MEASURES)

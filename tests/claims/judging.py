@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from claims.rates import MORE_DRAWS, Rate, each
-from plurivox.lenses.judge import places
+from plurivox.lenses.judge import biases as places
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
 Points = NDArray[np.int64]

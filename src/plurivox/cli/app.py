@@ -17,6 +17,7 @@ from plurivox.actions.advise import ADVISE
 from plurivox.actions.select import SELECT
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.files import one_call
+from plurivox.base.settings.record import REMOVED as REMOVED_SETTINGS
 from plurivox.base.wording import sentence
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
@@ -85,7 +86,9 @@ def _quoted() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        error.message = sentence(error.message)  # type: ignore[attr-defined]
+        option = getattr(error, "option_name", "")
+        removed = REMOVED_SETTINGS.get(option.removeprefix("--").replace("-", "_"))
+        error.message = f"{option} {removed}" if removed else sentence(error.message)  # type: ignore[attr-defined]
         raise
 
 

@@ -15,7 +15,7 @@ from plurivox.base.wording import counted, harmless, protected, withheld_note
 from plurivox.cli.console import console as console
 from plurivox.domain.axis import names_raters
 from plurivox.infer.text import BARS, number_cell
-from plurivox.lenses.overview.description import AxisSummary, Description, Spread
+from plurivox.lenses.overview.description import AxisSummary, Description, RatingSpread
 
 ACCENT = "cyan"
 MAX_GROUPS = 12
@@ -83,7 +83,7 @@ def _design(found: Description) -> Table:
     return table
 
 
-def _histogram(spread: Spread) -> str:
+def _histogram(spread: RatingSpread) -> str:
     """Return one character per bin; every bin that is not empty is visible."""
     top = max(spread.counts)
     return "".join(" " if n == 0 else BARS[min(7, n * 8 // (top + 1))] for n in spread.counts)

@@ -254,7 +254,12 @@ def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.
 # numbers are sums over raters, that is not enough, since published sums let one work out unpublished ones: all raters
 # minus the groups shown are those withheld, and groups of one attribute together with those of another, or of a
 # crossing together with its attributes, reveal those in both. So larger groups are withheld, too, until no sum or
-# difference of what is published gives a small set of raters.
+# difference of what is published gives a small set of raters::
+#
+#               18–29   30+    all     The 3 young men are too few. Their number, and the sum of what they said, is that
+#    women        40     37     77     of all young raters minus that of the young women, and that of all men minus that
+#    men           3     36     39     of the older men. So one more cell of their row and one of their column is
+#    all          43     73    116     withheld, until neither difference can be formed.
 #
 # Sums can be added or subtracted only as the sets of raters behind them can. So it is enough to look at sets: the
 # published ones are all raters, the raters of each axis as soon as one of its groups is shown, and the groups shown.

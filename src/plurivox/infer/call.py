@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from plurivox.base.arguments import check_given, kinds_of
 from plurivox.base.errors import UnweightedWarning
 from plurivox.base.settings.call import become_public, docs_of, signature_of
-from plurivox.base.settings.record import Settings
+from plurivox.base.settings.record import Settings, without_removed
 
 R = TypeVar("R")
 
@@ -22,7 +22,7 @@ _HOW_DOCS = {
 }
 
 
-class Asked(Protocol[R]):
+class PublicFunction(Protocol[R]):
     """A public function made by :func:`keywords`."""
 
     __name__: str
@@ -39,7 +39,7 @@ class Asked(Protocol[R]):
 
 def keywords(
     settings: type[Settings], positional: Sequence[str] = ("by",), *, weights: bool = False
-) -> Callable[[Callable[..., R]], Asked[R]]:
+) -> Callable[[Callable[..., R]], PublicFunction[R]]:
     """Turn a function that takes settings as one record into a public function with one keyword per setting.
 
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
@@ -67,7 +67,7 @@ def keywords(
     {'by': [['age']], 'seed': 3}
     """
 
-    def decorate(run: Callable[..., R]) -> Asked[R]:
+    def decorate(run: Callable[..., R]) -> PublicFunction[R]:
         signature = signature_of(
             run, settings, settings.specs(), leave=("settings", "how"), positional=positional, more=_HOW
         )
@@ -78,7 +78,7 @@ def keywords(
             from plurivox.engine.resuming import answering
 
             try:
-                values = signature.bind(*args, **given).arguments
+                values = signature.bind(*args, **without_removed(given)).arguments
             except TypeError as error:
                 raise TypeError(f"{run.__name__}() {error}") from None
             asked = {name: values.pop(name) for name in settings.specs() if name in values}

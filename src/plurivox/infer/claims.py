@@ -48,18 +48,6 @@ def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
     )
 
 
-def stopped_early(settings: Mapping[str, Any], made: int | None) -> list[Statement]:
-    """Say that fewer shuffles were made than requested, if that is so."""
-    asked = settings.get("permutations", 0)
-    if not settings.get("stop_early") or not made or made >= asked:
-        return []
-    text = (
-        f"Shuffling stopped after {made:,} of {asked:,} shuffles: what is certain was clear by then. Other p-values "
-        "are upper bounds."
-    )
-    return [Statement(text, 0.0, statistic="shuffles")]
-
-
 def values_of(result: GroupResult, statistics: Iterable[str] | None = None) -> list[Row]:
     """Return the tested values of groups, of statistics that make claims unless others are meant."""
     names = tuple(with_trait("claims") if statistics is None else statistics)
@@ -103,7 +91,7 @@ def group_statements(
         said.append(_nothing(result, tested))
     said += _notable(result, tested, notable)
     if tested:
-        said += _exchanged(result.settings) + stopped_early(result.settings, tested[0].n_permutations)
+        said += _exchanged(result.settings)
     return said
 
 

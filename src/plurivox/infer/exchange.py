@@ -2,7 +2,17 @@
 
 Shuffling profiles asks what a study would look like if raters were exchangeable given the items they saw. If raters
 were assigned in batches, that holds only within a batch; if items and groups go together, it does not hold at all, and
-no difference may be claimed.
+no difference may be claimed::
+
+    items      1 2 3 4 5 6
+    rater a    x x x . . .    a and b saw the same items: a block, within which profiles may change hands
+    rater b    x x x . . .
+    rater c    . . . x x x    c and d are another block; shuffling a with c would give a's scores to other items
+    rater d    . . . x x x
+
+Where at least nine in ten raters are in blocks, only blocks are shuffled, and the null hypothesis is true of any
+assignment. Otherwise all raters are shuffled, which is valid only if who rated what does not depend on the group; that
+is tested (:func:`entanglement`) under the same shuffles, and where it fails, nothing is claimed.
 """
 
 from __future__ import annotations
@@ -23,7 +33,7 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.permutation import upper_p
-from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 
 ALIKE = 0.9
 """Any two raters of a block share at least this part of the items that either of them saw (Jaccard's index)."""
@@ -95,7 +105,7 @@ class Exchange:
 
     def check(
         self, ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running,
-        before: Entanglement | None = None, *, stop_early: bool = False,
+        before: Entanglement | None = None,
     ) -> Entanglement | None:  # fmt: skip
         """Return how far who rated what depends on the group; None if blocks take care of it, or nothing is shuffled.
 
@@ -103,8 +113,7 @@ class Exchange:
         """
         if self.kind == "blocks" or not permutations:
             return before
-        looks = Looks.of(permutations, level=ENTANGLED, ends_clear=False) if stop_early else ALL_DRAWS
-        found = entanglement(ratings, grouping, permutations, seed, how, looks)
+        found = entanglement(ratings, grouping, permutations, seed, how)
         return found if before is None else Entanglement(*map(min, found, before))
 
     def as_dict(self) -> dict[str, Any]:
@@ -143,12 +152,15 @@ def entanglement(
     work = Exposure(grouping, ratings.per_rater(), max(ratings.n_entries, 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
-    plan, null = Plan(permutations, permutations, looks=looks), np.zeros((0, 2))
-    looked: list[Values] = []
-    while not plan.enough(looked, len(null)):
-        some = Draws.permuted(permutations, seed).between(len(null), plan.after(len(null)))
+    null = np.zeros((0, 2))
+
+    def step(made: int, wanted: int) -> tuple[Values, Values]:
+        nonlocal null
+        some = Draws.permuted(permutations, seed).between(made, wanted)
         null = np.concatenate([null, *run(parts, work, some, work.statistics, how)])
-        looked.append(upper_p(observed, null))
+        return upper_p(observed, null), np.zeros(0)
+
+    looked = DrawPlan(permutations, permutations, looks=looks).run(step)[0]
     exposure, workload = looks.told(looked, len(null)).tolist()
     return Entanglement(exposure, workload)
 

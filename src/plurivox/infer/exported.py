@@ -62,8 +62,10 @@ def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: 
     from plurivox.infer.result import Result
     from plurivox.infer.text import Shown
 
-    package = type(result).__module__.rpartition(".")[0]
-    lens = lens or getattr(importlib.import_module(package), "LENS", None)
+    own = type(result).__module__
+    package = own.rpartition(".")[0]
+    for home in (own, package):  # a lens is one module, or a package
+        lens = lens or getattr(importlib.import_module(home), "LENS", None)
     found = for_people(result) if isinstance(result, Result) else result
     sentences = found.findings() if hasattr(found, "findings") else []
     if lens is None:

@@ -1,4 +1,17 @@
-"""Many tests at once: which p-values make a family, and how they are adjusted for their number."""
+"""Many tests at once: which p-values make a family, and how they are adjusted for their number.
+
+By default, a family is everything that one call may claim: all groups, axes, parts of the items, and all statistics
+that make claims. A study without any difference should claim something in at most 5 of 100 calls, however many groups
+there are; so each deviation is compared with the largest one of each shuffle, all in standard deviations of their own
+null::
+
+    |z|  of the values, largest first      4.1   2.0   0.3
+    max |z*| of the draw over these        2.2   1.9   0.8     each value against those not yet decided (step-down)
+
+Values of one call depend on each other (two halves of the raters mirror one another, statistics share their sums); the
+joint shuffles carry that dependence, where Bonferroni or Holm would count one finding many times. A value that can only
+repeat another, as the second of two groups does, is in the family once.
+"""
 
 from __future__ import annotations
 

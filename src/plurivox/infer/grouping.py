@@ -1,4 +1,18 @@
-"""Who is compared with whom: the axes of a call, strata, and the raters that a permutation shuffles."""
+"""Who is compared with whom: the axes of a call, strata, and the raters that a permutation shuffles.
+
+A shuffle moves labels, never ratings. All raters stand in one order, stratum by stratum; draw d gives them one random
+order within each stratum, made from the seed and d alone, whatever the axis. An axis then reads its labels
+off that order, skipping raters whom it does not shuffle (-1 - r below), so that they keep their own::
+
+    everyone   3   0  -6  | 4   1   2        stratum by stratum; rater 5 is not on this axis
+    bounds     0            3          6
+    draw d     0  -6   3  | 1   4   2        the same order for every axis of the call
+    labels     the code of 3 goes to 0, that of 0 to 3;  4's to 1, 1's to 4; 2 keeps its own
+
+Because all axes share their shuffles, their values can be compared shuffle by shuffle: the largest deviation over all
+of them in each draw is what a family of tests is held against. Weights move with the labels, since they are a function
+of the attributes that move; under a bootstrap or a jackknife raters stay who they are, and so do their weights.
+"""
 
 from __future__ import annotations
 

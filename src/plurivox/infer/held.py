@@ -21,7 +21,7 @@ from plurivox.infer.inference import Inference, Measures, Shuffled
 from plurivox.infer.result import Row
 
 
-class Tested(Protocol):
+class TestedGroups(Protocol):
     """Some groups of an axis, measured and tested."""
 
     @property
@@ -41,7 +41,7 @@ class Tested(Protocol):
         """Their values, observed and shuffled."""
 
 
-P = TypeVar("P", bound=Tested)
+P = TypeVar("P", bound=TestedGroups)
 
 
 def held(
@@ -95,7 +95,7 @@ def _again(
     return tested
 
 
-def _in_place(one: Tested) -> Values:
+def _in_place(one: TestedGroups) -> Values:
     """Return the observed values at the positions of their groups on the axis."""
     values = np.full((len(one.axis), one.tested.observed.shape[1]), np.nan)
     values[one.places] = one.tested.observed

@@ -25,7 +25,7 @@ from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.permutation import PermutationResult, compare
 from plurivox.infer.result import Row
 from plurivox.infer.spread import Spread
-from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
+from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]
@@ -34,7 +34,7 @@ MOST_KEPT = 50_000_000
 """The most values that further shuffles may add, since a result keeps all of them."""
 
 
-class Asked(Protocol):
+class DrawSettings(Protocol):
     """The settings that draws depend on."""
 
     @property
@@ -44,10 +44,6 @@ class Asked(Protocol):
     @property
     def max_permutations(self) -> int | None:
         """The most shuffles to make while p-values are undecided."""
-
-    @property
-    def stop_early(self) -> bool:
-        """Whether fewer may suffice."""
 
     @property
     def n_lenses(self) -> int:
@@ -87,7 +83,7 @@ class Measures(Protocol):
         """Return the values without each item or rater."""
 
 
-class Pair(NamedTuple):
+class TwoGroups(NamedTuple):
     """Two groups of an axis to compare: only their raters are shuffled, and only with each other."""
 
     axis: Axis
@@ -96,7 +92,7 @@ class Pair(NamedTuple):
     b: int
 
     @classmethod
-    def of(cls, axis: Axis, names: tuple[str, str]) -> Pair:
+    def of(cls, axis: Axis, names: tuple[str, str]) -> TwoGroups:
         """Find two groups that may be shown."""
         a, b = (axis.groups.index(name) for name in names)
         if axis.withheld[a] or axis.withheld[b]:
@@ -204,15 +200,18 @@ class Inference:
     times
         For each axis, how likely it is that raters of a group rate items in as similar an order by chance; only where
         times are known.
+    looks
+        After how many shuffles fewer than requested may be enough; no lens asks for that yet.
     """
 
-    asked: Asked
+    asked: DrawSettings
     how: Running
     exchange: Exchange
     convention: str = "default"
     subset: str = "all"
     design: dict[str, Entanglement] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
+    looks: Looks = ALL_DRAWS
 
     def doing(self, what: str) -> Running:
         """Return how something is run."""
@@ -226,14 +225,6 @@ class Inference:
         if self.convention == "published":
             return asked
         return most_shuffles(asked, self.asked.max_permutations)
-
-    @property
-    def looks(self) -> Looks:
-        """When shuffling may stop early."""
-        asked = self.asked
-        if self.convention == "published" or not asked.stop_early:
-            return ALL_DRAWS
-        return Looks.of(asked.permutations, n_lenses=asked.n_lenses)
 
     # Tests ------------------------------------------------------------------------------------------------------------
 
@@ -253,9 +244,7 @@ class Inference:
     def check(self, ratings: Ratings, name: str, grouping: Grouping) -> None:
         """Remember how far the assignment depends on the groups of an axis, unless blocks take care of it."""
         asked, how = self.asked, self.doing(f"checking the design of {name}")
-        found = self.exchange.check(
-            ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name), stop_early=asked.stop_early
-        )
+        found = self.exchange.check(ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name))
         if found is not None:
             self.design[name] = found
 
@@ -279,34 +268,28 @@ class Inference:
         NDArray[np.float64]
             The further p-values to report.
         """
-        asked, looks = self.asked.permutations, self.looks
+        asked, looks = self.asked.permutations, ALL_DRAWS if self.convention == "published" else self.looks
         if not asked or not tested:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
-        plan = Plan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
-        made = 0
-        p: list[Values] = []
-        beside: list[Values] = []
-        while not plan.enough(p, made, beside):
-            wanted = plan.after(made)
-            self._shuffle(tested, made, wanted)
-            made = wanted
-            p.append(np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested]))
-            beside.append(np.zeros(0) if also is None else also())
+        plan = DrawPlan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
+
+        def step(made: int, wanted: int) -> tuple[Values, Values]:
+            shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
+            for one in tested:
+                more = one.make(shuffles, self.doing(f"permuting {one.what}"))
+                one.null = np.concatenate([one.null, more])
+                one.compare(self.convention)
+            self._adjust(tested)
+            for one in tested:
+                one.look()
+            p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
+            return p, np.zeros(0) if also is None else also()
+
+        beside = plan.run(step)[1]
         for one in tested:
             one.tell(looks)
-        return looks.told(beside, made)
-
-    def _shuffle(self, tested: Sequence[Shuffled], made: int, wanted: int) -> None:
-        """Make further shuffles, and the p-values of all."""
-        shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
-        for one in tested:
-            more = one.make(shuffles, self.doing(f"permuting {one.what}"))
-            one.null = np.concatenate([one.null, more])
-            one.compare(self.convention)
-        self._adjust(tested)
-        for one in tested:
-            one.look()
+        return looks.told(beside, len(tested[0].null))
 
     def _adjust(self, tested: Sequence[Shuffled]) -> None:
         """Correct the p-values of all statistics that make claims together, and those of each other one on its own."""
@@ -389,7 +372,7 @@ class Inference:
         ]  # fmt: skip
 
     def contrast(
-        self, pair: Pair, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
+        self, pair: TwoGroups, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
         tested: Shuffled, kind: str = "contrast", unweighted: Values | None = None,
     ) -> list[Row]:  # fmt: skip
         """Return the difference of two groups, which was tested."""

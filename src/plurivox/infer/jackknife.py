@@ -317,6 +317,24 @@ def without_ratings(
     return np.concatenate(made) if made else None
 
 
+def left_out(
+    parts: Sequence[Part], work: OfRatings, whole: Sums, finish: Finish, codes: ArrayLike, n_groups: int,
+    resample: str, how: Running, by_item: Contribution | None = None,
+) -> LeftOut:  # fmt: skip
+    """Return the values without each item, each rater of a group, or both; nothing is drawn.
+
+    ``codes`` are the groups of raters who rated anything, -1 for all others; ``by_item`` contributes the same as
+    ``work``, but faster where only items are left out.
+    """
+    each: list[Values] = []
+    if resample in ("items", "both"):
+        each.append(without_items(parts, by_item or work, whole, finish, how))
+    if resample in ("raters", "both"):
+        each.extend(without_raters(parts, work, RaterUnits.of(codes, n_groups), finish, how))
+    ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
+    return LeftOut(finish(whole)[0], tuple(each), ratings)
+
+
 # Intervals -----------------------------------------------------------------------------------------------------------
 
 

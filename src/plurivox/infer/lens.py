@@ -123,6 +123,8 @@ class Lens:
         Whether the command uses every attribute of the raters if none are named.
     attributes_needed
         Whether it then refuses ratings whose raters have no attributes.
+    headlines
+        Whether its claims may become headlines of a report, over all of whose lenses they are corrected.
     questions
         Whether ``--combine`` analyses several questions together, in which case its result has ``of_question``. Each
         question of ``--score Q1,Q2`` is analysed in any case.
@@ -135,7 +137,7 @@ class Lens:
         Its section of ``plurivox.toml``, if not named after the lens.
     run, result
         The public function, if not the one of its name in the ``run`` module next to the settings, and the class that
-        it returns.
+        it returns. A lens may also be one module, which then has its settings, this function and ``tables``.
     tables
         From a result to tables of text, each with title, header and rows; if not ``tables`` in the ``tables`` module.
     brief
@@ -169,6 +171,7 @@ class Lens:
     showing: type[Settings] | None = None
     every_attribute: bool = False
     attributes_needed: bool = True
+    headlines: bool = False
     questions: bool = False
     threads: bool = True
     csv_tables: tuple[str, ...] = ()
@@ -187,15 +190,27 @@ class Lens:
     kernel: str = ""
 
     def __post_init__(self) -> None:
-        package = self.settings.__module__.rpartition(".")[0]
-        usual = {"toml": self.name, "run": f"{package}.run:{self.name}", "tables": f"{package}.tables:tables"}
+        own = self.settings.__module__
+        folder = own.rpartition(".")[0]
+        run, tables = (own, own) if self.one_file else (f"{folder}.run", f"{folder}.tables")
+        usual = {"toml": self.name, "run": f"{run}:{self.name}", "tables": f"{tables}:tables"}
         for name, value in usual.items():
             object.__setattr__(self, name, getattr(self, name) or value)
 
     @property
+    def one_file(self) -> bool:
+        """Whether the lens is a single module: that of its settings has everything else, too."""
+        return self.settings.__module__.count(".") == 2
+
+    @property
     def home(self) -> str:
-        """The folder of the lens, after which its section of the report is named."""
-        return self.settings.__module__.split(".")[-2]
+        """The folder or the module of the lens, after which its section of the report is named."""
+        return self.settings.__module__.split(".")[2]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The inputs without which it cannot be used."""
+        return tuple(one.name for one in self.inputs if one.options[0].argument)
 
     def load(self, what: str) -> Any:
         """Import what a reference names, such as ``"run"``, ``"result"`` or ``"tables"``; None if it is empty."""

@@ -13,7 +13,7 @@ NAMED = 4
 """The most subjects, and parts of the items, that a merged sentence names; others are counted."""
 
 
-class Line(NamedTuple):
+class MergedLine(NamedTuple):
     """What is said about one or several subjects, and the statements it is made from, in order."""
 
     text: str
@@ -21,7 +21,7 @@ class Line(NamedTuple):
     statements: tuple[Statement, ...]
 
 
-def merged(statements: Iterable[Statement], most: int = NAMED, *, amounts: bool = True) -> list[Line]:
+def merged(statements: Iterable[Statement], most: int = NAMED, *, amounts: bool = True) -> list[MergedLine]:
     """Return claims in a few words, merged by pattern, in the order of the first claim of each pattern.
 
     A crossing of attributes is counted, not named, where one of the groups it is part of is said to do the same. What a
@@ -34,7 +34,7 @@ def merged(statements: Iterable[Statement], most: int = NAMED, *, amounts: bool 
     return [_line(short, members, most, amounts) for short, members in patterns.items()]
 
 
-def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) -> Line:
+def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) -> MergedLine:
     subjects: dict[str, list[Statement]] = {}
     for one in members:
         subjects.setdefault(one.subject, []).append(one)
@@ -52,7 +52,7 @@ def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) ->
         text += f"; so {'does' if implied == 1 else 'do'} {which} with other attributes"
     known = [one.p for one in members if one.p is not None]
     p = f"{p_text(max(known))}{' or less' if len(known) > 1 and max(known) >= 0.001 else ''}" if known else ""
-    return Line(text, p, tuple(members))
+    return MergedLine(text, p, tuple(members))
 
 
 def _subject(own: Sequence[Statement], most: int, amounts: bool) -> str:

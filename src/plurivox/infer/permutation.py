@@ -54,7 +54,7 @@ class MaxT(NamedTuple):
     """Of the values in standard deviations from their group's null mean."""
 
 
-class _Place(NamedTuple):
+class _NullPlace(NamedTuple):
     """Where the observed values are among the defined draws."""
 
     n: Ints
@@ -143,7 +143,7 @@ def among_peers(observed: ArrayLike, strata: ArrayLike | None = None) -> Permuta
             margin = TOLERANCE * np.maximum(1.0, np.abs(found))
             at_most = np.searchsorted(peers, found + margin, side="right")
             at_least = len(peers) - np.searchsorted(peers, found - margin, side="left")
-            place = _Place(np.full(len(found), len(peers)), at_most, at_least, margin)
+            place = _NullPlace(np.full(len(found), len(peers)), at_most, at_least, margin)
             p[at] = np.minimum(1.0, 2 * _share(place, np.minimum(at_most, at_least), found))
             if len(peers) == 1:
                 p[at] = np.nan  # nobody to compare with
@@ -219,10 +219,12 @@ def _paired(observed: ArrayLike, null: ArrayLike) -> tuple[Floats, Floats]:
     return values, draws
 
 
-def _place(values: Floats, draws: Floats) -> _Place:
+def _place(values: Floats, draws: Floats) -> _NullPlace:
     """Count the defined draws, and those at most and at least each value, with ties in both."""
     margin = np.where(np.isinf(values), 0.0, TOLERANCE * np.maximum(1.0, np.abs(values)))
-    return _Place(_count(~np.isnan(draws)), _count(draws <= values + margin), _count(draws >= values - margin), margin)
+    return _NullPlace(
+        _count(~np.isnan(draws)), _count(draws <= values + margin), _count(draws >= values - margin), margin
+    )
 
 
 def _count(true: NDArray[np.bool_]) -> Ints:
@@ -230,7 +232,7 @@ def _count(true: NDArray[np.bool_]) -> Ints:
     return np.asarray(np.count_nonzero(true, axis=0), dtype=np.int64)
 
 
-def _share(place: _Place, count: Ints, values: Floats, plus: int = 0) -> Floats:
+def _share(place: _NullPlace, count: Ints, values: Floats, plus: int = 0) -> Floats:
     """Return (count + plus)/(N + plus), NaN if the value or every draw is undefined."""
     share = (count + plus) / np.maximum(place.n + plus, 1)
     return np.where((place.n > 0) & ~np.isnan(values), share, np.nan)

@@ -174,7 +174,7 @@ ALL_DRAWS = Looks()
 """No look before all draws are made."""
 
 
-class Plan(NamedTuple):
+class DrawPlan(NamedTuple):
     """How many draws a family of tests gets: as many as requested, more while p-values are undecided, or fewer.
 
     Attributes
@@ -207,6 +207,22 @@ class Plan(NamedTuple):
         if made < self.asked:
             return self.looks.end(p, clear=False) or self.looks.end(every)
         return made >= self.most or not unsettled(self.looks.told(every, made), made, self.n_lenses)
+
+    def run(self, step: Callable[[int, int], tuple[Floats, Floats]]) -> tuple[list[Floats], list[Floats]]:
+        """Make draws until p-values need no more: every test that shuffles until it is decided does so here.
+
+        ``step`` is given how many draws there are and how many there should be, makes the rest, and returns the
+        corrected p-values and others beside them; what it returned at each look is returned.
+        """
+        p: list[Floats] = []
+        beside: list[Floats] = []
+        made = 0
+        while not self.enough(p, made, beside):
+            wanted = self.after(made)
+            for known, new in zip((p, beside), step(made, wanted), strict=True):
+                known.append(new)
+            made = wanted
+        return p, beside
 
 
 def _far(n: int, level: float) -> float:

@@ -1,7 +1,7 @@
 """The questions users ask: ratings in, one frozen result out. May use everything below plots and the command line.
 
-A lens is a folder here whose ``__init__`` holds its record as ``LENS`` and imports nothing heavy; :func:`lenses` finds
-them all.
+A lens is a module here that holds its record as ``LENS``, or a folder whose ``__init__`` does and imports nothing
+heavy; :func:`lenses` finds them all.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ def lenses() -> list[Lens]:
     """Return the records of all lenses, in reading order."""
     found: list[Lens] = []
     for module in pkgutil.iter_modules(__path__):
-        if module.ispkg:
-            record = getattr(importlib.import_module(f"{__name__}.{module.name}"), "LENS", None)
-            if record is not None:
-                found.append(record)
+        record = getattr(importlib.import_module(f"{__name__}.{module.name}"), "LENS", None)
+        if record is not None:
+            found.append(record)
     return sorted(found, key=lambda lens: (lens.order, lens.name))

@@ -12,7 +12,7 @@ from plurivox.base.wording import counted, listed, named, resampled, withheld_wo
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL
-from plurivox.lenses.estimate.judges import TOGETHER
+from plurivox.lenses.estimate.measuring import TOGETHER
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import MEAN
 from plurivox.lenses.estimate.words import voices_shown

@@ -90,7 +90,7 @@ def write_report(
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are compared with the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
-        ``max_permutations``, ``stop_early``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
+        ``max_permutations``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
         as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a growing study, for all of which headlines
         are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`; ``answers`` of language models
         as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items; ``title``, the heading;
@@ -127,8 +127,6 @@ def make_report(
     return report_of(brief_of(Study(ratings, inputs, how), asked, command, _digests(ratings, files or {})))
 
 
-LENSES_OF = {"answers": 2, "predictions": 1}
-"""How many lenses make claims about each input: alignment and the judge card; soft scores."""
 MOST_WITH_INTERVALS = 300
 """The largest number of groups whose intervals a report shows by default."""
 
@@ -137,8 +135,8 @@ def brief_of(
     found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
 ) -> Brief:  # fmt: skip
     """Return what a report of a study should show; raise at once, not after minutes, if there can be none."""
-    n_lenses = asked.n_lenses + sum(n for name, n in LENSES_OF.items() if name in found.inputs)
-    asked = asked.replace(n_lenses=n_lenses * asked.looks)
+    n_lenses = sum(lens.headlines and set(lens.needs) <= set(found.inputs) for lens in lenses())
+    asked = asked.replace(n_lenses=max(asked.n_lenses, n_lenses) * asked.looks)
     axes = tuple(one for one in asked.by if "rater" not in one)
     few_points(found.ratings.scale, "a report")  # some of its lenses and charts allow no more
     remarks = ["Individual raters are not shown in reports."] if len(axes) < len(asked.by) else []

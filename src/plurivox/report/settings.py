@@ -26,7 +26,6 @@ class ReportSettings(Settings):
     within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses(4)
     interval: str | None = shared.interval()
     resample: str = shared.resample()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Curve(NamedTuple):
+class PrecisionCurve(NamedTuple):
     """Precision at each score, with its standard error and the number of items it is based on; NaN where unused."""
 
     precision: Floats
@@ -18,7 +18,7 @@ class Curve(NamedTuple):
     n_items: Floats
 
 
-def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Floats, n_points: int) -> Curve:
+def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Floats, n_points: int) -> PrecisionCurve:
     """Return the precision at each score of one member, from its scores of items and the reference ratings they meet.
 
     Items are treated as drawn at random: of a score's items with reference ratings n_i, of which u_i are unsafe, the
@@ -34,4 +34,4 @@ def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Float
         spread = np.bincount(point, off**2, n_points)
         error = np.sqrt(spread * n_items / np.maximum(n_items - 1, 0.0)) / weight
     known = n_items > 1
-    return Curve(np.where(known, precision, np.nan), np.where(known, error, np.nan), n_items)
+    return PrecisionCurve(np.where(known, precision, np.nan), np.where(known, error, np.nan), n_items)

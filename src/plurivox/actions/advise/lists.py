@@ -21,7 +21,7 @@ ORDERED = ("still", "falling", "reversed")
 """Habits that name a range of scores."""
 
 
-class Entries(NamedTuple):
+class ScoredItems(NamedTuple):
     """Scores of items with their reference ratings; ``ones`` of ``total`` are unsafe."""
 
     member: NDArray[np.int64]
@@ -32,7 +32,9 @@ class Entries(NamedTuple):
     total: NDArray[np.float64]
 
     @classmethod
-    def of(cls, ratings: Ratings, axis: Axis, reference: Reference, group_score: str, ties: str, seed: int) -> Entries:
+    def of(
+        cls, ratings: Ratings, axis: Axis, reference: Reference, group_score: str, ties: str, seed: int
+    ) -> ScoredItems:
         """Return the scores of all members of an axis."""
         if axis.attributes == ("rater",):
             passes = RaterResponses.of(ratings, reference)
@@ -51,19 +53,19 @@ class Entries(NamedTuple):
         whole = (member.astype(np.int64), item.astype(np.int64), point.astype(np.int64), share)
         return cls(*whole, ones.astype(float), total.astype(float))
 
-    def of_each(self, members: Sequence[int]) -> list[Entries]:
+    def of_each(self, members: Sequence[int]) -> list[ScoredItems]:
         """Return the scores of some members, one by one."""
         order = np.argsort(self.member, kind="stable")
         ordered = self.member[order]
         found = []
         for member in members:
             own = order[np.searchsorted(ordered, member) : np.searchsorted(ordered, member, side="right")]
-            found.append(Entries._make(part[own] for part in self))
+            found.append(ScoredItems._make(part[own] for part in self))
         return found
 
-    def settled(self) -> Entries:
+    def settled(self) -> ScoredItems:
         """Return those with a reference and a single score; tied points give none."""
-        return Entries._make(part[(self.total > 0) & (self.share == 1)] for part in self)
+        return ScoredItems._make(part[(self.total > 0) & (self.share == 1)] for part in self)
 
     @property
     def unsafe(self) -> NDArray[np.float64]:
@@ -81,7 +83,7 @@ class Listed(NamedTuple):
     n_reference: int
 
 
-def listed(own: Entries, habits: Iterable[Habit], n_points: int, most: int) -> list[Listed]:
+def listed(own: ScoredItems, habits: Iterable[Habit], n_points: int, most: int) -> list[Listed]:
     """Return the items behind the remarks on one member, with a limit for each list and score.
 
     Low MPA calls for the items of ranges over which precision is flat or falls, and for those that the reference calls
@@ -101,19 +103,19 @@ def listed(own: Entries, habits: Iterable[Habit], n_points: int, most: int) -> l
     return list(dict.fromkeys(found))
 
 
-def _range(known: Entries, scores: range, most: int) -> Iterator[Listed]:
+def _range(known: ScoredItems, scores: range, most: int) -> Iterator[Listed]:
     """Yield items of each score of a range: the most unsafe in its lower half, the least unsafe in its upper half."""
     for c in scores:
         down = c - scores.start < len(scores) / 2
         yield from _at(known, RANGE, np.flatnonzero(known.point == c), -known.unsafe if down else known.unsafe, most)
 
 
-def _high(known: Entries, n_points: int, most: int) -> Iterator[Listed]:
+def _high(known: ScoredItems, n_points: int, most: int) -> Iterator[Listed]:
     for c in range(n_points):
         yield from _at(known, HIGH, np.flatnonzero((known.point == c) & (known.unsafe > 0.5)), -known.unsafe, most)
 
 
-def _golden(known: Entries, n_points: int, most: int) -> Iterator[Listed]:
+def _golden(known: ScoredItems, n_points: int, most: int) -> Iterator[Listed]:
     """Yield the items on which the reference is most certain, those scored farthest from it first."""
     sure = np.abs(known.unsafe - 0.5)
     surest = np.flatnonzero(sure >= np.sort(sure)[-min(len(sure), 5 * most) :][0]) if len(sure) else np.zeros(0, int)
@@ -121,7 +123,9 @@ def _golden(known: Entries, n_points: int, most: int) -> Iterator[Listed]:
     yield from _at(known, GOLDEN, surest, -off, most)
 
 
-def _at(known: Entries, name: str, places: NDArray[np.intp], order: NDArray[np.float64], most: int) -> Iterator[Listed]:
+def _at(
+    known: ScoredItems, name: str, places: NDArray[np.intp], order: NDArray[np.float64], most: int
+) -> Iterator[Listed]:
     first = places[np.lexsort((known.item[places], -known.total[places], order[places]))[:most]]
     for place in first.tolist():
         yield Listed(
@@ -130,7 +134,7 @@ def _at(known: Entries, name: str, places: NDArray[np.intp], order: NDArray[np.f
         )  # fmt: skip
 
 
-def pairs_of(own: Entries, n_points: int, most: int) -> tuple[list[tuple[int, int, float, int, float]], float]:
+def pairs_of(own: ScoredItems, n_points: int, most: int) -> tuple[list[tuple[int, int, float, int, float]], float]:
     """Return pairs of an unsafe and a safe item with the same score, the clearest first, and the share of all that tie.
 
     An item is unsafe if most of its reference ratings say so, safe if most do not; against a reference without a

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 import polars as pl
 
 from plurivox.actions.advise.curves import curve_of
-from plurivox.actions.advise.lists import Entries, listed, pairs_of
+from plurivox.actions.advise.lists import ScoredItems, listed, pairs_of
 from plurivox.actions.advise.result import MEANING, NEXT, SCHEMAS, Advice, seen
-from plurivox.actions.advise.seen import Looking, Seen
+from plurivox.actions.advise.seen import HabitsSeen, Looking
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import Poles
@@ -60,7 +60,7 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     4
     """
     shared = (
-        "threshold", "group_score", "ties", "permutations", "max_permutations", "stop_early", "interval", "bootstrap",
+        "threshold", "group_score", "ties", "permutations", "max_permutations", "interval", "bootstrap",
         "seed", "several", "min_support", "min_group_size", "within", "ids",
     )  # fmt: skip
     found = responsiveness(
@@ -84,19 +84,19 @@ def advice_on(
     against = resolve(ratings, reference, threshold=settings["threshold"], min_group_size=size)
     axes = compared(ratings, settings["by"], settings["several"], size)
     looking = Looking(found, ratings, against, thresholds or Thresholds(), how or Running())
-    work = _Work(looking, max_pairs, looking.seen(axes))
+    work = _Advising(looking, max_pairs, looking.seen(axes))
     for one in axes:
         work.add(one)
     return work.result()
 
 
 @dataclass(slots=True)
-class _Work:
+class _Advising:
     """What is gathered for all axes."""
 
     looking: Looking
     max_pairs: int
-    seen: Mapping[tuple[str, str], Seen]
+    seen: Mapping[tuple[str, str], HabitsSeen]
     rows: dict[str, list[tuple[object, ...]]] = field(default_factory=lambda: {name: [] for name in SCHEMAS})
 
     def add(self, compared_by: Compared) -> None:
@@ -110,11 +110,11 @@ class _Work:
         }
         withheld = any(axis.n_withheld for axis, _ in compared_by.shown) and reference.kind != "ratings"
         for axis, places in compared_by.shown:
-            for place, own in zip(places, Entries.of(ratings, axis, reference, **how).of_each(places), strict=True):
+            for place, own in zip(places, ScoredItems.of(ratings, axis, reference, **how).of_each(places), strict=True):
                 group = axis.groups[place]
                 self._write(name, group, own, rows[group, "mpa"], rows[group, "wra"], hide_shares=withheld)
 
-    def _write(self, axis: str, group: str, own: Entries, mpa: Row, wra: Row, *, hide_shares: bool) -> None:
+    def _write(self, axis: str, group: str, own: ScoredItems, mpa: Row, wra: Row, *, hide_shares: bool) -> None:
         labels, poles = self.looking.labels, Poles.of(self.looking.found.settings)
         habits, why = self.seen[axis, group]
         for one, clear in habits:

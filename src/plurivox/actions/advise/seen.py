@@ -18,7 +18,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared
 from plurivox.infer.inference import MOST_KEPT
-from plurivox.lenses.responsiveness.habits import Habit, Looked, Rules, adjusted, habits, marks, of_raters
+from plurivox.lenses.responsiveness.habits import Habit, HabitRules, Looked, adjusted, habits, marks, of_raters
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.result import Responsiveness
@@ -35,7 +35,7 @@ FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to examine"
 FEW_PEERS = "too few others rated the same items to compare with"
 
 
-class Seen(NamedTuple):
+class HabitsSeen(NamedTuple):
     """The remarks on one rater or group, each with whether it is clear; or why nothing could be examined."""
 
     habits: list[tuple[Habit, bool]]
@@ -62,7 +62,7 @@ class Looking:
         """The ids of the items."""
         return self.ratings.items["item"].cast(pl.String).to_list()
 
-    def seen(self, axes: Sequence[Compared]) -> dict[tuple[str, str], Seen]:
+    def seen(self, axes: Sequence[Compared]) -> dict[tuple[str, str], HabitsSeen]:
         """Return the remarks on every rater or group that may be shown, by axis and name."""
         within = self.found.settings["within"]
         exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
@@ -75,7 +75,7 @@ class Looking:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def _groups(self, axes: Sequence[Compared], exchange: Exchange) -> Iterator[tuple[tuple[str, str], Seen]]:
+    def _groups(self, axes: Sequence[Compared], exchange: Exchange) -> Iterator[tuple[tuple[str, str], HabitsSeen]]:
         """Yield the remarks on groups.
 
         The verdict on MPA and WRA is what the lens claims, at an error rate of .05 over all groups. Habits are a
@@ -96,7 +96,7 @@ class Looking:
                 first = [] if why else list(_of_verdict(verdict))
                 rate = at.error_rate if first else at.alone
                 more = [] if why else self._habits(own.observed[row], usual[row], p[row], rate)
-                yield key, Seen([(one, one.p <= at.alone) for one in [*first, *more]], why)
+                yield key, HabitsSeen([(one, one.p <= at.alone) for one in [*first, *more]], why)
 
     def _shuffles(self, n_groups: int) -> Draws:
         """Return the number of shuffles of the lens, or fewer, since those of all marks are held in memory."""
@@ -115,11 +115,11 @@ class Looking:
 
     def _habits(self, values: Floats, usual: Floats, p: Floats, rate: float) -> list[Habit]:
         at = self.thresholds
-        return habits(values, usual, p, rate, len(self.ratings.scale), Rules(at.part, at.most))
+        return habits(values, usual, p, rate, len(self.ratings.scale), HabitRules(at.part, at.most))
 
     # Raters ----------------------------------------------------------------------------------------------------------
 
-    def _raters(self, one: Compared, exchange: Exchange) -> Iterator[tuple[tuple[str, str], Seen]]:
+    def _raters(self, one: Compared, exchange: Exchange) -> Iterator[tuple[tuple[str, str], HabitsSeen]]:
         """Yield the remarks on individual raters, compared with other raters of the same items.
 
         p-values are corrected over everything examined for one rater, so that few who score like all others get a
@@ -137,7 +137,7 @@ class Looking:
             why = FEW_ITEMS if n_items[rater] < MIN_ITEMS else FEW_PEERS if np.isnan(p).all() else ""
             own = [] if why else [*_low_areas(values[-2:], usual[-2:], p[-2:], rate),
                                   *self._habits(values[:-2], usual[:-2], p[:-2], rate)]  # fmt: skip
-            yield (axis.name, axis.groups[code]), Seen([(each, each.p * n_raters <= rate) for each in own], why)
+            yield (axis.name, axis.groups[code]), HabitsSeen([(each, each.p * n_raters <= rate) for each in own], why)
 
 
 def _of_verdict(verdict: Verdict) -> Iterator[Habit]:

@@ -91,7 +91,6 @@ class AdviceSettings(Settings):
         "compared with other raters of the same items, which needs no draws.",
     )
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
         0, help="Bootstrap draws for intervals.", doc="How many bootstrap draws for intervals."

@@ -54,7 +54,7 @@ _FIELDS = {
 }
 
 
-class Written(NamedTuple):
+class CuratedFiles(NamedTuple):
     """The paths of the files; None if no list was needed."""
 
     data: Path
@@ -93,7 +93,7 @@ def write_curation(
     decisions: str | os.PathLike[str] | None = None,
     command: str = "",
     version: str = "",
-) -> Written:
+) -> CuratedFiles:
     """Write all files of a curation, or none.
 
     Parameters
@@ -128,7 +128,7 @@ def write_curation(
         for file, text in texts.items():
             files.enter_context(replacing(file)).write_bytes(text.encode())
         _list_to_write(found, target, decisions)  # a list that somebody made in the meantime also stays
-    return Written(target, explained, listed)
+    return CuratedFiles(target, explained, listed)
 
 
 def _list_to_write(found: Curation, target: Path, read: str | os.PathLike[str] | None) -> Path | None:

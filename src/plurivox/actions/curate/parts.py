@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
-class Pairs(NamedTuple):
+class ItemPairs(NamedTuple):
     """Items by their rows in the table of items: the one scored lower, the one scored higher, margin and certainty."""
 
     low: Places
@@ -39,9 +39,9 @@ class Pairs(NamedTuple):
     margin: Floats
     certainty: Floats
 
-    def at(self, rows: NDArray[Any]) -> Pairs:
+    def at(self, rows: NDArray[Any]) -> ItemPairs:
         """Return some of them."""
-        return Pairs(*(part[rows] for part in self))
+        return ItemPairs(*(part[rows] for part in self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ class View:
         """Return the items with enough votes."""
         return np.flatnonzero(~np.isnan(self.mean))
 
-    def compared(self, low: Places, high: Places, min_margin: float) -> tuple[Pairs, NDArray[np.bool_]]:
+    def compared(self, low: Places, high: Places, min_margin: float) -> tuple[ItemPairs, NDArray[np.bool_]]:
         """Return the margin and certainty of pairs, and which of them the ratings support.
 
         The means must be at least ``min_margin`` apart. Of the raters who rated both items, if there are any, more must
@@ -99,7 +99,7 @@ class View:
             wide = (margin > self.step) & (margin >= min_margin - self.step)
         certainty = np.where(both > 0, (both + agree - oppose) / (2 * np.maximum(both, 1)), UNCOMPARED)
         borne_out = (both == 0) | ((agree > oppose) & (np.nansum(apart, axis=0) > self.step))
-        return Pairs(low, high, margin, certainty), wide & borne_out
+        return ItemPairs(low, high, margin, certainty), wide & borne_out
 
 
 def chosen_raters(found: Selection, ratings: Ratings, axis: Axis) -> dict[str, list[int]]:
@@ -210,7 +210,7 @@ def stratified(view: View, values: Sequence[float], order: NDArray[np.int64], pe
     return np.sort(np.concatenate(kept))
 
 
-def pairs_within_prompts(view: View, items: Places, texts: Texts, min_margin: float) -> Pairs:
+def pairs_within_prompts(view: View, items: Places, texts: Texts, min_margin: float) -> ItemPairs:
     """Return every pair of items of one prompt that the group's ratings support; equal responses do not form a pair."""
     lows, highs = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
     for own in texts.prompts_of_items(items.tolist()).values():
@@ -224,12 +224,12 @@ def pairs_within_prompts(view: View, items: Places, texts: Texts, min_margin: fl
     return in_order(pairs.at(holds & differ))
 
 
-def in_order(pairs: Pairs) -> Pairs:
+def in_order(pairs: ItemPairs) -> ItemPairs:
     """Return pairs in the order of their items."""
     return pairs.at(np.lexsort((pairs.high, pairs.low)))
 
 
-def pairs_of_all(views: Sequence[View], candidates: Sequence[Pairs], min_margin: float) -> Pairs:
+def pairs_of_all(views: Sequence[View], candidates: Sequence[ItemPairs], min_margin: float) -> ItemPairs:
     """Return the pairs that every group with scores of both items supports, at least two of them.
 
     Margin and certainty are the smallest among these groups.
@@ -245,10 +245,10 @@ def pairs_of_all(views: Sequence[View], candidates: Sequence[Pairs], min_margin:
         n_groups += known
         margin = np.where(known, np.minimum(margin, own.margin), margin)
         certainty = np.where(known, np.minimum(certainty, own.certainty), certainty)
-    return in_order(Pairs(low, high, margin, certainty).at(agreed & (n_groups > 1)))
+    return in_order(ItemPairs(low, high, margin, certainty).at(agreed & (n_groups > 1)))
 
 
-def high_against_low(view: View, order: NDArray[np.int64], min_margin: float) -> Pairs:
+def high_against_low(view: View, order: NDArray[np.int64], min_margin: float) -> ItemPairs:
     """Return the item scored highest with the one scored lowest, the next ones with each other, and so on."""
     items = view.scored()
     n = len(items) // 2

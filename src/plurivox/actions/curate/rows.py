@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.actions.advise.seen import Seen
+from plurivox.actions.advise.seen import HabitsSeen
 from plurivox.actions.curate.parts import (
     EXCLUDE,
     Decisions,
-    Pairs,
+    ItemPairs,
     Places,
     Texts,
     View,
@@ -60,7 +60,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 """The tables and their columns."""
 
 
-class Standing(NamedTuple):
+class GroupStanding(NamedTuple):
     """How a group relates to the reference, and the ranges of scores whose steps are its own, as positions."""
 
     name: str
@@ -75,14 +75,16 @@ class Standing(NamedTuple):
         return np.asarray((first <= points) & (points <= last))
 
 
-def standings(judged: Responsiveness, axis: Axis, seen: Mapping[tuple[str, str], Seen]) -> dict[str, Standing]:
+def standings(
+    judged: Responsiveness, axis: Axis, seen: Mapping[tuple[str, str], HabitsSeen]
+) -> dict[str, GroupStanding]:
     """Return the standing of each group shown: the verdict of the lens, with the ranges that advice names."""
     found = {}
     for (name, group), verdict in verdicts(judged.rows, judged.settings).items():
         if name == axis.name and group in axis.shown:
             ranges = [one.scores for one, _ in seen[name, group].habits if one.name in ("still", "falling")]
             areas = [(row.value, row.ci_low, row.ci_high) for row in (verdict.mpa, verdict.wra)]
-            found[group] = Standing(verdict.name, verdict.why, tuple((one[0], one[-1]) for one in ranges), *areas)
+            found[group] = GroupStanding(verdict.name, verdict.why, tuple((one[0], one[-1]) for one in ranges), *areas)
     return found
 
 
@@ -95,7 +97,7 @@ class Work:
     form: str
     texts: Texts
     selected: Mapping[str, list[int]]
-    standings: dict[str, Standing]
+    standings: dict[str, GroupStanding]
     settings: CurationSettings
     order: Any
     decisions: Decisions | None
@@ -141,7 +143,7 @@ class Work:
             Table("decisions", decisions),
         )
 
-    def _listed(self, views: dict[str, View], made: dict[str, Pairs]) -> dict[str, Pairs]:
+    def _listed(self, views: dict[str, View], made: dict[str, ItemPairs]) -> dict[str, ItemPairs]:
         """Return the high–low pairs of the groups that see things quite differently."""
         return {
             group: made[group] if self.form == "pairs" else high_against_low(view, self.order, self.settings.min_margin)
@@ -155,7 +157,7 @@ class Work:
     def _decision(self, group: str, low: int, high: int) -> str:
         return "" if self.decisions is None else self.decisions.of_pair(self._key(group, low, high))
 
-    def _decision_rows(self, view: View, pairs: Pairs) -> list[tuple[Any, ...]]:
+    def _decision_rows(self, view: View, pairs: ItemPairs) -> list[tuple[Any, ...]]:
         group, texts = view.group, self.texts
         return [
             (
@@ -166,7 +168,7 @@ class Work:
             for low, high in _items_of(pairs)
         ]  # fmt: skip
 
-    def _marks(self, group: str, pairs: Pairs) -> list[str]:
+    def _marks(self, group: str, pairs: ItemPairs) -> list[str]:
         """Return the mark of each pair: a person's decision for a different group, otherwise none."""
         if self.standings[group].name != DIFFERENT:
             return [""] * len(pairs.low)
@@ -178,7 +180,7 @@ class Work:
         each = [standing.within(nearest_points(view.mean[own], values)) for own in items]
         return np.where(np.logical_and.reduce(each).any(axis=0), self.settings.range_weight, 1.0)
 
-    def _pair_rows(self, views: dict[str, View], made: dict[str, Pairs]) -> list[tuple[Any, ...]]:
+    def _pair_rows(self, views: dict[str, View], made: dict[str, ItemPairs]) -> list[tuple[Any, ...]]:
         records = []
         for group, pairs in made.items():
             weight = self._weights(group, pairs.low, pairs.high, view=views[group]) * pairs.certainty
@@ -187,7 +189,7 @@ class Work:
         return records + self._pairs(self.across, common, common.certainty, "", [""] * len(common.low))
 
     def _pairs(
-        self, group: str, pairs: Pairs, weight: Any, standing: str, marks: Sequence[str]
+        self, group: str, pairs: ItemPairs, weight: Any, standing: str, marks: Sequence[str]
     ) -> list[tuple[Any, ...]]:
         texts = self.texts
         rows = []
@@ -201,7 +203,7 @@ class Work:
         return rows
 
     def _point_rows(
-        self, views: dict[str, View], chosen: dict[str, Places], listed: dict[str, Pairs]
+        self, views: dict[str, View], chosen: dict[str, Places], listed: dict[str, ItemPairs]
     ) -> list[tuple[Any, ...]]:
         """Return the items with their scores; a different group's are marked like the pair they are listed in."""
         records = []
@@ -249,7 +251,7 @@ class Work:
             return f"how it relates to the reference is unknown: {self.standings[group].why}"
         return ""
 
-    def _ranges(self, standing: Standing) -> str:
+    def _ranges(self, standing: GroupStanding) -> str:
         """Name the ranges of scores whose steps are the group's own."""
         labels = self.ratings.scale.labels
         return ", ".join(f"{labels[first]} to {labels[last]}" for first, last in standing.ranges)
@@ -267,7 +269,7 @@ class Work:
         return _frame("items", rows)
 
 
-def _items_of(pairs: Pairs) -> list[tuple[int, int]]:
+def _items_of(pairs: ItemPairs) -> list[tuple[int, int]]:
     return list(zip(pairs.low.tolist(), pairs.high.tolist(), strict=True))
 
 

@@ -85,7 +85,7 @@ def curate(
     """
     axis = _axis(ratings, settings)
     form, texts = _texts(ratings, settings)
-    shared = ("threshold", "permutations", "max_permutations", "stop_early", "within", "seed", "min_group_size")
+    shared = ("threshold", "permutations", "max_permutations", "within", "seed", "min_group_size")
     same = {name: getattr(settings, name) for name in shared}
     running = {"threads": how.threads, "executor": how.executor, "progress": how.progress}
     judged = responsiveness(ratings, reference, [axis.attributes], **same, **running)

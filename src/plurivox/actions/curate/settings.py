@@ -75,7 +75,6 @@ class CurationSettings(Settings):
     higher_is_better: bool = setting(False, "Prefer the higher score, for ratings of quality.")
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed(doc="The same seed gives the same result. It also draws items.")
     min_group_size: int = shared.min_group_size()

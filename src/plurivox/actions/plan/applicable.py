@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.actions.plan.crowd import GROUP, REST
 from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
-from plurivox.actions.plan.simulated import GROUP, REST
 from plurivox.base.wording import counted, why_withheld
 from plurivox.domain.axis import OUTSIDE
 from plurivox.domain.ratings import Ratings
 from plurivox.infer.grouping import Compared, Grouping
-from plurivox.lenses.cohesion.sums import Measured
+from plurivox.lenses.cohesion.sums import GroupAgreement
 from plurivox.lenses.responsiveness.references import CROWD, resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics import undefined
@@ -115,9 +115,7 @@ def _group_row(ratings: Ratings, one: Sides, own: NDArray[np.int64]) -> tuple[An
 
 
 def _why_no_cohesion(ratings: Ratings, one: Sides) -> str:
-    measured = Measured.of(ratings, Grouping.of(ratings, one.codes, 2))
-    sums = measured.observed()
-    return measured.why("gai", sums, measured.values(sums), GROUP, one.n_raters) or YES
+    return GroupAgreement.of(ratings, Grouping.of(ratings, one.codes, 2)).why("gai", GROUP, one.n_raters) or YES
 
 
 def _why_no_responsiveness(ratings: Ratings, one: Sides) -> str:

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.actions.plan.crowd import Crowd, Floats
-from plurivox.actions.plan.simulated import SHUFFLES, Layout, Seen, Shape, Studies
+from plurivox.actions.plan.crowd import SHUFFLES, Crowd, Floats, Layout, Shape, SimulatedGroup, Studies
 from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.families import SIGNIFICANT
 
@@ -75,7 +74,7 @@ def _fitted(features: Floats, values: Floats, fixed: float = 0.0) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class PowerFit:
     """How far GAI lies above chance in studies of any shape, in standard deviations of shuffled raters.
 
     Attributes
@@ -100,8 +99,8 @@ class Fit:
     residuals: Floats
 
     @classmethod
-    def of(cls, shapes: Sequence[Shape], seen: Floats) -> Fit:
-        """Fit what simulated studies show, studies × fields of :class:`Seen`; shapes take turns."""
+    def of(cls, shapes: Sequence[Shape], seen: Floats) -> PowerFit:
+        """Fit what simulated studies show, studies × fields of :class:`SimulatedGroup`; shapes take turns."""
         features = _features(shapes)
         known = np.isfinite(seen).all(axis=1) & (seen[:, 1] > 0)
         each = [np.flatnonzero(known & (np.arange(len(seen)) % len(shapes) == j)) for j in range(len(shapes))]
@@ -188,7 +187,7 @@ def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed
 def simulated(work: Studies, total: int, how: Running) -> Floats:
     """Return what simulated studies show, with a given number of each shape."""
     made = in_batches(work, total * len(work.shapes), how, batch=_BATCH)
-    found: list[Seen] = [study for some in made for study in some]
+    found: list[SimulatedGroup] = [study for some in made for study in some]
     return np.array(found)
 
 
@@ -196,7 +195,7 @@ def simulated(work: Studies, total: int, how: Running) -> Floats:
 class Powers:
     """Fits to all simulations and to all but each part of them, with their thresholds."""
 
-    fits: tuple[Fit, ...]
+    fits: tuple[PowerFit, ...]
     thresholds: tuple[float, ...]
 
     @classmethod
@@ -204,9 +203,9 @@ class Powers:
         """Fit simulations; ``largest`` is the largest deviation of each shuffle of the real study."""
         rounds = np.arange(len(seen)) // len(shapes) % BATCHES
         shuffles = np.arange(len(largest)) % BATCHES
-        fits, thresholds = [Fit.of(shapes, seen)], [_threshold(largest)]
+        fits, thresholds = [PowerFit.of(shapes, seen)], [_threshold(largest)]
         for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # otherwise too few to estimate
-            fits.append(Fit.of(shapes, seen[rounds != batch]))
+            fits.append(PowerFit.of(shapes, seen[rounds != batch]))
             thresholds.append(_threshold(largest[shuffles != batch]))
         return cls(tuple(fits), tuple(thresholds))
 

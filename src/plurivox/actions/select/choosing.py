@@ -5,17 +5,30 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plurivox.actions.select.result import OWN_GROUP, ordering
+from plurivox.actions.select.settings import SelectionSettings
 from plurivox.base.wording import counted
+from plurivox.domain.axis import OUTSIDE, Axis
+from plurivox.domain.ratings import Ratings, ratings_of, without_others
+from plurivox.engine.pool import Running
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared
+from plurivox.infer.result import Row
+from plurivox.lenses.responsiveness.peers import FAR, LEAST_SLOPES, against_peers, linked, spread
+from plurivox.lenses.responsiveness.references import ReferenceLike
+from plurivox.lenses.responsiveness.run import responsiveness
 
 SAME = 1e-12
 """Bounds no further apart than this are tied."""
 
 
-class Judged(NamedTuple):
+class JudgedRater(NamedTuple):
     """A rater with their values, and why they are not eligible, if so.
 
     ``bound`` is what raters are ordered by; ``standing`` is the same relative to raters of the same items, used to
@@ -35,8 +48,8 @@ class Judged(NamedTuple):
 class Ranked(NamedTuple):
     """The eligible raters of a group in the order of choice, those tied for the last place, and why."""
 
-    chosen: list[Judged]
-    others: list[Judged]
+    chosen: list[JudgedRater]
+    others: list[JudgedRater]
     tied: frozenset[str]
     notes: dict[str, str]
 
@@ -65,9 +78,9 @@ def shared_out(n: int, sizes: Sequence[float], most: Sequence[int], least: int =
     return places
 
 
-def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
+def chosen_of(eligible: Iterable[JudgedRater], n: int, seed: int) -> Ranked:
     """Choose n raters: from each block in proportion to its eligible raters, and there by their bounds."""
-    blocks: dict[int, list[Judged]] = {}
+    blocks: dict[int, list[JudgedRater]] = {}
     for one in eligible:
         blocks.setdefault(one.block, []).append(one)
     parts = [_ordered(own, seed) for own in blocks.values()]
@@ -84,24 +97,24 @@ def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
     return Ranked(sorted(chosen, key=_standing), sorted(others, key=_standing), tied, notes)
 
 
-def _standing(one: Judged) -> tuple[float, int, str]:
+def _standing(one: JudgedRater) -> tuple[float, int, str]:
     return -round(one.standing, 12), -one.n_ratings, one.rater
 
 
-def _levels(falling: Sequence[Judged]) -> dict[str, int]:
+def _levels(falling: Sequence[JudgedRater]) -> dict[str, int]:
     bounds = np.array([one.bound for one in falling])
     levels = np.append(0, np.cumsum(bounds[:-1] - bounds[1:] > SAME)).tolist()
     return {one.rater: at for one, at in zip(falling, levels, strict=False)}
 
 
-def _ordered(own: Iterable[Judged], seed: int) -> list[Judged]:
+def _ordered(own: Iterable[JudgedRater], seed: int) -> list[JudgedRater]:
     """Put raters in order: by bound; if bounds are equal, more ratings first, then by seed and name."""
     falling = sorted(own, key=lambda one: -one.bound)
     level = _levels(falling)
     return sorted(falling, key=lambda one: (level[one.rater], -one.n_ratings, _drawn(seed, one.rater)))
 
 
-def _ranked(own: Iterable[Judged], n: int, seed: int) -> Ranked:
+def _ranked(own: Iterable[JudgedRater], n: int, seed: int) -> Ranked:
     """Choose the first n, and say who is tied for the last place."""
     ordered = _ordered(own, seed)
     chosen, others = ordered[:n], ordered[n:]
@@ -118,7 +131,7 @@ def _drawn(seed: int, rater: str) -> bytes:
     return hashlib.blake2b(f"{seed}:{rater}".encode(), digest_size=8).digest() + rater.encode()
 
 
-def _tie_notes(chosen: list[Judged], others: list[Judged], tied: frozenset[str]) -> dict[str, str]:
+def _tie_notes(chosen: list[JudgedRater], others: list[JudgedRater], tied: frozenset[str]) -> dict[str, str]:
     """Say for each rater tied for the last place how many others are tied, and what decided."""
     taken = [one for one in chosen if one.rater in tied]
     left = [one for one in others if one.rater in tied]
@@ -139,7 +152,7 @@ def _decided(*, clearly: bool) -> str:
 
 
 def places(
-    groups: Mapping[tuple[str, str], Sequence[Judged]], per_group: int, keep: int | None
+    groups: Mapping[tuple[str, str], Sequence[JudgedRater]], per_group: int, keep: int | None
 ) -> dict[tuple[str, str], int]:
     """Return how many to choose from each group: the same number, or ``keep`` in proportion to the groups' raters."""
     if keep is None:
@@ -147,3 +160,180 @@ def places(
     sizes = [len(own) for own in groups.values()]
     eligible = [sum(not one.reason for one in own) for own in groups.values()]
     return dict(zip(groups, shared_out(keep, sizes, eligible, least=1), strict=True))
+
+
+# What each rater of a group is judged by ------------------------------------------------------------------------------
+# What each rater of a group is judged by: trained raters, the others of the same group, or another reference.
+
+LEAST_SPREAD = 4
+"""The fewest raters of a block whose spread can be estimated."""
+
+
+class CandidateGroup(NamedTuple):
+    """A group that may be shown: its axis and name, the names of its raters, and for each rater of the ratings whether
+    they are in it, or among the others on its axis."""  # noqa: D205, D209
+
+    axis: str
+    name: str
+    raters: list[str]
+    members: NDArray[np.bool_]
+    rest: NDArray[np.bool_]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its axis and its name."""
+        return self.axis, self.name
+
+
+def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[CandidateGroup]:
+    """Return the groups that may be shown with their raters."""
+    alone = Axis.of(ratings, "rater")
+    names = [alone.groups[code] for code in alone.codes.tolist()]
+    return [
+        CandidateGroup(
+            axis.name, axis.groups[g], [names[rater] for rater in np.flatnonzero(axis.codes == g).tolist()],
+            axis.codes == g, (axis.codes != g) & (axis.codes != OUTSIDE),
+        )
+        for one in axes
+        for axis, places in one.shown
+        for g in places
+    ]  # fmt: skip
+
+
+class Judgement(NamedTuple):
+    """The raters of each group as judged there, and what is known about the reference."""
+
+    groups: dict[tuple[str, str], list[JudgedRater]]
+    reference: dict[str, Any]
+
+
+def judge(
+    ratings: Ratings, reference: ReferenceLike, groups: Sequence[CandidateGroup], settings: SelectionSettings,
+    how: Running, exchange: Exchange,
+) -> Judgement:  # fmt: skip
+    """Judge every rater: once for all groups, or in each of their groups by its other raters."""
+    adjusted = settings.within is not None
+    if reference != OWN_GROUP:
+        rows, known = _measured(ratings, reference, settings, how)
+        judged = _beside_peers(
+            ratings, _judged(rows, {**settings.as_dict(), "reference": known}), exchange, adjusted=adjusted
+        )
+        return Judgement({one.key: [judged[rater] for rater in one.raters] for one in groups}, known)
+    found, known = {}, {}
+    for one in groups:
+        part = only(ratings, one.members)
+        rows, described = _measured(part, "crowd", settings, how)
+        known = {
+            "kind": OWN_GROUP, "name": "the other raters of their own group", "boundaries": described["boundaries"],
+        }  # fmt: skip
+        within = replace(exchange, strata=None if exchange.strata is None else exchange.strata[one.members])
+        judged = _beside_peers(
+            part, _judged(rows, {**settings.as_dict(), "reference": known}), within, adjusted=adjusted
+        )
+        found[one.key] = [judged[rater] for rater in one.raters]
+    return Judgement(found, known)
+
+
+def only(ratings: Ratings, raters: NDArray[np.bool_]) -> Ratings:
+    """Return the ratings of the same items by some raters."""
+    return without_others(ratings_of(ratings, raters=raters), raters=raters)
+
+
+def others_per_item(ratings: Ratings, members: NDArray[np.bool_]) -> float:
+    """Return how many others of the group rated the items that its raters rated, on average over their ratings."""
+    items = ratings.item_codes[members[ratings.codes_of_raters]]
+    n = np.bincount(items, minlength=1)[items]
+    return float(n.mean() - 1) if len(n) else 0.0
+
+
+def _measured(
+    ratings: Ratings, reference: ReferenceLike, settings: SelectionSettings, how: Running
+) -> tuple[Iterable[Row], dict[str, Any]]:
+    """Return the responsiveness of every rater, and what is known about the reference."""
+    shared = ("threshold", "bootstrap", "seed", "min_group_size")
+    found = responsiveness(
+        ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor, within=None,
+        interval="bootstrap" if settings.bootstrap else "none", progress=how.progress,
+        **{name: getattr(settings, name) for name in shared},
+    )  # fmt: skip
+    return found.rows, found.settings["reference"]
+
+
+def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, JudgedRater]:
+    """Return every rater with what they are ordered by, and why they are not eligible."""
+    by_rater: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row.kind == "rater":
+            by_rater.setdefault(row.group, {})[row.statistic] = row
+    found = {}
+    for rater, own in by_rater.items():
+        row = own[settings["metric"]]
+        bound = row.ci_low if settings["order"] == "lower" and row.ci_low is not None else row.value
+        values = (row.value, row.ci_low, row.ci_high, *(own[name].value for name in ("mpa", "wra", "hm")))
+        reason = ""
+        if row.n_ratings < settings["min_ratings"]:
+            few = f"{counted(row.n_ratings, 'rating')} {rated_what(settings)}"
+            reason = f"{few}, fewer than {settings['min_ratings']:,}"
+        elif math.isnan(bound):
+            why = row.note if math.isnan(row.value) else "fewer than two bootstrap draws are defined"
+            reason = f"{ordering(settings)} is undefined: {why}"
+        found[rater] = JudgedRater(rater, (*values, row.n_ratings), row.n_ratings, bound, reason, row.note, bound)
+    return found
+
+
+def rated_what(settings: Mapping[str, Any]) -> str:
+    """Say which ratings count."""
+    own = settings["reference"]["kind"] == OWN_GROUP
+    return "of items that others of the group rated" if own else "of items that have a reference"
+
+
+def _beside_peers(
+    ratings: Ratings, judged: dict[str, JudgedRater], exchange: Exchange, *, adjusted: bool
+) -> dict[str, JudgedRater]:
+    """Return raters with their standing relative to raters of the same items, so that harder items do no harm.
+
+    In blocks it is the bound minus the block's median, in units of the block's spread, and bounds are compared only
+    within the block. Without blocks, bounds are adjusted for the items, unless all are to be compared with all; raters
+    not linked by common items also form blocks.
+    """
+    alone = Axis.of(ratings, "rater")
+    place = {alone.groups[code]: rater for rater, code in enumerate(alone.codes.tolist())}
+    strata = exchange.strata
+    if exchange.kind == "all" and adjusted:
+        eased = _eased(ratings, judged, place, exchange)
+        bounds = {name: one.bound + float(eased[place[name]]) for name, one in judged.items()}
+        judged = {name: one._replace(bound=bounds[name], standing=bounds[name]) for name, one in judged.items()}
+        strata = linked(ratings)
+    if strata is None or len(np.unique(strata)) == 1:
+        return judged
+    own: dict[int, list[float]] = {int(number): [] for number in np.unique(strata)}
+    for one in judged.values():
+        if not one.reason:
+            own[int(strata[place[one.rater]])].append(one.bound)
+    widths = {number: spread(np.array(bounds)) for number, bounds in own.items() if len(bounds) >= LEAST_SPREAD}
+    usual = float(np.median([width for width in widths.values() if width > 0] or [1.0]))
+    found = {}
+    for name, one in judged.items():
+        block = int(strata[place[name]])
+        middle = float(np.median(own[block])) if own[block] else 0.0
+        found[name] = one._replace(standing=(one.bound - middle) / (widths.get(block) or usual), block=block)
+    return found
+
+
+def _eased(
+    ratings: Ratings, judged: dict[str, JudgedRater], place: Mapping[str, int], exchange: Exchange
+) -> NDArray[np.float64]:
+    """Return how much harder than usual each rater's items are, in units of the value."""
+    values = np.full(ratings.n_raters, np.nan)
+    for one in judged.values():
+        if not one.reason and one.values[0] is not None:
+            values[place[one.rater]] = one.values[0]
+    known = np.isfinite(values)
+    if np.count_nonzero(known) < LEAST_SLOPES:
+        return np.zeros(ratings.n_raters)
+    expected = against_peers(values, ratings, exchange, leniency=False, numbers=False).expected
+    # Regardless of items, everybody is expected to have the mean of the others; outliers are clipped.
+    middle, reach = np.median(values[known]), FAR * spread(values[known])
+    drawn_in = np.clip(values, middle - reach, middle + reach)
+    usual = (np.nansum(drawn_in) - drawn_in) / (np.count_nonzero(known) - 1)
+    return np.asarray(np.nan_to_num(usual - expected))

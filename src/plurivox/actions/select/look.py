@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.actions.select.judging import Group
+from plurivox.actions.select.choosing import CandidateGroup
 from plurivox.base.errors import InputError
 from plurivox.domain.attributes import places_of
 from plurivox.domain.ratings import Ratings
@@ -50,7 +50,7 @@ MEANING = {
 """The meaning of each kind's value."""
 
 
-class Seen(NamedTuple):
+class SignValues(NamedTuple):
     """One kind of sign: the value shown for each rater, and the one compared with peers; high is a reason to look."""
 
     kind: str
@@ -80,17 +80,17 @@ class Sign:
         return max(SIGNIFICANT / max(n, 1), float(self.p[self.listed].max(initial=0.0)))
 
 
-class Log(NamedTuple):
+class RatingLog(NamedTuple):
     """What is known about single ratings, in the order of ``ratings``; NaN where nothing is."""
 
     order: Floats | None
     seconds: Floats | None
 
 
-def read_log(ratings: Ratings, log: Any) -> Log:
+def read_log(ratings: Ratings, log: Any) -> RatingLog:
     """Match a frame of item, rater, and ``time`` or ``seconds``, to the ratings; without ``time`` rows are in order."""
     if log is None:
-        return Log(None, None)
+        return RatingLog(None, None)
     frame = to_polars(log)
     require_columns(frame.columns, ["item", "rater"], "log")
     items = places_of(frame["item"], ratings.items["item"])
@@ -110,7 +110,7 @@ def read_log(ratings: Ratings, log: Any) -> Log:
     placed = _placed(order, places, known, len(keys))
     if seconds is None and "time" in frame.columns:
         seconds = _between(ratings, placed)
-    return Log(placed, seconds)
+    return RatingLog(placed, seconds)
 
 
 def _numbers(column: pl.Series, name: str) -> Floats:
@@ -147,7 +147,9 @@ def _between(ratings: Ratings, times: Floats) -> Floats:
     return found
 
 
-def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, log: Log, seed: int) -> list[Sign]:
+def signs_of(
+    ratings: Ratings, exchange: Exchange, reference: Reference | None, log: RatingLog, seed: int
+) -> list[Sign]:
     """Return every kind of sign that can be looked for."""
     seen = [_constant(ratings)]
     if log.order is not None:
@@ -174,7 +176,7 @@ def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, 
     return signs
 
 
-def _constant(ratings: Ratings) -> Seen:
+def _constant(ratings: Ratings) -> SignValues:
     """Return the share of a rater's most frequent score, as log odds, which separate shares near 1."""
     n_points = len(ratings.scale)
     cells = ratings.codes_of_raters.astype(np.int64) * n_points + ratings.scores
@@ -182,7 +184,7 @@ def _constant(ratings: Ratings) -> Seen:
     n, most = counts.sum(axis=1), counts.max(axis=1, initial=0)
     enough = n >= LEAST
     odds = np.where(enough, np.log((most + 0.5) / (n - most + 0.5)), np.nan)
-    return Seen(CONSTANT, np.where(enough, most / np.maximum(n, 1), np.nan), odds)
+    return SignValues(CONSTANT, np.where(enough, most / np.maximum(n, 1), np.nan), odds)
 
 
 def _runs(scores: NDArray[Any]) -> NDArray[np.int64]:
@@ -193,7 +195,7 @@ def _runs(scores: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray((np.arange(n) - np.maximum.accumulate(starts, axis=1) + 1).max(axis=1), np.int64)
 
 
-def _straight(ratings: Ratings, order: Floats, seed: int) -> Seen:
+def _straight(ratings: Ratings, order: Floats, seed: int) -> SignValues:
     """Return the longest run of one score, compared with those of the rater's own scores in random orders."""
     shown, measured = (np.full(ratings.n_raters, np.nan) for _ in range(2))
     raters = ratings.codes_of_raters
@@ -211,20 +213,20 @@ def _straight(ratings: Ratings, order: Floats, seed: int) -> Seen:
         rng = np.random.default_rng([seed, rater])
         shuffled = _runs(rng.permuted(np.tile(own, (SHUFFLES, 1)), axis=1))
         measured[rater] = (longest - shuffled.mean()) / max(float(shuffled.std()), 0.5)
-    return Seen(STRAIGHT, shown, measured)
+    return SignValues(STRAIGHT, shown, measured)
 
 
-def _fast(ratings: Ratings, seconds: Floats) -> Seen:
+def _fast(ratings: Ratings, seconds: Floats) -> SignValues:
     """Return the median of log seconds, reversed: the faster, the higher."""
     known = np.isfinite(seconds)
     frame = pl.DataFrame({"rater": ratings.codes_of_raters[known], "log": np.log(np.maximum(seconds[known], SHORTEST))})
     own = frame.group_by("rater").agg(pl.col("log").median(), pl.len()).filter(pl.col("len") >= LEAST)
     found = np.full(ratings.n_raters, np.nan)
     found[own["rater"].to_numpy()] = own["log"].to_numpy()
-    return Seen(FAST, np.exp(found), -found)
+    return SignValues(FAST, np.exp(found), -found)
 
 
-def _gold(ratings: Ratings, reference: Reference) -> Seen:
+def _gold(ratings: Ratings, reference: Reference) -> SignValues:
     """Return AUROC on items that at least two trained raters judge, and all alike; as log odds, reversed."""
     totals = reference.totals()
     side = np.where(totals.sum(axis=1) < 2, -1, np.where(totals[:, 0] == 0, 1, np.where(totals[:, 1] == 0, 0, -1)))
@@ -236,7 +238,7 @@ def _gold(ratings: Ratings, reference: Reference) -> Seen:
     for rater in np.flatnonzero((tables.sum(axis=2) >= LEAST // 2).all(axis=1)).tolist():
         zero, one = tables[rater]
         found[rater] = auroc(one, zero)
-    return Seen(GOLD, found, np.log((1 - found + EDGE) / (found + EDGE)))
+    return SignValues(GOLD, found, np.log((1 - found + EDGE) / (found + EDGE)))
 
 
 # Tables --------------------------------------------------------------------------------------------------------------
@@ -257,7 +259,7 @@ def listed_rows(signs: Sequence[Sign], names: Sequence[str], may: NDArray[np.boo
     return rows
 
 
-def alarm_rows(signs: Sequence[Sign], groups: Sequence[Group]) -> list[tuple[Any, ...]]:
+def alarm_rows(signs: Sequence[Sign], groups: Sequence[CandidateGroup]) -> list[tuple[Any, ...]]:
     """Return for each group and kind how many are listed, and how many ordinary raters would be by chance.
 
     The p-value is Fisher's, for more raters of the group than of the others shown on its axis having p ≤ .05.

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.actions.select.choosing import Judged, Ranked, chosen_of, places
-from plurivox.actions.select.fairness import fairness_rows
-from plurivox.actions.select.judging import groups_of, judge, others_per_item, rated_what
+from plurivox.actions.select.choosing import (
+    JudgedRater,
+    Ranked,
+    chosen_of,
+    groups_of,
+    judge,
+    others_per_item,
+    places,
+    rated_what,
+)
 from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
 from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
+from plurivox.actions.select.views import fairness_rows
 from plurivox.base.arguments import Frame
 from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.base.wording import counted, why_withheld
@@ -22,8 +30,7 @@ from plurivox.domain.axis import Axis, rater_name
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
-from plurivox.infer.grouping import compared, overlapping_axes
+from plurivox.infer.call_of import Call
 from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 
@@ -85,23 +92,19 @@ def select_raters(
     >>> found.to_frame()["rater"].to_list()[:2]
     ['rater-016', 'rater-013']
     """
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
-    groups = groups_of(ratings, axes)
-    asked = {
-        **settings.as_dict(), "several": overlapping, "withheld": {one.axis.name: one.n_withheld for one in axes},
-        "revealing": {one.axis.name: one.n_revealing for one in axes},
-        "outside": {one.axis.name: one.axis.n_outside for one in axes},
-    }  # fmt: skip
+    call = Call.of(ratings, settings, how)
+    groups = groups_of(ratings, call.axes)
+    kept = call.kept()
+    asked = {**kept.pop("settings"), **kept}
     if not groups:
         raise _nobody_shown(asked)
-    if settings.keep is not None and overlapping:
+    if settings.keep is not None and call.overlapping:
         raise InputError(
             "keep makes one panel, in which raters of several groups would count twice",
             hint="Give per_group, or an attribute of which each rater has one value.",
         )
     known_log = read_log(ratings, log)
-    exchange = Exchange.of(ratings, settings.within)
+    exchange = call.inference.exchange
     asked["compared"] = exchange.as_dict()
     judged, asked["reference"] = judge(ratings, reference, groups, settings, how, exchange)
     wanted = places(judged, settings.per_group, settings.keep)
@@ -149,7 +152,7 @@ def _frame(name: str, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def _tables(
-    judged: Mapping[tuple[str, str], Sequence[Judged]], ranked: Mapping[tuple[str, str], Ranked],
+    judged: Mapping[tuple[str, str], Sequence[JudgedRater]], ranked: Mapping[tuple[str, str], Ranked],
     wanted: Mapping[tuple[str, str], int], others: Mapping[tuple[str, str], float], settings: Mapping[str, Any],
 ) -> dict[str, pl.DataFrame]:  # fmt: skip
     """Return the three tables of the selection itself."""

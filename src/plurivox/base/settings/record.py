@@ -17,13 +17,14 @@ import math
 import operator
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass
 from types import NoneType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from plurivox.base.arguments import LARGEST, is_text, shown
-from plurivox.base.errors import InputError
+from plurivox.base.errors import InputError, PlurivoxWarning
 
 Axes = tuple[tuple[str, ...], ...]
 """The attributes of each axis: ``(("age",), ("race", "gender"))``."""
@@ -204,6 +205,11 @@ def read_prior(text: str) -> Any:
 
 
 _KEY = "setting"
+REMOVED = {
+    "stop_early": "was removed: every shuffle that you ask for is made, and more while a p-value is close to .05; to "
+    "save time, ask for fewer permutations"
+}
+"""Settings of the version before, each with what to do instead; the next version need not know them."""
 _KINDS = (bool, int, float, str)
 _NOUNS = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 
@@ -421,7 +427,7 @@ class Settings:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Undo :meth:`as_dict`; missing settings have their defaults."""
-        known = cls.specs()
+        known, data = cls.specs(), without_removed(data)
         for name in data:
             if name not in known:
                 raise InputError(f"there is no setting {name!r}", hint=f"Known: {', '.join(known)}.")
@@ -438,6 +444,13 @@ class Settings:
     def replace(self, **changes: Any) -> Self:
         """Return the record with other values of some settings."""
         return self.from_dict({**{name: getattr(self, name) for name in self.specs()}, **changes})
+
+
+def without_removed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without those that no record has any more; a warning says what to do instead."""
+    for name in given.keys() & REMOVED.keys():
+        warnings.warn(PlurivoxWarning(f"{name} {REMOVED[name]}"), stacklevel=3)
+    return {name: value for name, value in given.items() if name not in REMOVED}
 
 
 @functools.cache

@@ -118,14 +118,6 @@ max_permutations = _shared(
 )  # fmt: skip
 """The largest number of permutations: ``max_permutations: int | None``."""
 
-stop_early = _shared(
-    False, "Stop shuffling once it is clear which differences are certain: fewer shuffles, and coarser p-values.",
-    quiet=True,
-    doc="Whether to stop before all permutations if it is clear early that a difference is certain, or that none will "
-    "be. p-values stay valid; with few permutations they may be upper bounds.",
-)  # fmt: skip
-"""Whether shuffling may stop early: ``stop_early: bool``."""
-
 n_lenses = _shared(
     1, "How many lenses' claims are corrected together.", metavar="N", least=1, most=100, cli=False,
     doc="How many lenses' claims are corrected together, as in a report: shuffling continues until p-values are also "

@@ -52,7 +52,6 @@ class AggregateSettings(Settings):
     )  # fmt: skip
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval(
         choices=("jackknife", "none"), help="How 95 % intervals are made: jackknife (the default) or none.",

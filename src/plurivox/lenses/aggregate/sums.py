@@ -19,8 +19,8 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
-from plurivox.lenses.aggregate.labels import Labels
+from plurivox.infer.jackknife import LeftOut, left_out
+from plurivox.lenses.aggregate.fits import MethodLabels
 
 STATISTICS = ("departure", "overruled", "label_shift")
 """The statistics of a group and a method, in the order of values."""
@@ -116,12 +116,12 @@ def finish(sums: Sums) -> Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class LabelDepartures:
     """Groups compared with the labels of all methods: values, observed and under draws."""
 
     ratings: Ratings
     grouping: Grouping
-    labels: Sequence[Labels]
+    labels: Sequence[MethodLabels]
     prior: NDArray[np.float64]
 
     @cached_property
@@ -144,7 +144,7 @@ class Measured:
         return total(self.ratings.parts(), self.work)
 
     @cached_property
-    def values(self) -> Values:
+    def value(self) -> Values:
         """Groups × (methods × statistics)."""
         return np.asarray(finish(self.observed)[0])
 
@@ -158,21 +158,14 @@ class Measured:
         if key not in self._made:
             made = run(self.ratings.parts(), self.work, shuffles, finish, how)
             self._made.clear()
-            self._made[key] = np.concatenate([np.zeros((0, *self.values.shape)), *made])
+            self._made[key] = np.concatenate([np.zeros((0, *self.value.shape)), *made])
         return self._made[key]
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return the values without each item, each rater of a group, or both; labels stay as they are."""
-        parts, work = self.ratings.parts(), self.work
-        each: list[Values] = []
-        if resample in ("items", "both"):
-            each.append(without_items(parts, work, self.observed, finish, how))
-        if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
-            units = RaterUnits.of(rated, self.grouping.n_groups)
-            each.extend(without_raters(parts, work, units, finish, how))
-        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
-        return LeftOut(self.values, tuple(each), ratings)
+        rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+        given = (self.work, self.observed, finish, rated, self.grouping.n_groups)
+        return left_out(self.ratings.parts(), *given, resample, how)
 
     def of(self, at: int) -> OfMethod:
         """Return the values of one method."""
@@ -183,13 +176,18 @@ class Measured:
 class OfMethod:
     """The values of one method among those of all."""
 
-    measured: Measured
+    measured: LabelDepartures
     at: int
 
     @property
     def columns(self) -> slice:
         """Their columns."""
         return slice(self.at * len(STATISTICS), (self.at + 1) * len(STATISTICS))
+
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × statistics."""
+        return self.measured.value[:, self.columns]
 
     def null(self, shuffles: Draws, how: Running) -> Values:
         """Return the values of shuffled raters."""

@@ -18,6 +18,7 @@ LENS = Lens(
     "Refusals\ncost the whole scale, and are counted. Constant and random answers are shown for comparison. Without "
     "human ratings\n(--answers FILE --scale POINTS, and no FILE) it shows what was refused, and how far models agree.",
     settings=AlignmentSettings,
+    headlines=True,
     inputs=(ANSWERS, TRAINED),
     shortcuts=(
         Shortcut(

@@ -29,7 +29,7 @@ from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import Draws, Row
 from plurivox.lenses.alignment.matching import Floats
-from plurivox.lenses.alignment.pairs import OverItems, Pairs, influences, shifted, wins
+from plurivox.lenses.alignment.pairs import GroupPairs, OverItems, influences, shifted, wins
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.sums import Aligner
 
@@ -78,7 +78,7 @@ class Closest:
     """
 
     axis: Axis
-    pairs: Pairs
+    pairs: GroupPairs
     by: str
     found: OverItems
     margins: Floats
@@ -92,7 +92,7 @@ class Closest:
         cls, aligner: Aligner, axis: Axis, inference: Inference, settings: AlignmentSettings, level: float
     ) -> Closest:
         """Compare the groups of an axis; ``level`` is that of the intervals over items."""
-        pairs, ratings = Pairs.of(axis), aligner.matched.ratings
+        pairs, ratings = GroupPairs.of(axis), aligner.matched.ratings
         by = decided_by(ratings, axis, settings.closest_by)
         to_voters = by == "voter_distance"
         sums = aligner.pairs(axis, pairs, to_voters=to_voters)
@@ -281,7 +281,7 @@ def level_over(n: int) -> float:
     return float((1 - MISSED) ** (1 / max(n, 1)))
 
 
-def _won(aligner: Aligner, pairs: Pairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
+def _won(aligner: Aligner, pairs: GroupPairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
     """Return how often each group has the largest margin when items are resampled, to first order."""
     return wins(pairs.margins(farther + errors.resampled(n, aligner.seed, shifted, aligner.how)))
 

@@ -15,7 +15,7 @@ LEAST_ITEMS = 10
 """Two groups that both voted on fewer items than this are not compared."""
 
 
-class Pairs(NamedTuple):
+class GroupPairs(NamedTuple):
     """The pairs of groups of an axis that may be shown, each once, in the order of the axis.
 
     Attributes
@@ -34,7 +34,7 @@ class Pairs(NamedTuple):
     table: Ints
 
     @classmethod
-    def of(cls, axis: Axis) -> Pairs:
+    def of(cls, axis: Axis) -> GroupPairs:
         """List the pairs of an axis."""
         shown = np.flatnonzero(~axis.withheld)
         first, second = np.triu_indices(len(shown), 1)

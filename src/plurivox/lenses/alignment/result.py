@@ -13,9 +13,8 @@ from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
 from plurivox.infer.models import ModelResult
 from plurivox.infer.result import Row, Statement, frame_of
-from plurivox.lenses.alignment.matching import ALL
-from plurivox.lenses.alignment.references import N_RANDOM
-from plurivox.lenses.alignment.rows import REFERENCE
+from plurivox.lenses.alignment.matching import ALL, N_RANDOM
+from plurivox.lenses.alignment.sums import REFERENCE
 from plurivox.lenses.alignment.words import AlignmentFindings
 
 

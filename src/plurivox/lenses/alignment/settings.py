@@ -73,7 +73,6 @@ class AlignmentSettings(Settings):
         1000, doc="How many times raters are shuffled between groups, to test which group is closest."
     )
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     closest_by: str = setting(
         "auto", "What decides which group is closest: ada_met, voter_distance, or auto.", metavar="DISTANCE",

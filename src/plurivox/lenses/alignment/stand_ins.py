@@ -20,9 +20,8 @@ from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
 from plurivox.engine.run import Sums, units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
-from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
-from plurivox.lenses.alignment.references import References, answering
-from plurivox.lenses.alignment.sums import Aligner, Given, votes_of
+from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, References, answering
+from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, votes_of
 from plurivox.statistics.alignment import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
 from plurivox.statistics.checks import Level
 
@@ -65,7 +64,7 @@ class Closeness(NamedTuple):
 class Contests:
     """How each voice and each rater compete in closeness to the others: voices × raters × the kernel's sums."""
 
-    given: Given
+    given: KernelAnswers
     closeness: Closeness
     n_raters: int
 
@@ -187,7 +186,7 @@ class StandIns:
         )
 
     def _contests(self, matched: AnsweredItems) -> Contests:
-        return Contests(Given.of(matched), self.closeness, matched.ratings.n_raters)
+        return Contests(KernelAnswers.of(matched), self.closeness, matched.ratings.n_raters)
 
     def _sums(self, matched: AnsweredItems) -> Floats:
         """Return voices × raters × the kernel's sums over all items."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +16,11 @@ from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import MOST_UNITS, Contribution, Sums, UnitSums, Values, and_all, run, total, units_of
-from plurivox.infer.grouping import Grouping
-from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
-from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
+from plurivox.infer.grouping import Compared, Grouping
+from plurivox.infer.intervals import Interval, percentile_interval
+from plurivox.infer.result import Row
+from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints, distributions, soft_voices
+from plurivox.lenses.alignment.pairs import GroupPairs, farther_of_all
 from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as finish_parts
 from plurivox.statistics.soft import expected_emd
@@ -27,7 +31,7 @@ STATISTICS = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 _CELLS = 30_000_000  # numbers that sums by unit may hold
 
 
-class Given(NamedTuple):
+class KernelAnswers(NamedTuple):
     """Answers as kernels expect them.
 
     Those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``: the voice, the position on the scale or -1, and its
@@ -42,7 +46,7 @@ class Given(NamedTuple):
     n_points: int
 
     @classmethod
-    def of(cls, matched: AnsweredItems) -> Given:
+    def of(cls, matched: AnsweredItems) -> KernelAnswers:
         """Return all answers to rated items."""
         return cls(matched.rows, matched.voice, matched.point, matched.part, len(matched.voices), matched.top + 1)
 
@@ -72,7 +76,7 @@ def votes_of(part: Part, weights: Floats | None = None) -> tuple[Any, ...]:
 class Once:
     """What contributions share that are only computed for the raters as they are."""
 
-    given: Given
+    given: KernelAnswers
     codes: NDArray[np.int32]
     n_groups: int
 
@@ -169,7 +173,7 @@ class CrossRatings(Once):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Votes(Once):
+class VoteCounts(Once):
     """How many ratings each group gave to items with answers, by subset: subsets × groups."""
 
     subset: Ints
@@ -192,7 +196,7 @@ class PairSums:
     Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.pair_sums``; × 3 without sums ``by_point``.
     """
 
-    given: Given
+    given: KernelAnswers
     grouping: Grouping
     table: Ints
     n_pairs: int
@@ -293,7 +297,7 @@ class Aligner:
         unit, starts = self._units(subset, n_subsets, len(matched.voices) * n_groups * N_SUMS)
         soft = tuple(Soft(v, *distributions(matched, v)) for v in soft_voices(matched))
         weights = matched.ratings.weights
-        work = Distances(Given.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft, weights)
+        work = Distances(KernelAnswers.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft, weights)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
     def xrr(self, codes: NDArray[np.int32], n_groups: int, level: Level) -> Floats:
@@ -301,20 +305,20 @@ class Aligner:
         matched = self.matched
         cell = matched.item * len(matched.voices) + matched.voice
         together = np.bincount(cell[matched.point >= 0], minlength=int(cell.max(initial=0)) + 1)[cell]
-        sums = self.added(CrossRatings(Given.of(matched), codes, n_groups, together, matched.ratings.weights))
+        sums = self.added(CrossRatings(KernelAnswers.of(matched), codes, n_groups, together, matched.ratings.weights))
         crossed, own, other = (array[0] for array in sums.values())
         return finish_parts.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
 
     def votes(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
         """Return how many ratings each group gave to items with answers, by subset: subsets + 1 × groups."""
         matched = self.matched
-        work = Votes(Given.of(matched), codes, n_groups, matched.subset, len(matched.subsets) + 1)
+        work = VoteCounts(KernelAnswers.of(matched), codes, n_groups, matched.subset, len(matched.subsets) + 1)
         votes: NDArray[Any] = self.added(work)["votes"][0]
         return votes
 
     # Groups on the same items ----------------------------------------------------------------------------------------
 
-    def pairs(self, axis: Axis, pairs: Pairs, *, to_voters: bool) -> UnitSums:
+    def pairs(self, axis: Axis, pairs: GroupPairs, *, to_voters: bool) -> UnitSums:
         """Return how much farther the second group of each pair is, by units of items on which both voted."""
         matched = self.matched
         nowhere = np.zeros(matched.ratings.n_items, dtype=np.int64)
@@ -324,11 +328,11 @@ class Aligner:
         work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]), by_point=True)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
-    def shuffled(self, grouping: Grouping, pairs: Pairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
+    def shuffled(self, grouping: Grouping, pairs: GroupPairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
         """Return the differences of pairs when whole raters are shuffled: draws × voices × pairs."""
         return self._drawn(grouping, pairs, to_voters, draws, how)
 
-    def equal_sizes(self, axis: Axis, pairs: Pairs, n: int, *, to_voters: bool) -> Floats:
+    def equal_sizes(self, axis: Axis, pairs: GroupPairs, n: int, *, to_voters: bool) -> Floats:
         """Return the differences of pairs when each group is cut to the size of the smallest by drawing raters.
 
         Without replacement; draws × voices × pairs.
@@ -337,18 +341,20 @@ class Aligner:
         grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), among=shown)
         return self._drawn(grouping, pairs, to_voters, Draws.subsampled(n, self.seed), self.how)
 
-    def _drawn(self, grouping: Grouping, pairs: Pairs, to_voters: bool, draws: Draws, how: Running) -> Floats:
+    def _drawn(self, grouping: Grouping, pairs: GroupPairs, to_voters: bool, draws: Draws, how: Running) -> Floats:
         together = np.zeros(self.matched.ratings.n_items, dtype=np.int64)
         work = self._pair_sums(grouping, pairs, to_voters, together, 1, by_point=False)
         made = run(self.matched.ratings.parts(), work, draws, farther_of_all, how)
         return np.concatenate([np.zeros((0, len(self.matched.voices), len(pairs))), *made])
 
     def _pair_sums(
-        self, grouping: Grouping, pairs: Pairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool
+        self, grouping: Grouping, pairs: GroupPairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool
     ) -> PairSums:
         matched = self.matched
         cost = (len(matched.ratings.scores) + len(matched.voice) * len(pairs) * 2 + 100) / 4e8
-        return PairSums(Given.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost)
+        return PairSums(
+            KernelAnswers.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost
+        )
 
     def _units(self, subset: Ints, n_subsets: int, width: int) -> tuple[Ints, Ints]:
         """Return the unit of each item, and where those of each subset begin: fewer if a unit holds many numbers."""
@@ -357,3 +363,123 @@ class Aligner:
     @property
     def _quiet(self) -> Running:
         return self.how._replace(progress=None)
+
+
+# The rows of an alignment result --------------------------------------------------------------------------------------
+# The rows of an alignment result: how far each voice is from all raters, subset by subset, and from each group.
+
+REFERENCE = "reference"
+"""The kind of rows of answers that need no judgement, such as a constant."""
+
+
+class ShownGroup(NamedTuple):
+    """A group to show: its position among the sums, its name, and its size."""
+
+    at: int
+    axis: str
+    name: str
+    n_raters: int
+
+    @classmethod
+    def everybody(cls, n_raters: int) -> ShownGroup:
+        """Return all raters as one group."""
+        return cls(0, ALL, ALL, n_raters)
+
+    @classmethod
+    def shown(cls, compared: Compared) -> Iterator[tuple[Axis, list[ShownGroup]]]:
+        """Yield each compared axis with its groups that are large enough to show, if there are any."""
+        for axis, places in compared.shown:
+            if places:
+                yield axis, [cls(g, axis.name, axis.groups[g], int(axis.sizes[g])) for g in places]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoiceDistances:
+    """One call of :func:`plurivox.alignment`: what all of its axes share.
+
+    Rows of ``reference`` answers are marked as such, and contain only distances.
+    """
+
+    aligner: Aligner
+    level: Level
+    bootstrap: int
+    reference: bool = False
+
+    def telling(self, what: str) -> Aligner:
+        """Return an aligner that reports the progress of its draws under a name."""
+        how = self.aligner.how.doing(what)
+        how.tell(0, 1)
+        return replace(self.aligner, how=how)
+
+    def overall(self) -> list[Row]:
+        """Return the distances from the votes of all raters, for all items and each subset."""
+        matched = self.aligner.matched
+        n = len(matched.subsets)
+        subsets = [(n + 1 if n else 0, ALL), *enumerate(matched.subsets)]
+        everybody = [ShownGroup.everybody(matched.ratings.n_raters)]
+        return self._rows(self.aligner.everybody(), 1, everybody, subsets, "all raters, resampling")
+
+    def groups(self, compared: Compared) -> list[Row]:
+        """Return the distances from the votes of each shown group."""
+        rows = []
+        for axis, shown in ShownGroup.shown(compared):
+            rows += self._rows(axis.codes, len(axis), shown, [(0, ALL)], f"{axis.name}, resampling")
+        return rows
+
+    def _rows(
+        self, codes: NDArray[np.int32], n_groups: int, shown: Sequence[ShownGroup], subsets: Sequence[tuple[int, str]],
+        what: str,
+    ) -> list[Row]:  # fmt: skip
+        """Return a row for each voice, group, subset and statistic."""
+        from plurivox.kernels.alignment import ANSWERED, ITEMS
+
+        aligner, matched = self.aligner, self.aligner.matched
+        sums = aligner.distances(codes, n_groups, by_subset=len(subsets) > 1)
+        finish, observed = MeanDistances(matched.top), sums.totals()
+        total, values = and_all(observed)[0], finish(observed)[0]
+        xrr = None if self.reference else aligner.xrr(codes, n_groups, self.level)
+        votes = aligner.votes(codes, n_groups)
+        draws = sums.resampled(self.bootstrap, aligner.seed, finish, self.telling(what).how)
+        interval = percentile_interval(draws) if len(draws) > 1 else None
+        rows = []
+        for v, (model, prompt) in enumerate(matched.voices):
+            for g, axis, group, n_raters in shown:
+                for part, subset in subsets:
+                    n, answered = (round(float(total[part, v, g, at])) for at in (ITEMS, ANSWERED))
+                    given = votes[:, g].sum() if subset == ALL else votes[part, g]
+                    base = Row(
+                        self._kind(axis), axis, group, "", math.nan, n_raters=n_raters, n_items=n,
+                        n_ratings=round(float(given)), subset=subset, model=model, prompt=prompt,
+                        note="" if n == answered else f"answered {answered:,} of {n:,} items",
+                    )  # fmt: skip
+                    rows += self._of_subset(base, values[part, v, g], interval, (part, v, g))
+                    if subset == ALL and xrr is not None:
+                        rows.append(_with(base, "xrr", float(xrr[v, g])))
+        return rows
+
+    def _kind(self, axis: str) -> str:
+        return REFERENCE if self.reference else "voice" if axis == ALL else "group"
+
+    def _of_subset(self, base: Row, values: Floats, interval: Interval | None, place: tuple[int, ...]) -> list[Row]:
+        """Return the rows of a voice, a group and a subset, one for each mean."""
+        rows = []
+        for at, statistic in enumerate(STATISTICS):
+            row = _with(base, statistic, float(values[at]))
+            if interval is not None and not math.isnan(row.value) and base.n_items > 1:
+                low, high, undefined = (float(end[(*place, at)]) for end in interval)
+                row = row.with_interval(low, high, undefined / self.bootstrap)
+            rows.append(row)
+        return rows
+
+
+def _with(base: Row, statistic: str, value: float) -> Row:
+    """Return a row with a value, or with why it is undefined."""
+    row = replace(base, statistic=statistic, value=value)
+    return row.with_note(_undefined(statistic, base.n_items)) if math.isnan(value) else row
+
+
+def _undefined(statistic: str, n_items: int) -> str:
+    """Say why a value is undefined."""
+    if statistic == "xrr":
+        return "expected disagreement is 0, or no item has both"
+    return "no item has both votes and an answer" if n_items == 0 else "no answer can be read"

@@ -11,8 +11,7 @@ import polars as pl
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row
 from plurivox.infer.text import Shown, p_cell, score_cell
-from plurivox.lenses.alignment.matching import ALL
-from plurivox.lenses.alignment.references import N_RANDOM
+from plurivox.lenses.alignment.matching import ALL, N_RANDOM
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.statistics.registry import LABELS, of_role
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.base.wording import counted, listed, named
-from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on, stopped_early
+from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on
 from plurivox.infer.result import Row, Statement, p_text, weight_of
 from plurivox.infer.weighting import weighted_statements
-from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.matching import ALL, N_RANDOM
 from plurivox.lenses.alignment.pairs import LEAST_ITEMS
-from plurivox.lenses.alignment.references import N_RANDOM
-from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
+from plurivox.lenses.alignment.sums import REFERENCE
 from plurivox.statistics.alignment import MAY_STAND_IN
 from plurivox.statistics.registry import LABELS
 
 if TYPE_CHECKING:
     from plurivox.lenses.alignment.result import Alignment
+
 
 FEW = 6
 """The most voices that each get a sentence; of more, only the best and the worst do."""
@@ -81,7 +81,6 @@ class AlignmentFindings:
             said.append(self._none_closest(tested))
         said += self._near_misses([(row, about[row.model, row.prompt, row.axis]) for row in tested if not row.claim])
         said += entangled_statements(settings, (row.axis for row in tested))
-        said += stopped_early(settings, tested[0].n_permutations) if tested else []
         return said + [Statement(text, 1.0, axis) for axis, text in self._without_common()]
 
     def _without_common(self) -> list[tuple[str, str]]:

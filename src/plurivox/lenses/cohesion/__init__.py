@@ -15,6 +15,7 @@ LENS = Lens(
     about="IRR is agreement within a group, XRR agreement with the rest, GAI their ratio; an axis's DSI is its largest "
     "GAI.\nRaters are shuffled between groups to see what chance gives: * is p < .05, ** p < .05 after correction.",
     settings=CohesionSettings,
+    headlines=True,
     showing=CohesionShown,
     every_attribute=True,
     attributes_needed=False,

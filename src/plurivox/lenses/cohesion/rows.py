@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +14,16 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.pool import Running
-from plurivox.engine.run import Sums, Values
+from plurivox.engine.run import Values
+from plurivox.infer.call_of import Comparison, MeasuredGroups
 from plurivox.infer.families import corrected, standardised
-from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
-from plurivox.infer.held import held
-from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import Maximum, max_t, upper_p
 from plurivox.infer.result import Draws, Row
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
+from plurivox.lenses.cohesion.sums import TOO_MANY, GroupAgreement, place_of, scores_of, tested_with
 from plurivox.statistics.checks import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
@@ -33,97 +32,53 @@ NOT_WEIGHTED = "it counts all raters equally"
 """The note on a value that does not use the weights of raters."""
 
 
-class Found(NamedTuple):
-    """Rows of an axis, and its draws."""
+@dataclass(frozen=True, eq=False)
+class Agreeing(Comparison):
+    """How far the groups of a call agree."""
 
-    rows: list[Row]
-    draws: Draws
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """The groups of an axis that are shown, measured and ready to be tested."""
-
-    axis: Axis
-    places: list[int]
-    measured: Measured
-    sums: Sums
-    values: Values
-    tested: Shuffled
-    unweighted: Values | None
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.axis.groups[g] for g in self.places)
-
-    @property
-    def gai(self) -> Values:
-        """GAI of each group."""
-        return self.tested.observed[:, place_of("gai")]
-
-    @property
-    def null_gai(self) -> Values:
-        """GAI under each shuffle, draws × groups."""
-        return self.tested.null[:, :, place_of("gai")]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
-    """One call of :func:`plurivox.cohesion`: what all of its axes share."""
-
-    ratings: Ratings
-    level: Level
     settings: CohesionSettings
-    inference: Inference
+    level: Level
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The statistics that are tested."""
+        return tuple(record.name for record in tested_with(self.settings.gai))
+
+    @property
+    def mirrored(self) -> tuple[str, ...]:
+        """Those that say the same about both of two groups."""
+        return tuple(name for name in self.names if STATISTICS[name].symmetric)
+
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> GroupAgreement:
+        """Measure all statistics of some groups; weights are those of the grouping."""
+        asked = self.settings
+        return GroupAgreement.of(
+            self.ratings, grouping, level=self.level, published=asked.convention == "published", ties=asked.ties,
+            seed=asked.seed, gai=asked.gai,
+        )  # fmt: skip
 
     def overall(self) -> list[Row]:
         """Return the rows of all raters together, who have no rest."""
         ratings = self.ratings
         grouping = Grouping.together(ratings)
-        measured, plain = self._measured(grouping), self._unweighted(grouping)
-        sums = measured.observed()
-        values = measured.values(sums)
+        measured, plain = self.measure(grouping), self.unweighted(grouping)
         interval = self.inference.spread(measured, "all").interval((*measured.tested, *measured.beside))
         sizes = (ratings.n_raters, ratings.n_items, len(ratings))
         rows = []
         for kind, records, n_raters in (("overall", measured.tested, sizes[0]), ("beside", measured.beside, None)):
             columns = [one for one in _columns(measured, records) if _of_group(one[1])]
-            notes = {name: measured.why(name, sums, values, 0, n_raters) for _, name in columns}
+            notes = {name: measured.why(name, 0, n_raters) for _, name in columns}
             rows += self.inference.rows(
-                kind, "all", ("all",), columns, values[0], [sizes], [notes], interval, unweighted=plain
+                kind, "all", ("all",), columns, measured.value, [sizes], [notes], interval, unweighted=plain
             )
         return rows + self._whole("all", "all", np.ones(ratings.n_raters, bool), sizes)
 
-    def prepare(self, one: Compared) -> list[Prepared]:
-        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
-        found = []
-        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
-            self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
-            found.append(self._prepared(axis, places, one))
-        return found
-
-    def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
-        grouping = self._grouping(axis)
-        measured = self._measured(grouping)
-        sums = measured.observed()
-        values = measured.values(sums)
-        names = _names(measured.tested)
-        mirrored = tuple(
-            name for name in names if len(axis) == 2 and not one.overlapping and STATISTICS[name].symmetric
-        )
-        observed = values[0, :, : len(names)]
-        tested = self.inference.shuffled(measured, grouping, names, observed, places, axis.name, mirrored)
-        return Prepared(axis, places, measured, sums, values, tested, self._unweighted(grouping))
-
-    def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
+    def found(self, name: str, prepared: Sequence[MeasuredGroups]) -> tuple[list[Row], Draws]:
         """Return the rows of the groups of an axis, and its draws."""
         rows: list[Row] = []
-        tested = tested_with(self.settings.gai)
-        names = _names(tested)
-        both = names + _names(of_role("beside"))
+        records = (*tested_with(self.settings.gai), *of_role("beside"))
+        names, both = self.names, tuple(record.name for record in records)
         kept = [np.zeros((self.settings.bootstrap, 0, len(both)))]
-        records = (*tested, *of_role("beside"))
         null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, len(names)))]
         for one in prepared:
             spread = self.inference.spread(one.measured, one.axis.name).of(one.places)
@@ -134,20 +89,19 @@ class Analysis:
             name, tuple(group for one in prepared for group in one.groups), names, np.concatenate(null, axis=1), both,
             np.concatenate(kept, axis=1),
         )  # fmt: skip
-        return Found(rows, draws)
+        return rows, draws
 
-    def _rows(self, name: str, one: Prepared, interval: Interval | None) -> list[Row]:
+    def _rows(self, name: str, one: MeasuredGroups, interval: Interval | None) -> list[Row]:
         """Return the rows of some groups."""
         sizes = _sizes(self.ratings, one.axis)
         rows: list[Row] = []
         for kind, records in (("group", one.measured.tested), ("beside", one.measured.beside)):
             columns = _columns(one.measured, records)
             notes = [
-                {name: one.measured.why(name, one.sums, one.values, g, int(one.axis.sizes[g])) for _, name in columns}
-                for g in one.places
+                {name: one.measured.why(name, g, int(one.axis.sizes[g])) for _, name in columns} for g in one.places
             ]
             rows += self.inference.rows(
-                kind, name, one.groups, columns, one.values[0, one.places], [sizes[group] for group in one.groups],
+                kind, name, one.groups, columns, one.measured.value[one.places], [sizes[group] for group in one.groups],
                 notes, interval, one.tested if kind == "group" else None,
                 None if one.unweighted is None else one.unweighted[one.places],
             )  # fmt: skip
@@ -158,7 +112,7 @@ class Analysis:
     # Which axis divides most ------------------------------------------------------------------------------------------
 
     def dsi(
-        self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row], adjusted: NDArray[np.float64]
+        self, prepared: Mapping[str, Sequence[MeasuredGroups]], rows: Sequence[Row], adjusted: NDArray[np.float64]
     ) -> list[Row]:
         """Return the largest GAI of each axis with a p-value of its own, raw and standardised.
 
@@ -170,9 +124,9 @@ class Analysis:
             prepared.items(), adjusted if len(adjusted) else [math.nan] * len(prepared), strict=True
         ):
             shown = [group for one in each for group in one.groups]
-            null = [np.zeros((len(each[0].tested.null) if each else 0, 0)), *(one.null_gai for one in each)]
-            raw, scaled = self._largest(
-                np.concatenate([np.zeros(0), *(one.gai for one in each)]), np.concatenate(null, axis=1)
+            null = [np.zeros((len(each[0].tested.null) if each else 0, 0)), *(gai_of(one)[1] for one in each)]
+            raw, scaled = max_t(
+                np.concatenate([np.zeros(0), *(gai_of(one)[0] for one in each)]), np.concatenate(null, axis=1)
             )
             found.append(self._dsi_row(name, "dsi", raw, shown, rows, float(p)))
             if self.settings.permutations:
@@ -188,20 +142,12 @@ class Analysis:
             row.with_claim(row.axis in apart and self.inference.claims(row)) if row.tested else row for row in found
         ]
 
-    def _largest(self, gai: Values, null: Values) -> list[Maximum]:
-        """Test the largest GAI of an axis, raw and standardised."""
-        looks = self.inference.looks
-        at_looks = [max_t(gai, null[:n]) for n in looks.until(len(null))]
-        return [
-            replace(each[-1], p_value=float(looks.told([one.p_value for one in each], len(null))))
-            for each in zip(*at_looks, strict=True)
-        ]
-
-    def dsi_adjusted(self, prepared: Mapping[str, Sequence[Prepared]]) -> NDArray[np.float64]:
+    def dsi_adjusted(self, prepared: Mapping[str, Sequence[MeasuredGroups]]) -> NDArray[np.float64]:
         """Return each axis's p-value from the largest standardised GAI of all axes in each shuffle."""
         each = [(name, one) for name, several in prepared.items() for one in several]
         z, draws = standardised(
-            np.concatenate([one.gai for _, one in each]), np.concatenate([one.null_gai for _, one in each], axis=1)
+            np.concatenate([gai_of(one)[0] for _, one in each]),
+            np.concatenate([gai_of(one)[1] for _, one in each], axis=1),
         )
         owner = np.repeat([name for name, _ in each], [len(one.places) for _, one in each])
         largest = np.fmax.reduce(draws, axis=1, initial=np.nan)
@@ -226,40 +172,19 @@ class Analysis:
         n = len(maximum.null)
         return replace(row, p_value=maximum.p_value, null_median=median, p_adjusted=adjusted, n_permutations=n)
 
-    # Correlated attributes --------------------------------------------------------------------------------------------
-
-    def held(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
-        """Test claims about groups again, within each other attribute of the call."""
-        return held(
-            self.inference, self.ratings, self.settings.by, rows,
-            {(name, group): one for name, each in prepared.items() for one in each for group in one.groups},
-            lambda one, strata: self._measured(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)),
-        )  # fmt: skip
-
     # Two groups -------------------------------------------------------------------------------------------------------
 
     def contrast(self, axis: Axis, groups: tuple[str, str]) -> list[Row]:
         """Return the difference of two groups; only their raters are shuffled, and only with each other."""
-        pair = Pair.of(axis, groups)
-        grouping = self._grouping(axis, pair.among)
-        measured = self._measured(grouping)
-        names = _names(measured.tested)
-        observed = pair.difference(measured.values(measured.observed())[0, :, : len(names)])
-
-        def make(shuffles: Shuffles, how: Running) -> Values:
-            return pair.difference(measured.null(shuffles, how))
-
-        tested = Shuffled(pair.what, names, observed, make, ~grouping.exchangeable[[pair.a]])
-        self.inference.decide([tested])
+        pair, two = self.difference(axis, groups)
+        measured = two.measured
+        self.inference.decide([two.tested])
         spread = self.inference.spread(measured, pair.what).made(pair.difference)
         interval = spread.difference(len(measured.tested) + len(measured.beside))
         first, second = (_sizes(self.ratings, axis)[group] for group in groups)
         sizes = (first[0] + second[0], self.ratings.n_items, first[2] + second[2])
-        plain = self._unweighted(grouping)
-        return self.inference.contrast(
-            pair, _columns(measured, measured.tested), sizes, interval, tested,
-            unweighted=None if plain is None else pair.difference(plain),
-        )  # fmt: skip
+        columns = _columns(measured, measured.tested)
+        return self.inference.contrast(pair, columns, sizes, interval, two.tested, unweighted=two.unweighted)
 
     def pairs(self, axes: Sequence[Axis]) -> list[Row]:
         """Return XRR of every pair of groups of each axis, with the IRR of each group on the diagonal."""
@@ -276,8 +201,7 @@ class Analysis:
     def _alone(self, axis: Axis) -> list[Row]:
         """Return the IRR of each group of an axis."""
         grouping, at = Grouping.of(self.ratings, axis.codes, len(axis)), place_of("irr")
-        own, plain = self._measured(grouping), self._unweighted(grouping)
-        values = own.values(own.observed())[0]
+        values, plain = self.measure(grouping).value, self.unweighted(grouping)
         shown, sizes = np.flatnonzero(~axis.withheld).tolist(), _sizes(self.ratings, axis)
         return [
             Row(
@@ -287,23 +211,20 @@ class Analysis:
             for g, name in ((g, axis.groups[g]) for g in shown)
         ]  # fmt: skip
 
-    def _crossed(self, axis: Axis, a: int, b: int) -> Crossed:
+    def _crossed(self, axis: Axis, a: int, b: int) -> PairAgreement:
         """Prepare XRR of two groups."""
         codes = np.select([axis.codes == a, axis.codes == b], [0, 1], -1).astype(np.int32)
         grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
-        measured = self._measured(grouping)
-        sums = measured.observed()
-        values = measured.values(sums)
-        note = measured.why("xrr", sums, values, 0, int(axis.sizes[a]))
-        at = place_of("xrr")
+        measured, at = self.measure(grouping), place_of("xrr")
+        note = measured.why("xrr", 0, int(axis.sizes[a]))
 
         def make(shuffles: Shuffles, how: Running) -> Values:
             return measured.null(shuffles, how)[:, :1, [at]]
 
         what = f"{axis.name}: {axis.groups[a]} and {axis.groups[b]}"
-        tested = Shuffled(what, ("xrr",), values[0, :1, [at]].T, make, ~grouping.exchangeable[:1])
-        plain = self._unweighted(grouping)
-        return Crossed(axis, a, b, note, tested, None if plain is None else plain[:1, [at]])
+        tested = Shuffled(what, ("xrr",), measured.value[:1, [at]], make, ~grouping.exchangeable[:1])
+        plain = self.unweighted(grouping)
+        return PairAgreement(axis, a, b, note, tested, None if plain is None else plain[:1, [at]])
 
     def _whole(self, axis: str, group: str, chosen: NDArray[np.bool_], sizes: Sizes) -> list[Row]:
         """Return the statistics of a group that are not sums over items."""
@@ -318,26 +239,9 @@ class Analysis:
             rows.append(Row("beside", axis, group, record.name, value, note=note).with_sizes(*sizes))
         return rows
 
-    def _grouping(self, axis: Axis, among: NDArray[np.bool_] | None = None) -> Grouping:
-        return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata, among)
-
-    def _unweighted(self, grouping: Grouping) -> Values | None:
-        """Return the values with all raters counted equally, groups × statistics; None if raters have no weights."""
-        if not len(grouping.weights):
-            return None
-        measured = self._measured(replace(grouping, weights=np.zeros(0)))
-        return np.asarray(measured.values(measured.observed())[0])
-
-    def _measured(self, grouping: Grouping) -> Measured:
-        wanted = self.settings
-        return Measured.of(
-            self.ratings, grouping, level=self.level, published=wanted.convention == "published", ties=wanted.ties,
-            seed=wanted.seed, gai=wanted.gai,
-        )  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossed:
+class PairAgreement:
     """XRR of two groups, ready to be tested."""
 
     axis: Axis
@@ -347,7 +251,7 @@ class Crossed:
     tested: Shuffled
     unweighted: Values | None
 
-    def row(self, work: Analysis) -> Row:
+    def row(self, work: Agreeing) -> Row:
         """Return the row of the pair."""
         sizes = _sizes(work.ratings, self.axis)
         first, second = self.axis.groups[self.a], self.axis.groups[self.b]
@@ -370,6 +274,12 @@ def _of_winner(row: Row, rows: Sequence[Row]) -> Row:
     return row
 
 
+def gai_of(one: MeasuredGroups) -> tuple[Values, Values]:
+    """Return GAI of each group, and under each shuffle, draws × groups."""
+    at = place_of("gai")
+    return one.tested.observed[:, at], one.tested.null[:, :, at]
+
+
 def _top(z: Values) -> float:
     """Return the largest defined value, NaN if there is none."""
     return float(np.fmax.reduce(z, initial=np.nan))
@@ -380,13 +290,9 @@ def _of_group(name: str) -> bool:
     return STATISTICS[name].needs == "group"
 
 
-def _columns(measured: Measured, records: Sequence[Statistic]) -> list[tuple[int, str]]:
+def _columns(measured: GroupAgreement, records: Sequence[Statistic]) -> list[tuple[int, str]]:
     """Return the positions of some statistics among the values, and their names."""
     return [(at, one.name) for at, one in enumerate((*measured.tested, *measured.beside)) if one in records]
-
-
-def _names(records: Sequence[Statistic]) -> tuple[str, ...]:
-    return tuple(record.name for record in records)
 
 
 def _sizes(ratings: Ratings, axis: Axis) -> dict[str, Sizes]:

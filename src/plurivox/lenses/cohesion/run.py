@@ -11,14 +11,12 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
-from plurivox.infer.grouping import Compared, compared, overlapping_axes
-from plurivox.infer.inference import Inference
+from plurivox.infer.call_of import Call
+from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row
 from plurivox.infer.spread import with_interval
-from plurivox.infer.weighting import weights_in
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.lenses.cohesion.rows import Analysis
+from plurivox.lenses.cohesion.rows import Agreeing
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.statistics.checks import level_of, usual_level
 
@@ -45,40 +43,29 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     n_points, auto = len(ratings.scale), settings.level == AUTO
     settings = with_interval(_settled(settings, n_points))
     note = LEVEL_NOTE.format(n_points) if auto and settings.level == "interval" else ""
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     few_points(ratings.scale, "cohesion")
-    exchange = Exchange.of(ratings, settings.within)
-    inference = Inference(settings, how, exchange, settings.convention)
-    work = Analysis(ratings, level_of(settings.level, n_points), settings, inference)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
+    call = Call.of(ratings, settings, how, convention=settings.convention)
+    work = Agreeing(ratings, settings, call.inference, level_of(settings.level, n_points))
     rows = work.overall()
-    prepared = {one.axis.name: work.prepare(one) for one in axes}
+    prepared = {one.axis.name: work.prepare(one) for one in call.axes}
     tested = [one.tested for each in prepared.values() for one in each]
-    divides = inference.decide(tested, lambda: work.dsi_adjusted(prepared))
+    divides = call.inference.decide(tested, lambda: work.dsi_adjusted(prepared))
     draws = []
-    for one in axes:
+    for one in call.axes:
         axis_rows, axis_draws = work.found(one.axis.name, prepared[one.axis.name])
         rows += axis_rows
         draws.append(axis_draws)
-        contrast = settings.contrast
-        if contrast is not None and not one.overlapping and set(contrast) <= set(one.axis.groups):
-            rows += work.contrast(one.axis, contrast)
-    _check(settings.contrast, axes, rows)
+        rows += [row for contrast in work.asked(one)[0] for row in work.contrast(one.axis, contrast)]
+    _check(settings.contrast, call.axes, rows)
     rows += work.dsi(prepared, rows, divides)
     named_level = settings.level if isinstance(settings.level, str) else "matrix"
     return Cohesion(
         rows=tuple(rows),
-        withheld={one.axis.name: one.n_withheld for one in axes},
-        revealing={one.axis.name: one.n_revealing for one in axes},
-        outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
-        settings={
-            **settings.as_dict(), "level": named_level, "several": overlapping, "question": "all",
-            "design": inference.remembered(), "level_note": note, **weights_in(ratings, settings.min_group_size),
-        },
-        pair_rows=tuple(work.pairs([one.axis for one in axes]) if settings.pairs else ()),
+        pair_rows=tuple(work.pairs([one.axis for one in call.axes]) if settings.pairs else ()),
         held_rows=tuple(work.held(prepared, rows)),
-    )  # fmt: skip
+        **call.kept(level=named_level, question="all", design=call.inference.remembered(), level_note=note),
+    )
 
 
 def _settled(settings: CohesionSettings, n_points: int) -> CohesionSettings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.intervals import Interval
-from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
+from plurivox.infer.jackknife import LeftOut, left_out
 from plurivox.statistics.checks import Level, tie_ranks
 from plurivox.statistics.mokken import heights
 from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished, scales_of
@@ -223,7 +224,7 @@ def _some_ratings(part: Part, item: NDArray[np.int64], items: NDArray[np.bool_],
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finish:
+class AgreementValues:
     """From sums to the values of some statistics, draws × groups × statistics."""
 
     records: tuple[Statistic, ...]
@@ -283,8 +284,8 @@ def place_of(name: str) -> int:
     return [record.name for record in of_role("tested")].index(name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+@dataclass(frozen=True, eq=False)
+class GroupAgreement:
     """The cohesion of one grouping of the raters: its sums and values, observed and under draws.
 
     ``tested`` and ``beside`` are the statistics in the order of the last dimension of values; permutations have the
@@ -300,7 +301,7 @@ class Measured:
     def of(
         cls, ratings: Ratings, grouping: Grouping, *, level: Level = "nominal", published: bool = False,
         ties: str = "share", seed: int = 0, gai: Sequence[str] = (),
-    ) -> Measured:  # fmt: skip
+    ) -> GroupAgreement:  # fmt: skip
         """Prepare all sums of a grouping."""
         tested, beside = tested_with(gai), of_role("beside")
         sources = {record.source for record in (*tested, *beside)}
@@ -325,17 +326,27 @@ class Measured:
         """Return the sums of the raters as they are."""
         return total(self.ratings.parts(), self.agreement)
 
+    @cached_property
+    def sums(self) -> Sums:
+        """The same, added up once."""
+        return self.observed()
+
+    @cached_property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × (tested, then beside)."""
+        return np.asarray(self.values(self.sums)[0])
+
     def values(self, sums: Sums) -> Values:
         """Return the values of all statistics: draws × groups × (tested, then beside)."""
-        return Finish((*self.tested, *self.beside), self.about)(sums)
+        return AgreementValues((*self.tested, *self.beside), self.about)(sums)
 
-    def why(self, name: str, sums: Sums, values: Values, g: int, n_raters: int | None = None) -> str:
+    def why(self, name: str, g: int, n_raters: int | None = None) -> str:
         """Say why an observed value of a group is undefined, or what to be careful about; nothing if all is well."""
         record = STATISTICS[name]
         if record.why is None:
             return ""
-        own = {slot: array[0, g] for slot, array in named(sums, self.about).items()}
-        known = {one.name: values[0, g, at] for at, one in enumerate((*self.tested, *self.beside))}
+        own = {slot: array[0, g] for slot, array in named(self.sums, self.about).items()}
+        known = {one.name: self.value[g, at] for at, one in enumerate((*self.tested, *self.beside))}
         return record.why(own, self.about, known, n_raters) or ""
 
     def null(self, shuffles: Draws, how: Running) -> Values:
@@ -364,22 +375,16 @@ class Measured:
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return all values without each item, each rater of a group, or both; nothing is drawn."""
-        work, parts, each = self.agreement, self.ratings.parts(), []
-        finish = Finish((*self.tested, *self.beside), self.about)
-        whole = self.observed()
-        if resample in ("items", "both"):
-            each.append(without_items(parts, self._known(), whole, finish, how))
-        if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), work.grouping.codes, -1)
-            units = RaterUnits.of(rated, work.grouping.n_groups)
-            each.extend(without_raters(parts, work, units, finish, how))
-        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
-        return LeftOut(finish(whole)[0], tuple(each), ratings)
+        work, finish = self.agreement, AgreementValues((*self.tested, *self.beside), self.about)
+        rated = np.where(raters_who_rated(self.ratings), work.grouping.codes, -1)
+        by_item = None if resample == "raters" else self._known()
+        given = (work, self.sums, finish, rated, work.grouping.n_groups, resample, how, by_item)
+        return left_out(self.ratings.parts(), *given)
 
     def jackknife(self, resample: str, how: Running) -> Interval:
         """Return the intervals of all values, groups × (tested, then beside)."""
         return self.left_out(resample, how).interval(*scales_of((*self.tested, *self.beside)))
 
     def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
-        made = run(self.ratings.parts(), work, draws, Finish(records, self.about), how)
+        made = run(self.ratings.parts(), work, draws, AgreementValues(records, self.about), how)
         return np.concatenate([np.zeros((0, work.grouping.n_groups, len(records))), *made])

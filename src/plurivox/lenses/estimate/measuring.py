@@ -3,25 +3,89 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
+from plurivox.base.errors import InputError
+from plurivox.domain.answers import Voice
+from plurivox.domain.scale import Scale
 from plurivox.infer.result import Row
-from plurivox.lenses.estimate.estimands import Estimand
-from plurivox.lenses.estimate.population import Floats, Mask, Rated
+from plurivox.lenses.estimate.population import Floats, Mask, RatingEntries
+from plurivox.lenses.estimate.settings import AT_LEAST, MEAN, SHARES, EstimateSettings
 from plurivox.statistics.ppi import (
     Needed,
     Powered,
     RaterVariance,
     Worth,
     added,
+    effective_interval,
+    error_correlation,
     items_needed,
     prediction_powered,
     rater_variance,
     reach,
     worth,
 )
+
+# What can be estimated ------------------------------------------------------------------------------------------------
+# What can be estimated: the mean over items of a number for each point of the scale.
+
+
+class Estimand(NamedTuple):
+    """What is estimated: its name, the number of each point, and whether it is a share."""
+
+    name: str
+    numbers: Floats
+    share: bool
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest value that it can have."""
+        return float(self.numbers.min()), float(self.numbers.max())
+
+
+def estimands(scale: Scale, settings: EstimateSettings) -> list[Estimand]:
+    """Return what is requested: by default the mean, and the share at or above the threshold if there is one."""
+    place = _place(scale, settings.threshold)
+    wanted = settings.what or ((AT_LEAST,) if len(scale) == 2 else (MEAN, *((AT_LEAST,) if place is not None else ())))
+    labels = [str(label) for label in scale.labels]
+    found = []
+    for one in wanted:
+        if one == MEAN:
+            found.append(Estimand(MEAN, np.array(scale.values, dtype=float), share=False))
+        elif one == SHARES:
+            found += [_share(f"share of {label}", len(scale), at, at + 1) for at, label in enumerate(labels)]
+        else:
+            first = range(1, len(scale)) if place is None else (place,)
+            found += [
+                _share(f"share of {labels[at]}{' or higher' if at < len(scale) - 1 else ''}", len(scale), at)
+                for at in first
+            ]
+    return list({one.name: one for one in found}.values())
+
+
+def _share(name: str, n_points: int, first: int, last: int | None = None) -> Estimand:
+    numbers = np.zeros(n_points)
+    numbers[first:last] = 1.0
+    return Estimand(name, numbers, share=True)
+
+
+def _place(scale: Scale, threshold: object) -> int | None:
+    """Return the position of the threshold, None without one."""
+    if threshold in (None, "each"):
+        return None
+    place = scale.position(threshold)
+    if place < 1:
+        what = "the lowest point, so everything would be unsafe" if place == 0 else "which means no rating"
+        raise InputError(f"threshold is {threshold!r}, {what}", hint=f"Give a higher point of {scale}.")
+    return place
+
+
+# Measuring ------------------------------------------------------------------------------------------------------------
 
 NO_ITEM = "no item has both human ratings and an answer"
 NO_FURTHER = "the model answered no further items"
@@ -33,7 +97,7 @@ _KNOWN = RaterVariance(0.0, math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class PoweredEstimate:
     """What humans and judges say about some items.
 
     Attributes
@@ -65,8 +129,8 @@ class Measured:
 
     @classmethod
     def of(
-        cls, rated: Rated, answers: Floats, answered: Mask, numbers: Floats, part: Mask, *, over_raters: bool
-    ) -> Measured:  # fmt: skip
+        cls, rated: RatingEntries, answers: Floats, answered: Mask, numbers: Floats, part: Mask, *, over_raters: bool
+    ) -> PoweredEstimate:  # fmt: skip
         """Measure some items by ratings of some raters and answers, items × judges, NaN where there is none.
 
         ``answered`` marks the items that all judges answered themselves.
@@ -129,7 +193,7 @@ class Measured:
         return Needed(alone.alone * self.ratings_per_item, together.together * self.ratings_per_item)
 
 
-def _errors(own: Rated, x: Floats, mean: Floats) -> Floats:
+def _errors(own: RatingEntries, x: Floats, mean: Floats) -> Floats:
     """Return the variance of the mean of each item over its raters, NaN for a single rating.
 
     With W = Σw, Q = Σw² and the mean square s of deviations from the mean it is s/(W²/Q − 1), for raters who are drawn
@@ -153,7 +217,9 @@ def beside(rows: list[Row], alike: list[Row]) -> list[Row]:
     ]
 
 
-def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None, level: float = 0.95) -> list[Row]:
+def rows_of(
+    found: PoweredEstimate, base: Row, estimand: Estimand, width: float | None, level: float = 0.95
+) -> list[Row]:
     """Return the rows of one estimate: both together, each alone, λ of a single judge, its worth and what it needs."""
     powered, both = found.powered, len(found.human)
     sized = replace(base, other=estimand.name, n_raters=found.n_raters, n_ratings=found.n_ratings)
@@ -182,8 +248,8 @@ def rows_of(found: Measured, base: Row, estimand: Estimand, width: float | None,
 
 
 def _with(
-    base: Row, statistic: str, value: float, spread: tuple[float, float], estimand: Estimand, found: Measured | None,
-    level: float = 0.95,
+    base: Row, statistic: str, value: float, spread: tuple[float, float], estimand: Estimand,
+    found: PoweredEstimate | None, level: float = 0.95,
 ) -> Row:  # fmt: skip
     """Return a row with its interval, or with why there is none."""
     row = replace(base, statistic=statistic, value=value)
@@ -201,7 +267,7 @@ def _with(
     return row.with_interval(max(value - half, lowest), min(value + half, highest))
 
 
-def _worth(found: Measured, base: Row) -> Row:
+def _worth(found: PoweredEstimate, base: Row) -> Row:
     (value, low, high), why = found.worth()
     row = replace(base, statistic="ppi_worth", value=value).with_note(why)
     return row if math.isnan(low) else row.with_interval(low, high)
@@ -210,3 +276,135 @@ def _worth(found: Measured, base: Row) -> Row:
 def _needed(base: Row, statistic: str, value: float) -> Row:
     row = replace(base, statistic=statistic, value=math.ceil(value) if math.isfinite(value) else value)
     return row.with_note("the variation of items or raters is not known") if math.isnan(value) else row
+
+
+# Several judges together ----------------------------------------------------------------------------------------------
+# Several judges together: the best one, their mean, a weight for each, and how far they err alike.
+
+TOGETHER, MEAN_OF_JUDGES, BEST = "all judges together", "mean of all judges", "best single judge"
+COMBINED = (TOGETHER, MEAN_OF_JUDGES, BEST)
+WEIGHTS = {
+    "of": pl.String, "model": pl.String, "prompt": pl.String, "weight": pl.Float64, "alone": pl.Float64,
+    "correlation": pl.Float64, "bias": pl.Float64, "selected": pl.Boolean, "n_items": pl.Int64, "n_further": pl.Int64,
+}  # fmt: skip
+"""λ of each judge among all and alone, its correlation with the humans, its bias, and which judge is the best."""
+ERRORS = {
+    "of": pl.String, "model": pl.String, "prompt": pl.String, "other_model": pl.String, "other_prompt": pl.String,
+    "correlation": pl.Float64, "uncorrected": pl.Float64, "n_items": pl.Int64,
+}  # fmt: skip
+"""How far the errors of two judges correlate over items."""
+
+
+class JudgesTogether(NamedTuple):
+    """Rows of several judges, and their tables."""
+
+    rows: list[Row]
+    weights: list[tuple[Any, ...]]
+    errors: list[tuple[Any, ...]]
+
+
+def together(
+    rated: RatingEntries, answers: Floats, answered: Mask, voices: Sequence[Voice], estimand: Estimand, base: Row,
+    width: float | None, *, over_raters: bool, both_ways: bool,
+) -> JudgesTogether:  # fmt: skip
+    """Estimate with all judges, on the items that all have; items × judges, NaN where there is no answer.
+
+    With ``both_ways``, unweighted values are included; the best judge stays the same.
+    """
+    found = _All.of(rated, answers, answered, estimand, over_raters=over_raters)
+    best = int(np.argmin([_or_last(one.powered.variance) for one in found.single]))
+    base = base.with_note(f"on the items of all {len(voices)} judges")
+    rows = found.rows(voices, best, estimand, base, width)
+    if both_ways:
+        alike = _All.of(rated.alike(), answers, answered, estimand, over_raters=over_raters)
+        rows = beside(rows, alike.rows(voices, best, estimand, base, width))
+    joint, spoken = found.joint, found.spoken
+    weights = [
+        (estimand.name, *voice, float(joint.powered.weights[k]), float(found.single[k].powered.weights[0]),
+         *_beside(spoken.human, spoken.model[:, k]), k == best, len(joint.human), len(joint.further))
+        for k, voice in enumerate(voices)
+    ]  # fmt: skip
+    return JudgesTogether(rows, weights, _errors_alike(spoken, voices, estimand))
+
+
+class _All(NamedTuple):
+    """All judges on the items that all have: with a weight each, their mean, each alone; and on items all answered."""
+
+    joint: PoweredEstimate
+    mean: PoweredEstimate
+    single: list[PoweredEstimate]
+    spoken: PoweredEstimate
+
+    @classmethod
+    def of(
+        cls, rated: RatingEntries, answers: Floats, answered: Mask, estimand: Estimand, *, over_raters: bool
+    ) -> _All:
+        """Measure them against some raters."""
+        every: Mask = np.asarray(~np.isnan(answers).any(axis=1), dtype=bool)
+        whole: Mask = np.asarray(answered.all(axis=1), dtype=bool)
+
+        def measured(own: Floats, spoken: Mask) -> PoweredEstimate:
+            return PoweredEstimate.of(rated, own, spoken, estimand.numbers, every, over_raters=over_raters)
+
+        return cls(
+            measured(answers, whole),
+            measured(answers.mean(axis=1, keepdims=True), whole),
+            [measured(answers[:, [k]], answered[:, k]) for k in range(answers.shape[1])],
+            PoweredEstimate.of(rated, answers, whole, estimand.numbers, every & whole, over_raters=False),
+        )
+
+    def rows(self, voices: Sequence[Voice], best: int, estimand: Estimand, base: Row, width: float | None) -> list[Row]:
+        """Return the rows of all together, of their mean and of the best one."""
+        rows = rows_of(self.joint, replace(base, model=TOGETHER), estimand, width)
+        rows += rows_of(self.mean, replace(base, model=MEAN_OF_JUDGES), estimand, width)
+        chosen = replace(base, model=BEST).with_note(
+            f"{voices[best]}, selected for its variance; the interval holds for all {len(voices)} at once (Bonferroni)"
+        )
+        level = 1 - 0.05 / len(voices)
+        # a value selected for its size has no interval of its own
+        rows += [_unclaimed(row) for row in rows_of(self.single[best], chosen, estimand, width, level)]
+        return [*rows, _effective(self.spoken, replace(base, model=TOGETHER, other=estimand.name))]
+
+
+def _or_last(variance: float) -> float:
+    return math.inf if math.isnan(variance) else variance
+
+
+def _unclaimed(row: Row) -> Row:
+    return replace(row, ci_low=None, ci_high=None) if row.statistic == "ppi_worth" else row
+
+
+def _beside(human: Floats, model: Floats) -> tuple[float, float]:
+    """Return the correlation of a judge with the humans' means, NaN where either does not vary, and its bias."""
+    if len(human) < 2:
+        return math.nan, float((model - human).mean()) if len(human) else math.nan
+    a, b = human - human.mean(), model - model.mean()
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return (float(a @ b) / size if size > 0 else math.nan), float((model - human).mean())
+
+
+def _effective(joint: PoweredEstimate, base: Row) -> Row:
+    """Return how many judges with unrelated errors they amount to, on the items that all answered."""
+    row = replace(
+        base, statistic="effective_judges", value=math.nan, n_items=len(joint.human), n_raters=joint.n_raters,
+        n_ratings=joint.n_ratings,
+    )  # fmt: skip
+    if len(joint.human) < 4:
+        return row.with_note("fewer than four items")
+    if np.isnan(joint.error).all():
+        row = row.with_note("no item has two ratings, so chance in ratings counts as an error that judges share")
+    value, low, high = effective_interval(joint.human, joint.model, joint.noise)
+    if math.isnan(value):
+        return row.with_note("no judge errs beyond the chance in ratings")
+    row = replace(row, value=value)
+    return row if math.isnan(low) else row.with_interval(low, high)
+
+
+def _errors_alike(joint: PoweredEstimate, voices: Sequence[Voice], estimand: Estimand) -> list[tuple[Any, ...]]:
+    """Return how far the errors of each two judges correlate, on the items that all answered."""
+    corrected, raw = (error_correlation(joint.human, joint.model, noise) for noise in (joint.noise, 0.0))
+    return [
+        (estimand.name, *one, *other, float(corrected[a, b]), float(raw[a, b]), len(joint.human))
+        for a, one in enumerate(voices)
+        for b, other in enumerate(voices)
+    ]

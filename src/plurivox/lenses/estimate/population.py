@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import chdtrc, stdtr
 
 from plurivox.base.errors import InputError
 from plurivox.domain.answer_columns import FAILED
@@ -15,7 +18,11 @@ from plurivox.domain.answers import Answers, Voice
 from plurivox.domain.attributes import as_categories, id_texts, places_of
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.reader import STATES
+from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.lenses.alignment.matching import ALL, account_items, nothing_answered, pooled, subsets_of
+
+if TYPE_CHECKING:
+    from plurivox.lenses.estimate.measuring import Estimand
 
 ACCOUNTS = {
     "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_rated": pl.Int64, "rated_answered": pl.Int64,
@@ -54,7 +61,7 @@ class Spoken(NamedTuple):
         return found
 
 
-class Rated(NamedTuple):
+class RatingEntries(NamedTuple):
     """Ratings, one entry each: the item, the rater (-1 where unknown), the position, and how many there are.
 
     ``weight`` is how much they count in means: ``times``, or the weight of the rater.
@@ -66,11 +73,13 @@ class Rated(NamedTuple):
     times: Floats
     weight: Floats
 
-    def some(self, chosen: Mask) -> Rated:
+    def some(self, chosen: Mask) -> RatingEntries:
         """Return some of the ratings."""
-        return Rated(self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen])
+        return RatingEntries(
+            self.item[chosen], self.rater[chosen], self.score[chosen], self.times[chosen], self.weight[chosen]
+        )
 
-    def alike(self) -> Rated:
+    def alike(self) -> RatingEntries:
         """Return the same ratings with all raters counted equally."""
         return self._replace(weight=self.times)
 
@@ -85,7 +94,7 @@ class Rated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Population:
+class EstimatedItems:
     """The items: those that models were asked about, then those that only people rated.
 
     Attributes
@@ -105,7 +114,7 @@ class Population:
     items: pl.DataFrame
     voices: tuple[Voice, ...]
     spoken: tuple[Spoken, ...]
-    rated: Rated
+    rated: RatingEntries
     subsets: tuple[str, ...]
     subset: Ints
     accounts: pl.DataFrame
@@ -127,7 +136,7 @@ class Population:
         return int(np.count_nonzero(self.subset == len(self.subsets))) if self.subsets else 0
 
 
-def population(ratings: Ratings, answers: Answers, subset: str | None) -> Population:
+def population(ratings: Ratings, answers: Answers, subset: str | None) -> EstimatedItems:
     """Combine the items of ratings and answers, and count what is missing on either side."""
     place = places_of(ratings.items["item"], answers.items)
     has_ratings = np.diff(ratings.offsets) > 0
@@ -150,7 +159,7 @@ def population(ratings: Ratings, answers: Answers, subset: str | None) -> Popula
         best = account_items(answers, answers.item.astype(np.int64), np.ones(len(answers.items), dtype=bool), (),
                              np.zeros(len(answers.items), dtype=np.int64))  # fmt: skip
         raise nothing_answered(answers, best)
-    return Population(items, answers.voices, spoken, _rated(ratings, asked, place), names, subset_of, accounts)
+    return EstimatedItems(items, answers.voices, spoken, _rated(ratings, asked, place), names, subset_of, accounts)
 
 
 def _described(ratings: Ratings, answers: Answers, place: Ints, alone: Ints) -> pl.DataFrame:
@@ -191,14 +200,14 @@ def _spoken(answers: Answers, v: int) -> Spoken:
     return Spoken(items, found, np.setdiff1d(answers.item[own], items).astype(np.int64))
 
 
-def _rated(ratings: Ratings, asked: Mask, place: Ints) -> Rated:
+def _rated(ratings: Ratings, asked: Mask, place: Ints) -> RatingEntries:
     """Return the ratings of items that models were asked about, by the codes of the population."""
     own = ratings.chosen(asked, None)
     n = len(own.scores)
     rater = np.full(n, -1, np.int64) if own.rater_codes is None else own.rater_codes.astype(np.int64)
     times = np.ones(n) if own.multiplicity is None else own.multiplicity.astype(float)
     weight = times if ratings.weights is None else ratings.weights[rater]
-    return Rated(place[own.item_codes], rater, own.scores.astype(np.int64), times, weight)
+    return RatingEntries(place[own.item_codes], rater, own.scores.astype(np.int64), times, weight)
 
 
 def _accounts(answers: Answers, rated: Mask, names: tuple[str, ...], subset_of: Ints) -> pl.DataFrame:
@@ -215,3 +224,129 @@ def _accounts(answers: Answers, rated: Mask, names: tuple[str, ...], subset_of: 
         .join(others.select(*keys, n_further="n_items", further_answered="answered"), on=keys, how="left")
         .select(list(ACCOUNTS))
     )
+
+
+# Whether the items that people rated are like those that only models answered, as every estimate assumes --------------
+
+POPULATION = {
+    "axis": pl.String, "group": pl.String, "compared": pl.String, "attribute": pl.String, "value": pl.String,
+    "rated": pl.Float64, "others": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64, "differs": pl.Boolean,
+    "n_rated": pl.Int64, "n_others": pl.Int64,
+}  # fmt: skip
+"""How rated items differ from others: in an item attribute, in a model's answer; and items without an answer."""
+ATTRIBUTE, ANSWER, SILENT = "attribute", "answer", "without an answer"
+MOST_VALUES = 20
+"""Attributes with more values, such as texts, are compared only if they are numbers."""
+_LEAST_EXPECTED = 5.0
+
+
+class Difference(NamedTuple):
+    """Where two sets of items differ most: the value of an attribute, and its share in each; or the means of both."""
+
+    value: str
+    first: float
+    second: float
+    p: float
+
+
+def compared_sets(
+    found: EstimatedItems, estimand: Estimand, groups: list[tuple[str, str, Mask]], *, keep_silent: bool
+) -> pl.DataFrame:
+    """Compare the items that each group rated with the other items of models; all p-values are corrected together.
+
+    Parameters
+    ----------
+    found
+        The items.
+    estimand
+        The quantity by which answers are compared.
+    groups
+        The axis and name of each group, and which ratings are its own.
+    keep_silent
+        Whether items that a model was asked about but did not answer are kept.
+    """
+    spoken = {str(voice): own.numbers(estimand.numbers, found.n_items, keep_silent=False)
+              for voice, own in zip(found.voices, found.spoken, strict=True)}  # fmt: skip
+    asked = [own.numbers(estimand.numbers, found.n_items, keep_silent=keep_silent) for own in found.spoken]
+    answered = ~np.isnan(np.stack(asked)).all(axis=0)
+    rows: list[tuple[Any, ...]] = []
+    for axis, group, own in groups:
+        rated = np.zeros(found.n_items, dtype=bool)
+        rated[found.rated.item[own]] = True
+        for name in found.items.columns[1:]:
+            first, second = rated & answered, answered & ~rated
+            rows += _rows(axis, group, ATTRIBUTE, name, first, second, _by_attribute(found.items[name], first, second))
+        for name, numbers in spoken.items():
+            known = ~np.isnan(numbers)
+            first, second = rated & known, known & ~rated
+            rows += _rows(axis, group, ANSWER, name, first, second, _by_mean(numbers, first, second))
+    if not keep_silent:
+        rows += list(_silent(found, estimand, spoken))
+    adjusted = adjust(np.array([row[7] for row in rows], dtype=float), "holm")
+    made = [(*row[:8], float(p), bool(p < SIGNIFICANT), *row[8:]) for row, p in zip(rows, adjusted, strict=True)]
+    return pl.DataFrame(made, schema=POPULATION, orient="row")
+
+
+def _rows(
+    axis: str, group: str, kind: str, name: str, first: Mask, second: Mask, found: Difference | None
+) -> list[tuple[Any, ...]]:
+    if found is None:
+        return []
+    return [(axis, group, kind, name, *found, int(first.sum()), int(second.sum()))]
+
+
+def _silent(found: EstimatedItems, estimand: Estimand, spoken: dict[str, Floats]) -> Iterator[tuple[Any, ...]]:
+    """Compare ratings of items that a model answered with ratings of items that it did not."""
+    human = found.rated.means(estimand.numbers, found.n_items)
+    rated = ~np.isnan(human)
+    for name, numbers in spoken.items():
+        known, silent = rated & ~np.isnan(numbers), rated & np.isnan(numbers)
+        yield from _rows("all", "all", SILENT, name, known, silent, _by_mean(human, known, silent))
+
+
+def _by_attribute(column: pl.Series, first: Mask, second: Mask) -> Difference | None:
+    """Compare two sets of items in an attribute: shares of its values, or the means of numbers."""
+    n_values = column.drop_nulls().n_unique()
+    if n_values < 2:
+        return None
+    if n_values > MOST_VALUES:
+        numbers = column.cast(pl.Float64, strict=False)
+        if numbers.null_count() > column.null_count():
+            return None
+        values = numbers.fill_null(math.nan).to_numpy()
+        return _by_mean(values, first & ~np.isnan(values), second & ~np.isnan(values))
+    names = column.drop_nulls().unique().sort().to_list()
+    codes = column.replace_strict(names, range(len(names)), default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
+    counts = np.array([np.bincount(codes[own & (codes >= 0)], minlength=len(names)) for own in (first, second)])
+    return _by_counts(counts.astype(float), names)
+
+
+def _by_counts(counts: Floats, names: list[str]) -> Difference | None:
+    """Compare counts of two sets by χ²; values that are expected in few items are combined."""
+    sizes = counts.sum(axis=1)
+    if (sizes == 0).any():
+        return None
+    few = counts.sum(axis=0) * sizes.min() / sizes.sum() < _LEAST_EXPECTED
+    pooled = np.column_stack([counts[:, ~few], counts[:, few].sum(axis=1)]) if few.any() else counts
+    expected = np.outer(sizes, pooled.sum(axis=0)) / sizes.sum()
+    used = expected.min(axis=0) >= _LEAST_EXPECTED
+    if np.count_nonzero(used) < 2:
+        return None
+    square = float(((pooled - expected)[:, used] ** 2 / expected[:, used]).sum())
+    shares = counts / sizes[:, np.newaxis]
+    most = int(np.argmax(np.abs(shares[0] - shares[1])))
+    p = float(chdtrc(np.count_nonzero(used) - 1, square))
+    return Difference(names[most], float(shares[0, most]), float(shares[1, most]), p)
+
+
+def _by_mean(numbers: Floats, first: Mask, second: Mask) -> Difference | None:
+    """Compare the means of two sets by Welch's test."""
+    a, b = numbers[first], numbers[second]
+    if min(len(a), len(b)) < 2:
+        return None
+    parts = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    if sum(parts) <= 0:
+        return None
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1))
+    t = abs(a.mean() - b.mean()) / math.sqrt(sum(parts))
+    return Difference("mean", float(a.mean()), float(b.mean()), float(2 * stdtr(freedom, -t)))

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.errors import InputError
 from plurivox.domain.attributes import places_of
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.grouping import Compared, compared, counting, overlapping_axes, raters_who_rated, together
+from plurivox.infer.call_of import Call
+from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
-from plurivox.lenses.estimate import judges
-from plurivox.lenses.estimate.checks import compared_sets
-from plurivox.lenses.estimate.estimands import Estimand, estimands
-from plurivox.lenses.estimate.measuring import Measured, beside, rows_of
-from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
+from plurivox.lenses.estimate.measuring import (
+    ERRORS,
+    TOGETHER,
+    WEIGHTS,
+    Estimand,
+    JudgesTogether,
+    PoweredEstimate,
+    beside,
+    estimands,
+    rows_of,
+    together,
+)
+from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask, RatingEntries, compared_sets, population
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
 
@@ -65,16 +73,11 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     few_points(ratings.scale, "an estimate")
     if settings.width is not None and not settings.width > 0:
         raise InputError(f"width is {settings.width:g}", hint="Give the width of the interval as a number above 0.")
-    if (ALL,) in settings.by:
-        raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
     given = as_answers(answers, ratings)
     found = population(ratings, given, settings.subset)
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
-    if axes:
-        answered = places_of(ratings.items["item"], given.items) >= 0
-        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
-    work = _Work(
+    call = Call.of(ratings, settings, how, answered=places_of(ratings.items["item"], given.items) >= 0)
+    axes = call.axes
+    work = _Estimating(
         found, settings, ratings.has_raters and settings.resample == "both",
         tells_unweighted(ratings, settings.min_group_size),
     )  # fmt: skip
@@ -85,51 +88,36 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
         rows += work.overall(estimand, first=at == 0)
         rows += [row for one in axes for row in work.groups(estimand, one, first=at == 0)]
         if len(found.voices) > 1:
-            joint.append(work.judges(estimand, first=at == 0))
+            joint.append(work.jointly(estimand, first=at == 0))
             rows += joint[-1].rows
-    told = {
-        **_remembered(found, ratings, asked), "n_elsewhere": given.n_elsewhere, "several": overlapping,
-        "by": [one.axis.name for one in axes], "resample": "both" if work.over_raters else "items",
-        **weights_in(ratings, settings.min_group_size),
-    }  # fmt: skip
-    return Estimate(
-        tuple(rows),
-        {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes},
-        (),
-        {**settings.as_dict(), **told},
-        _tables(found, joint, compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent)),
-        revealing={one.axis.name: one.n_revealing for one in axes},
-    )
-
-
-def _remembered(found: Population, ratings: Ratings, asked: Sequence[Estimand]) -> dict[str, Any]:
-    """Return what a result keeps in addition to its settings."""
-    return {
-        "voices": [list(voice) for voice in found.voices], "of": [one.name for one in asked],
-        "shares": [one.name for one in asked if one.share], "subsets": list(found.subsets),
-        "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
-        "poles": poles_in(ratings.scale), "n_items": found.n_items, "n_unsorted": found.n_unsorted,
-        "has_raters": ratings.has_raters,
-        "selected_items": ratings.intake.selected and not ratings.intake.selected_raters,
-    }  # fmt: skip
-
-
-def _tables(found: Population, joint: Sequence[judges.Together], differences: pl.DataFrame) -> tuple[Table, ...]:
     frames = {
         "accounts": found.accounts,
-        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=judges.WEIGHTS, orient="row"),
-        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=judges.ERRORS, orient="row"),
-        "population": differences,
+        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=WEIGHTS, orient="row"),
+        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=ERRORS, orient="row"),
+        "population": compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent),
     }
-    return tuple(Table(name, frame) for name, frame in frames.items())
+    return Estimate(
+        rows=tuple(rows),
+        draws=(),
+        tables=tuple(Table(name, frame) for name, frame in frames.items()),
+        **call.kept(
+            voices=[list(voice) for voice in found.voices], of=[one.name for one in asked],
+            shares=[one.name for one in asked if one.share], subsets=list(found.subsets),
+            labels=[str(label) for label in ratings.scale.labels], values=list(ratings.scale.values),
+            poles=poles_in(ratings.scale), n_items=found.n_items, n_unsorted=found.n_unsorted,
+            has_raters=ratings.has_raters,
+            selected_items=ratings.intake.selected and not ratings.intake.selected_raters,
+            n_elsewhere=given.n_elsewhere, by=[one.axis.name for one in axes],
+            resample="both" if work.over_raters else "items",
+        ),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Work:
+class _Estimating:
     """What all estimates of a call share."""
 
-    found: Population
+    found: EstimatedItems
     settings: EstimateSettings
     over_raters: bool
     both_ways: bool
@@ -157,11 +145,11 @@ class _Work:
             rows += self._each(estimand, base, self.found.rated.some(own), self._all)
         return rows
 
-    def judges(self, estimand: Estimand, *, first: bool) -> judges.Together:
+    def jointly(self, estimand: Estimand, *, first: bool) -> JudgesTogether:
         """Return the estimates from all raters with all judges together."""
         base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
         answers, answered = self._said(range(len(self.found.voices)), estimand)
-        return judges.together(
+        return together(
             self.found.rated, answers, answered, self.found.voices, estimand, base, self.settings.width,
             over_raters=self.over_raters, both_ways=self.both_ways,
         )  # fmt: skip
@@ -170,7 +158,7 @@ class _Work:
     def _all(self) -> Mask:
         return np.ones(self.found.n_items, dtype=bool)
 
-    def _each(self, estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+    def _each(self, estimand: Estimand, base: Row, rated: RatingEntries, part: Mask) -> list[Row]:
         """Return the rows of each judge, and of several together."""
         every = range(len(self.found.voices))
         sets = [[v] for v in every] + ([list(every)] if len(every) > 1 else [])
@@ -182,32 +170,34 @@ class _Work:
         numbers = [one.numbers(estimand.numbers, n, keep_silent=self.keep_silent) for one in spoken]
         return np.stack(numbers, axis=1), np.stack([one.answered(n) for one in spoken], axis=1)
 
-    def _rows(self, voices: Sequence[int], estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+    def _rows(
+        self, voices: Sequence[int], estimand: Estimand, base: Row, rated: RatingEntries, part: Mask
+    ) -> list[Row]:
         """Return the rows of one judge, or of several with a weight each, with some raters on some items."""
         answers, each = self._said(voices, estimand)
         answered = np.asarray(each.all(axis=1), dtype=bool)
         own_items = np.unique(rated.item[part[rated.item]])
         n, n_answered = len(own_items), int(np.count_nonzero(answered[own_items]))
-        model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (judges.TOGETHER, "")
+        model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (TOGETHER, "")
         note = "" if n == n_answered else f"answered {n_answered:,} of {n:,} rated items"
         made = replace(base, model=model, prompt=prompt).with_note(note)
         given = (answers, answered, estimand.numbers, part)
 
-        def rows(own: Rated) -> list[Row]:
-            measured = Measured.of(own, *given, over_raters=self.over_raters)
+        def rows(own: RatingEntries) -> list[Row]:
+            measured = PoweredEstimate.of(own, *given, over_raters=self.over_raters)
             return rows_of(measured, made, estimand, self.settings.width)
 
         return beside(rows(rated), rows(rated.alike())) if self.both_ways else rows(rated)
 
 
-def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:
+def _members(found: EstimatedItems, one: Compared) -> list[tuple[str, str, Mask]]:
     """Return the axis and name of each group that may be shown, and which ratings are its own."""
     return [
         (axis.name, axis.groups[g], axis.codes[found.rated.rater] == g) for axis, places in one.shown for g in places
     ]
 
 
-def _groups(found: Population, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
+def _groups(found: EstimatedItems, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
     """Return all raters and each group whose items are compared with the others, without individual raters."""
     groups = [one for one in axes if one.axis.attributes != ("rater",)]
     everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))

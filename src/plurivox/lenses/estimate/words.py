@@ -11,8 +11,8 @@ from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row, Statement, p_text, told
 from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.alignment.matching import ALL
-from plurivox.lenses.estimate.checks import ATTRIBUTE, SILENT
-from plurivox.lenses.estimate.judges import BEST, COMBINED, TOGETHER
+from plurivox.lenses.estimate.measuring import BEST, COMBINED, TOGETHER
+from plurivox.lenses.estimate.population import ATTRIBUTE, SILENT
 from plurivox.lenses.estimate.settings import KEPT, MEAN
 
 if TYPE_CHECKING:

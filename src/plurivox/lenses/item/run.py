@@ -218,7 +218,7 @@ def _compared(
     steps = np.diff(values) / length
     observed = _distances(one.weighed[shown], total, steps)
     plain = _distances(one.counts[shown], one.counts.sum(axis=0), steps)
-    work = Shuffles.of(ratings, one, shown, steps, strata, settings)
+    work = DistanceShuffles.of(ratings, one, shown, steps, strata, settings)
     null = work.distances(how) if len(shown) else np.empty((0, 0))
     moved = exchangeable(one.codes, len(one.axis), None if strata is None else strata[one.raters])
     rows = []
@@ -257,7 +257,7 @@ def _distances(counts: NDArray[Any], total: NDArray[Any], steps: Floats) -> Floa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shuffles:
+class DistanceShuffles:
     """The raters of an item, shuffled between the groups of an axis, and how far the shown groups are from the others.
 
     ``raters`` and ``scores`` have one entry per rater of the axis, ``counts`` are groups × points.
@@ -275,7 +275,7 @@ class Shuffles:
     def of(
         cls, ratings: Ratings, one: _Sorted, shown: NDArray[np.intp], steps: Floats, strata: Strata,
         settings: ItemViewSettings,
-    ) -> Shuffles:  # fmt: skip
+    ) -> DistanceShuffles:  # fmt: skip
         """Shuffle only those who rated the item and have a value on the axis."""
         inside = one.codes != OUTSIDE
         among = np.zeros(ratings.n_raters, dtype=bool)

@@ -22,6 +22,7 @@ LENS = Lens(
     "the second list has the items\non which a group differs most clearly from the others. Its p-values are corrected "
     "over all items and groups.",
     settings=ItemsSettings,
+    headlines=True,
     showing=ItemsShown,
     csv_tables=("uncertain", "divided", "distributions"),
     result="plurivox.lenses.items.result:Items",

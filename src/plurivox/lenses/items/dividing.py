@@ -45,7 +45,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class AxisCandidates:
     """The candidates of an axis.
 
     Attributes
@@ -122,10 +122,10 @@ class Null(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class DividingCandidates:
     """All candidates of a call, and what shuffles give; ``unmoved`` names axes whose groups cannot be shuffled."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[AxisCandidates, ...]
     null: Null
     observed: list[Floats]
     n_comparisons: int
@@ -136,9 +136,9 @@ class Family:
         """How many shuffles there were."""
         return len(self.null.largest)
 
-    def further(self, ratings: Ratings, draws: Draws, how: Running) -> Family:
+    def further(self, ratings: Ratings, draws: Draws, how: Running) -> DividingCandidates:
         """Return the same with more shuffles."""
-        work = Shuffles(ratings.parts(), self.sides, _from_first(ratings), draws)
+        work = ItemShuffles(ratings.parts(), self.sides, _from_first(ratings), draws)
         return replace(self, null=self.null.joined(_shuffled(work, how)))
 
     def p_adjusted(self, z: Floats, p: Floats) -> Floats:
@@ -162,13 +162,13 @@ class Family:
         return {key: p for key, p in found.items() if not np.isnan(p)}
 
 
-NOTHING = Family((), Null(np.zeros(0), [], []), [], 0)
+NOTHING = DividingCandidates((), Null(np.zeros(0), [], []), [], 0)
 """Without groups, nothing is compared."""
 
 
 def family(
     ratings: Ratings, axes: Sequence[Compared], strata: NDArray[np.int32] | None, draws: Draws, how: Running
-) -> Family:
+) -> DividingCandidates:
     """Return all candidates of some axes with what shuffles give.
 
     Parameters
@@ -184,9 +184,9 @@ def family(
     prepared = [(one[0].name, _side(ratings, *one, values, strata)) for one in _each(axes)]
     sides = tuple(side for _, side in prepared if side is not None)
     unmoved = {name for name, _ in prepared} - {side.axis.name for side in sides}
-    work = Shuffles(parts, sides, values, Draws.observed())
+    work = ItemShuffles(parts, sides, values, Draws.observed())
     null, observed = _shuffled(replace(work, draws=draws), how), [sums[0] for sums in work(0, 1).sums]
-    return Family(sides, null, observed, sum(side.n_candidates for side in sides), tuple(sorted(unmoved)))
+    return DividingCandidates(sides, null, observed, sum(side.n_candidates for side in sides), tuple(sorted(unmoved)))
 
 
 def _from_first(ratings: Ratings) -> Floats:
@@ -210,7 +210,7 @@ def _each(axes: Sequence[Compared]) -> Iterator[tuple[Axis, Bools, bool]]:
 
 def _side(
     ratings: Ratings, axis: Axis, listed: Bools, mirrored: bool, values: Floats, strata: NDArray[np.int32] | None
-) -> Side | None:
+) -> AxisCandidates | None:
     """Return the candidates of an axis, or None where no shown group can be shuffled."""
     codes = np.where(ratings.per_rater() > 0, axis.codes, -1)
     listed = listed & exchangeable(codes, len(axis), strata)
@@ -222,7 +222,9 @@ def _side(
     variance = (squares + STEADY * pooled) / (np.maximum(n, 1) - 1 + STEADY) if pooled > 0 else np.ones(len(n))
     grouping = Grouping.of(ratings, axis.codes, len(axis), strata)
     nobody = np.full(len(n), -1, np.int32)
-    side = Side(axis, listed, mirrored, grouping, n, total, squares, variance, pooled, nobody, n * 0, total * 0.0)
+    side = AxisCandidates(
+        axis, listed, mirrored, grouping, n, total, squares, variance, pooled, nobody, n * 0, total * 0.0
+    )
     found = [
         _largest(side, start, *cells_of(ratings, side, start, stop, values)) for start, stop in _blocks(ratings, axis)
     ]
@@ -250,7 +252,7 @@ def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tupl
     return n, total, squares
 
 
-def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
+def cells_of(ratings: Ratings, side: AxisCandidates, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
     """Return for items ``start`` to ``stop``, by group, the number of ratings and Σx."""
     part = ratings.of_items(start, stop)
     item, group = part.item_of_each(), side.axis.codes[part.raters]
@@ -262,7 +264,7 @@ def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats
     return n.reshape(shape), total.astype(np.float64).reshape(shape)
 
 
-def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
+def z_of(side: AxisCandidates, start: int, n_group: Ints, total: Floats) -> Floats:
     """Return z of each item from ``start`` on and each group, NaN where it is not a candidate."""
     own = slice(start, start + len(n_group))
     n, mean, variance = (column[own, np.newaxis] for column in (side.n, side.mean, side.variance))
@@ -272,7 +274,9 @@ def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
     return np.where(usable, (total - n_group * mean) / np.sqrt(weight * variance), np.nan)
 
 
-def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
+def _largest(
+    side: AxisCandidates, start: int, n_group: Ints, total: Floats
+) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
     """Return for each item the group with the largest |z|, the first of ties, its ratings and sum; and how many z."""
     z = z_of(side, start, n_group, total)
     extent = np.where(np.isnan(z), -1.0, np.abs(z))
@@ -283,11 +287,11 @@ def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDAr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shuffles:
+class ItemShuffles:
     """Candidates of all axes under draws ``first`` to ``last``, the same shuffle for all of them."""
 
     parts: Sequence[Part]
-    sides: tuple[Side, ...]
+    sides: tuple[AxisCandidates, ...]
     values: Floats
     draws: Draws
 
@@ -320,7 +324,7 @@ def _kernel_labels(labels: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
     return np.where(labels < 0, n_groups, labels).astype(kind)
 
 
-def _shuffled(work: Shuffles, how: Running) -> Null:
+def _shuffled(work: ItemShuffles, how: Running) -> Null:
     """Run all shuffles and combine their results as they arrive, so that little is held at once."""
     total = work.draws.total if work.sides else 0
     cost = max(1e-6, _COST * sum(len(part.scores) for part in work.parts) * len(work.sides))
@@ -345,14 +349,14 @@ def _shuffled(work: Shuffles, how: Running) -> Null:
 class OneItem:
     """The z of one item for every group of an axis under draws ``first`` to ``last``, the shuffles of all items."""
 
-    side: Side
+    side: AxisCandidates
     place: int
     raters: NDArray[np.int32]
     scores: Floats
     draws: Draws
 
     @classmethod
-    def of(cls, ratings: Ratings, side: Side, place: int, draws: Draws) -> OneItem:
+    def of(cls, ratings: Ratings, side: AxisCandidates, place: int, draws: Draws) -> OneItem:
         """Use the ratings of an item by the raters of an axis."""
         part = ratings.of_items(place, place + 1)
         inside = side.axis.codes[part.raters] >= 0
@@ -373,3 +377,64 @@ class OneItem:
         same = np.full(shape[0], self.place)
         side = replace(self.side, n=self.side.n[same], total=self.side.total[same], variance=self.side.variance[same])
         return z_of(side, 0, n.reshape(shape), total.reshape(shape))
+
+
+# Differences on single items, pulled towards the group's difference over all items as far as they are noise -----------
+# Differences on single items, pulled towards the group's difference over all items as far as they are noise.
+#
+# The true difference of the item with the largest of many differences is, on average, smaller. With w = n_g n_r / n the
+# weight of an item, D_i its difference and D̄ = Σ w_i D_i / Σ w_i the group's difference over all items, its leniency::
+#
+#     shrunken_i = D̄ + τ² / (τ² + c · v_i / w_i) · (D_i − D̄)
+#     τ²         = (Q − c · E) / (Σ w − Σ w² / Σ w),  not below 0
+#     Q          = Σ w_i (D_i − D̄)²                   E = Σ (1 − w_i / Σ w) · v_i
+#
+# v_i is the variance within the two sides of an item. τ² is the variance of true differences, by moments (DerSimonian
+# & Kacker 2007, with weights by numbers of ratings). c = ΣQ*/ΣE* over all shuffles; it is below 1 where raters who
+# rate high do so on every item, since that moves D̄ but not the items around it. Without shuffles c is 1.
+
+
+class DifferencePrior(NamedTuple):
+    """What the differences of each group over all items say about those on one."""
+
+    mean: Floats
+    """The difference over all items, D̄."""
+    spread: Floats
+    """The variance of true differences around it, τ²."""
+    noise: Floats
+    """How much of the variance within items is noise around D̄, c."""
+
+
+def prior_of(observed: Floats, null: Floats) -> DifferencePrior:
+    """Return the prior of each group from its sums as they are (groups × sums) and under each shuffle."""
+    noise = np.ones(len(observed))
+    if len(null):
+        chance, expected = (part.sum(axis=0) for part in _scatter(null))
+        np.divide(chance, expected, out=noise, where=expected > 0)
+    scatter, expected = _scatter(observed)
+    _, shifts, weights, squared, *_ = observed.T  # in the order of plurivox.kernels.dividing
+    total = np.maximum(weights, np.finfo(float).tiny)
+    room = weights - squared / total
+    spread = np.zeros(len(observed))  # one item says nothing about others
+    np.divide(scatter - noise * expected, room, out=spread, where=room > 1e-9 * weights)
+    return DifferencePrior(shifts / total, np.maximum(spread, 0.0), noise)
+
+
+def _scatter(sums: Floats) -> tuple[Floats, Floats]:
+    """Return Q and E."""
+    squares, shifts, weights, _, variances, weighted = np.moveaxis(sums, -1, 0)
+    total = np.maximum(weights, np.finfo(float).tiny)
+    return np.maximum(squares - shifts**2 / total, 0.0), np.maximum(variances - weighted / total, 0.0)
+
+
+def shrunken(side: AxisCandidates, prior: DifferencePrior) -> Floats:
+    """Return the shrunken difference of each item's most extreme group; NaN without one."""
+    group = np.maximum(side.group, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = side.n_group * (side.n - side.n_group) / side.n
+        difference = side.shift / weight
+        left = np.maximum(side.squares - weight * difference**2, 0.0)
+        error = prior.noise[group] * (left + STEADY * side.pooled) / (side.n - 2 + STEADY) / weight
+        trust = np.where(error > 0, prior.spread[group] / (prior.spread[group] + error), 1.0)
+    mean = prior.mean[group]
+    return np.where(side.group >= 0, mean + trust * (difference - mean), np.nan)

@@ -20,7 +20,6 @@ class ItemsSettings(Settings):
     several: Frozen = shared.several()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     seed: int = shared.seed()
     within: tuple[str, ...] | None = shared.within()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.base.wording import counted, named
-from plurivox.infer.claims import entangled_axes, entangled_statements, shuffling, stopped_early
+from plurivox.infer.claims import entangled_axes, entangled_statements, shuffling
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Statement, p_text
 from plurivox.infer.weighting import COUNTED_ALIKE, weighted_statements
@@ -45,7 +45,6 @@ def _dividing(found: Items) -> list[Statement]:
     """Return whether any item divides groups, and which."""
     told = [_unmoved(axis, found.settings) for axis in found.settings["unmoved"]]
     told += entangled_statements(found.settings, found.settings["least_p"])
-    told += stopped_early(found.settings, found.settings["n_permutations"])
     told += _unlisted(found.settings)
     if not found.settings["n_comparisons"]:
         return told

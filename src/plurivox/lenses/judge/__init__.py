@@ -18,6 +18,7 @@ LENS = Lens(
     "self-consistency; refusals;\nwhat its answers are worth in human ratings; and a verdict. --require 'omega>=0.5' "
     "makes it a gate: the command ends\nwith code 4 if a requirement is not met.",
     settings=JudgeSettings,
+    headlines=True,
     inputs=(ANSWERS,),
     csv_tables=("card", "values", "biases", "places", "stand_ins", "requirements", "verdicts"),
     result="plurivox.lenses.judge.result:JudgeCard",
@@ -25,5 +26,5 @@ LENS = Lens(
     legend="Raters, constant, chance: what raters reach with each other (for bias, the range of nine in ten), the best "
     "constant answer, and a draw from all votes. Agreement of 0 is chance; distance and bias are in points of the "
     "scale. Intervals are over items and raters. p is corrected over models; for bias, over all groups and parts.",
-    gate="plurivox.lenses.judge.gate:failures",
+    gate="plurivox.lenses.judge.verdicts:failures",
 )

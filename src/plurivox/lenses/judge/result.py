@@ -12,7 +12,7 @@ from plurivox.base.wording import counted
 from plurivox.domain.answers import Voice
 from plurivox.infer.models import ModelResult
 from plurivox.infer.result import Statement, frame_of
-from plurivox.lenses.judge.verdicts import Verdict, verdict_of
+from plurivox.lenses.judge.verdicts import JudgeVerdict, verdict_of
 from plurivox.lenses.judge.words import statements
 
 CARD = {
@@ -98,7 +98,7 @@ class JudgeCard(ModelResult):
         names = ("model", "prompt", "verdict", "reasons", "untold")
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
-    def verdict(self, voice: Voice) -> Verdict:
+    def verdict(self, voice: Voice) -> JudgeVerdict:
         """Return the verdict on one model with its reasons."""
         return verdict_of(self, voice)
 

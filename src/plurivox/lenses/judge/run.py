@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,27 +17,155 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
+from plurivox.engine.run import Sums
 from plurivox.infer.call import keywords
+from plurivox.infer.call_of import Call
+from plurivox.infer.families import adjust
 from plurivox.infer.grouping import Compared
-from plurivox.infer.intervals import wilson
-from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.intervals import Interval, wilson
+from plurivox.infer.jackknife import LeftOut, number_of_blocks
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
-from plurivox.lenses.alignment.matching import ALL, AnsweredItems, AnswersLike, Floats, as_answers, match
-from plurivox.lenses.alignment.references import N_RANDOM, References
-from plurivox.lenses.alignment.run import compared_axes
+from plurivox.infer.weighting import tells_unweighted
+from plurivox.lenses.alignment.matching import (
+    ALL,
+    N_RANDOM,
+    AnsweredItems,
+    AnswersLike,
+    Floats,
+    References,
+    as_answers,
+    match,
+)
 from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
-from plurivox.lenses.judge import gate
-from plurivox.lenses.judge.agreements import agreements_of, largest
-from plurivox.lenses.judge.biases import Biases, corrected
-from plurivox.lenses.judge.places import PLACES, Places, position_bias
+from plurivox.lenses.judge.biases import PLACES, Biases, PositionChoices, Saving, corrected, position_bias
 from plurivox.lenses.judge.quantities import NAMES
 from plurivox.lenses.judge.result import CARD, JudgeCard
 from plurivox.lenses.judge.settings import JudgeSettings
-from plurivox.lenses.judge.worth import Saving
+from plurivox.lenses.judge.sums import (
+    LEAST_TESTED,
+    RESAMPLED,
+    AgreementFinish,
+    Agreements,
+    AnswersByItem,
+    agreement_of_shares,
+    constant_distances,
+    left_out,
+    shares_of,
+    weights_of,
+)
+from plurivox.lenses.judge.verdicts import check as check_requirements
 from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.cohesion.parts import percent_agreement_parts
+
+# Agreement with raters and distance from them, for models, two raters, constants and draws from all votes -------------
+
+TESTED = {"agreement": "agreement", "half_gap": "relative", "lead": "lead"}
+"""Values that are tested against 0, corrected together over all models, and the quantity that gets the p-value."""
+_SCALES = {"agreement": "fisher", "human_agreement": "complement"}
+_AT = {name: place for place, name in enumerate(RESAMPLED)}
+Cells = dict[str, dict[str, Any]]
+"""Cells of the card by quantity."""
+
+
+class AgreementSums(NamedTuple):
+    """Sums over all items, values without each unit, and what follows from them."""
+
+    sums: Sums
+    left: LeftOut
+    interval: Interval
+    p_value: Floats
+    p_adjusted: Floats
+
+    def cells(self, v: int, name: str) -> dict[str, Any]:
+        """Return a value of a voice with its interval, or why there is none."""
+        at, value = _AT[name], float(self.left.observed[v, _AT[name]])
+        why = self._undefined(v, name) if math.isnan(value) else ""
+        ends = {"ci_low": float(self.interval.low[v, at]), "ci_high": float(self.interval.high[v, at])}
+        return {"value": value, **ends, "note": why}
+
+    def _undefined(self, v: int, name: str) -> str:
+        """Say why a value is undefined."""
+        if not self.sums["far"][0, v, 1]:
+            return "no item has both a rating and a readable answer"
+        if name == "agreement":
+            return "expected disagreement is 0"
+        if math.isnan(self.left.observed[v, _AT["human_agreement"]]):
+            return "no item has two ratings, or ratings do not vary"
+        return "raters do not agree with each other beyond chance"
+
+    def humans(self, v: int, name: str) -> dict[str, Any]:
+        """Return a value of raters with its interval."""
+        own = self.cells(v, name)
+        return {"humans": own["value"], "humans_low": own["ci_low"], "humans_high": own["ci_high"]}
+
+    def tested(self, v: int, name: str) -> dict[str, Any]:
+        """Return the p-values of a quantity, alone and corrected over models."""
+        at = list(TESTED.values()).index(name)
+        return {"p_value": float(self.p_value[v, at]), "p_adjusted": float(self.p_adjusted[v, at])}
+
+
+def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Running) -> list[Cells]:
+    """Return agreement, relative agreement, distance and lead of each voice; ``same`` is how often two raters agree."""
+    ratings, n_points = matched.ratings, matched.top + 1
+    values = np.array(ratings.scale.values, dtype=float)
+    blocks = number_of_blocks(ratings.parts())
+    n_raters = ratings.n_raters if ratings.has_raters else 0
+    weights = weights_of(ratings)
+    work = Agreements(AnswersByItem.of(matched), values, n_raters, blocks, apart(level, n_points), weights=weights)
+    sums, left = left_out(matched, work, AgreementFinish(level, values, len(weights) > 0), how, resample)
+    few = sums["far"][0, :, 1:2] < LEAST_TESTED
+    raw = np.where(few, np.nan, left.p_value()[:, [_AT[name] for name in TESTED]])
+    found = AgreementSums(sums, left, _interval(left), raw, adjust(raw, "holm"))
+    shares = shares_of(sums["other"][0])
+    drawn = agreement_of_shares(sums, shares, level, values)
+    constants = [
+        agreement_of_shares(sums, np.broadcast_to(one, shares.shape), level, values) for one in np.eye(n_points)
+    ]
+    return [
+        _cells(found, v, largest(np.array([one[v] for one in constants])), float(drawn[v]), shares[v], _labels(matched))
+        for v in range(len(matched.voices))
+    ]
+
+
+def _cells(found: AgreementSums, v: int, constant: float, marginal: float, shares: Floats, labels: list[str]) -> Cells:
+    far = constant_distances(found.sums)[0, v]
+    best = "" if np.isnan(far).all() else labels[int(np.nanargmin(far))]
+    flat, drawn = (found.cells(v, name)["value"] for name in ("constant_distance", "marginal_distance"))
+    return {
+        "agreement": {**found.cells(v, "agreement"), **found.humans(v, "human_agreement"),
+                      **found.tested(v, "agreement"), "constant": constant, "marginal": marginal},
+        "relative": {**found.cells(v, "relative"), **found.tested(v, "relative")},
+        "distance": {**found.cells(v, "distance"), **found.humans(v, "human_distance"), "constant": flat,
+                     "constant_answer": best, "marginal": drawn},
+        "lead": {**found.cells(v, "lead"), **found.tested(v, "lead"), "constant_answer": best},
+        "same": {**found.humans(v, "same"), "marginal": float((shares**2).sum())},
+    }  # fmt: skip
+
+
+def _labels(matched: AnsweredItems) -> list[str]:
+    return [str(label) for label in matched.scale.labels]
+
+
+def _interval(left: LeftOut) -> Interval:
+    scales = [_SCALES.get(name, "plain") for name in RESAMPLED]
+    return left.interval(scales, [(-1.0, 1.0) if name == "agreement" else (-math.inf, math.inf) for name in RESAMPLED])
+
+
+def apart(level: Level, n_points: int) -> Floats:
+    """Return how far apart two points are: positions, or 0 and 1 on the nominal level, or a matrix itself."""
+    if not isinstance(level, str):
+        return level
+    at = np.arange(n_points, dtype=float)
+    return 1.0 - np.eye(n_points) if level == "nominal" else np.abs(at[:, np.newaxis] - at)
+
+
+def largest(values: Floats) -> float:
+    """Return the largest of some values, NaN if none are defined."""
+    return math.nan if np.isnan(values).all() else float(np.nanmax(values))
+
+
+# The call -------------------------------------------------------------------------------------------------------------
 
 
 @keywords(JudgeSettings, weights=True)
@@ -78,28 +206,27 @@ def judge(ratings: Ratings, answers: AnswersLike, *, settings: JudgeSettings, ho
         )
     given = _chosen(as_answers(answers, ratings), settings.models)
     matched = match(ratings, given, settings.subset)
-    axes, overlapping = compared_axes(matched, settings)
+    call = Call.of(ratings, settings, how, answered=np.diff(matched.rows) > 0)
     work = Carding(matched, given, level_of(settings.level, matched.top + 1), settings, how)
-    made = work.made(axes)
+    made = work.made(call.axes)
     card = _card(made.rows)
     tables = {
         "card": card, "biases": made.biases, "places": made.places, "stand ins": made.stand_ins,
-        "requirements": gate.check(settings.require, card, made.biases),
+        "requirements": check_requirements(settings.require, card, made.biases),
     }  # fmt: skip
     return JudgeCard(
-        tuple(_rows(card, made.biases, ratings)), {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes}, (),
-        {
-            **settings.as_dict(), "require": list(settings.require), "by": [one.axis.name for one in axes],
-            "several": overlapping, "level": settings.level if isinstance(settings.level, str) else "matrix",
-            "voices": [list(voice) for voice in matched.voices], "subsets": list(matched.subsets),
-            "labels": [str(label) for label in ratings.scale.labels], "poles": poles_in(ratings.scale),
-            "values": [float(value) for value in ratings.scale.values],
-            "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
-            "n_raters": ratings.n_raters if ratings.has_raters else 0, **weights_in(ratings, settings.min_group_size),
-        },
-        tuple(Table(name, frame) for name, frame in tables.items()),
-        revealing={one.axis.name: one.n_revealing for one in axes},
+        rows=tuple(_rows(card, made.biases, ratings)),
+        draws=(),
+        tables=tuple(Table(name, frame) for name, frame in tables.items()),
+        **call.kept(
+            require=list(settings.require), by=[one.axis.name for one in call.axes],
+            level=settings.level if isinstance(settings.level, str) else "matrix",
+            voices=[list(voice) for voice in matched.voices], subsets=list(matched.subsets),
+            labels=[str(label) for label in ratings.scale.labels], poles=poles_in(ratings.scale),
+            values=[float(value) for value in ratings.scale.values],
+            n_items=int(np.count_nonzero(np.diff(matched.rows))), n_unrated=matched.n_unrated,
+            n_raters=ratings.n_raters if ratings.has_raters else 0,
+        ),
     )  # fmt: skip
 
 
@@ -312,7 +439,7 @@ def _is(model: str, prompt: str) -> pl.Expr:
     return (pl.col("model") == model) & (pl.col("prompt") == prompt)
 
 
-def _placed(one: Places, p: float) -> dict[str, Any]:
+def _placed(one: PositionChoices, p: float) -> dict[str, Any]:
     """Return the cells of position bias."""
     return {"value": one.value, "marginal": one.chance, "p_value": one.p, "p_adjusted": p, "scored": one.n_items,
             "note": one.why}  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 from plurivox.base.settings.record import names
-from plurivox.lenses.judge.requirements import canonical, read
+from plurivox.lenses.judge.quantities import canonical, read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -38,13 +38,13 @@ ENOUGH = 0.5
 # Answers -------------------------------------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class AnswerCounts(NamedTuple):
     """What a voice answered to the items of a part: the positions of items with an answer, and counts of each point."""
 
     items: Ints
     counts: NDArray[np.int32]
 
-    def in_each(self, part: Part, draws: Draws) -> list[Asked]:
+    def in_each(self, part: Part, draws: Draws) -> list[AnswerCounts]:
         """Return the answers that count in each draw: all, or those to a unit of items."""
         if draws.resample != "items":
             return [self] * draws.total
@@ -53,11 +53,11 @@ class Asked(NamedTuple):
         order = np.argsort(unit, kind="stable")
         bounds = np.searchsorted(unit[order], np.arange(draws.first, draws.last + 1))
         each = (np.sort(order[start:stop]) for start, stop in pairwise(bounds))
-        return [Asked(self.items[some], self.counts[some]) for some in each]
+        return [AnswerCounts(self.items[some], self.counts[some]) for some in each]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class AnswersByItem:
     """Answers by item: those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``, each on a point of the scale."""
 
     rows: Ints
@@ -67,13 +67,13 @@ class Judged:
     n_points: int
 
     @classmethod
-    def of(cls, matched: AnsweredItems) -> Judged:
+    def of(cls, matched: AnsweredItems) -> AnswersByItem:
         """Return the readable answers."""
         there = np.flatnonzero(matched.point >= 0)
         rows = np.searchsorted(there, matched.rows).astype(np.int64)
         return cls(rows, matched.voice[there], matched.point[there], len(matched.voices), matched.top + 1)
 
-    def within(self, part: Part) -> list[Asked]:
+    def within(self, part: Part) -> list[AnswerCounts]:
         """Return what each voice answered to the items of a part."""
         rows = self.rows[part.first : part.first + part.n_items + 1]
         own = slice(int(rows[0]), int(rows[-1]))
@@ -84,7 +84,7 @@ class Judged:
             items, at = np.unique(item[mine], return_inverse=True)
             counts = np.zeros((len(items), self.n_points), dtype=np.int32)
             np.add.at(counts, (at, self.point[own][mine]), 1)
-            found.append(Asked(items, counts))
+            found.append(AnswerCounts(items, counts))
         return found
 
 
@@ -92,7 +92,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside(ABC):
+class AnswersAndRatings(ABC):
     """What answers and ratings of the same items add, and what remains without some ratings.
 
     A part has a table with a row for each item. Where ratings are left out, rows of few items change; what these add
@@ -114,7 +114,7 @@ class Beside(ABC):
         What each part adds as a whole, by its first item; empty until that is known.
     """
 
-    judged: Judged
+    judged: AnswersByItem
     values: Floats
     n_raters: int
     n_blocks: int
@@ -140,7 +140,7 @@ class Beside(ABC):
         """Return a row for each item, of all ratings of a part or of some."""
 
     @abstractmethod
-    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+    def of_voice(self, part: Part, asked: AnswerCounts, table: Floats) -> Sums:
         """Return what the answers of a voice add with the rows of their items, without draws and voices."""
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
@@ -155,7 +155,7 @@ class Beside(ABC):
                     sums[name][d, v] = array
         return sums
 
-    def _without(self, part: Part, draws: Draws, voices: Sequence[Asked], table: Floats, sums: Sums) -> None:
+    def _without(self, part: Part, draws: Draws, voices: Sequence[AnswerCounts], table: Floats, sums: Sums) -> None:
         """Write what remains without a unit of raters or a block of ratings in each draw."""
         item, whole = part.item_of_each(), self.whole[part.first]
         for name, array in whole.items():
@@ -169,7 +169,7 @@ class Beside(ABC):
             for v, voice in enumerate(voices):
                 rows = places[v, touched]
                 there = rows >= 0
-                asked = Asked(touched[there], voice.counts[rows[there]])
+                asked = AnswerCounts(touched[there], voice.counts[rows[there]])
                 before, after = (self.of_voice(part, asked, own) for own in (table[asked.items], now[there]))
                 for name in before:
                     sums[name][d, v] += after[name] - before[name]
@@ -187,7 +187,7 @@ def left_out_in(part: Part, draws: Draws, n_blocks: int) -> Iterator[Ints]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreements(Beside):
+class Agreements(AnswersAndRatings):
     """The parts of agreement and distance of each voice, over the items that it answered.
 
     ``apart`` is how far apart two points are. ``far`` holds Σ distance, items, then Σ distance and sameness of pairs of
@@ -215,7 +215,7 @@ class Agreements(Beside):
         counts = [np.bincount(cell, one, minlength=part.n_items * n_points) for one in times]
         return np.stack(counts, axis=-1).reshape(-1, n_points, len(times)).astype(float)
 
-    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+    def of_voice(self, part: Part, asked: AnswerCounts, table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         there = table[..., -1] > 0.5  # ratings are counted, since sums of weights minus themselves need not be 0
         rated = there.any(axis=1)
@@ -297,7 +297,7 @@ def agreement_of_shares(sums: Sums, shares: Floats, level: Level, values: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels(Beside):
+class Levels(AnswersAndRatings):
     """How far answers are above the mean rating of groups: voices × columns of [Σ differences, items].
 
     A column is a group of raters on all items, or, without groups, all items and each subset of them.
@@ -325,7 +325,7 @@ class Levels(Beside):
         sums = [np.bincount(cell, one[inside], minlength=size) for one in (weight, weight * score, times)]
         return np.asarray(np.stack(sums, axis=-1).reshape(part.n_items, self.n_groups, 3), dtype=float)
 
-    def of_voice(self, part: Part, asked: Asked, table: Floats) -> Sums:
+    def of_voice(self, part: Part, asked: AnswerCounts, table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         n, whole = table[..., 0], table[..., 1]
         rated = table[..., 2] > 0.5
@@ -353,7 +353,7 @@ def weights_of(ratings: Ratings) -> Floats:
 
 
 def left_out(
-    matched: AnsweredItems, work: Beside, finish: Finish, how: Running, resample: str,
+    matched: AnsweredItems, work: AnswersAndRatings, finish: Finish, how: Running, resample: str,
     groups: tuple[NDArray[np.int32], int] | None = None,
 ) -> tuple[Sums, LeftOut]:  # fmt: skip
     """Return the sums of all, and values without each item, each rater of a group, and blocks of ratings.

@@ -8,7 +8,7 @@ beyond chance; and where nothing is certain, the verdict is ``undecided``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -18,10 +18,12 @@ from plurivox.domain.answers import Voice
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import p_text
+from plurivox.lenses.judge.quantities import Requirement
 from plurivox.statistics.alignment import MAY_STAND_IN
 
 if TYPE_CHECKING:
     from plurivox.lenses.judge.result import JudgeCard
+
 
 GOOD, CARE, NOT, UNDECIDED = "good", "with care", "not", "undecided"
 KINDS = (GOOD, CARE, NOT, UNDECIDED)
@@ -54,7 +56,7 @@ class Reason(NamedTuple):
     amount: str = ""
 
 
-class Verdict(NamedTuple):
+class JudgeVerdict(NamedTuple):
     """A verdict on a model: its kind, one of :data:`KINDS`, the reasons, and what could not be tested."""
 
     kind: str
@@ -67,7 +69,7 @@ class Verdict(NamedTuple):
         return [one.text for one in self.reasons]
 
 
-def verdict_of(found: JudgeCard, voice: Voice) -> Verdict:
+def verdict_of(found: JudgeCard, voice: Voice) -> JudgeVerdict:
     """Return the verdict on a model."""
     rows = found.card().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
     cells = {one["quantity"]: one for one in rows.iter_rows(named=True)}
@@ -82,7 +84,7 @@ def verdict_of(found: JudgeCard, voice: Voice) -> Verdict:
         reasons.sort(key=lambda one: one.quantity not in ("relative", "lead") or one.points != "against")
     else:
         kind = CARE if follows is not None and follows.points == "for" else UNDECIDED
-    return Verdict(kind, tuple(reasons), tuple(_untold(cells)))
+    return JudgeVerdict(kind, tuple(reasons), tuple(_untold(cells)))
 
 
 # Agreement -----------------------------------------------------------------------------------------------------------
@@ -295,3 +297,31 @@ def _ends(one: dict[str, Any], form: str = ".2f", *, turn: bool = False) -> str:
         return ""
     low, high = (-high, -low) if turn else (low, high)
     return f" ({low + 0.0:{form}} to {high + 0.0:{form}})"
+
+
+# Whether judge cards meet what was required ---------------------------------------------------------------------------
+
+REQUIREMENTS = {
+    "model": pl.String, "prompt": pl.String, "requirement": pl.String, "value": pl.Float64, "holds": pl.Boolean,
+    "why": pl.String,
+}  # fmt: skip
+
+
+def check(texts: Iterable[str], card: pl.DataFrame, biases: pl.DataFrame) -> pl.DataFrame:
+    """Return each requirement for each judge: the value, whether it holds, and why."""
+    rows = {(one["model"], one["prompt"], one["quantity"], ""): one for one in card.iter_rows(named=True)}
+    for one in biases.iter_rows(named=True):
+        for name in {one["group"], one["subset"], f"{one['axis']}={one['group']}"} - {"all", "all=all"}:
+            rows.setdefault((one["model"], one["prompt"], "bias", name), one)
+    found = []
+    for model, prompt in dict.fromkeys(card.select("model", "prompt").iter_rows()):
+        for text in texts:
+            need = Requirement.of(text)
+            checked = need.checked(rows.get((model, prompt, need.name, need.part)))
+            found.append((model, prompt, need.text, *checked))
+    return pl.DataFrame(found, schema=REQUIREMENTS, orient="row")
+
+
+def failures(found: JudgeCard) -> list[str]:
+    """Return a sentence for each requirement that a judge card does not meet."""
+    return list(found.failures())

@@ -10,7 +10,7 @@ from plurivox.domain.answers import Voice
 from plurivox.infer.result import Statement, told
 from plurivox.infer.weighting import judge_and_raters_of, not_both, weighted_statements
 from plurivox.lenses.estimate.words import worth_sentence
-from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, Reason, Verdict
+from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, JudgeVerdict, Reason
 
 if TYPE_CHECKING:
     from plurivox.lenses.judge.result import JudgeCard
@@ -33,7 +33,7 @@ def statements(found: JudgeCard) -> list[Statement]:
     return [*said, *_worth(found), *claims, *_weighted(found), *_remarks(found), *found.withheld_statement()]
 
 
-def _verdict(voice: Voice, verdict: Verdict) -> Statement:
+def _verdict(voice: Voice, verdict: JudgeVerdict) -> Statement:
     """Say whether a model can serve as a judge, and why, all reasons together."""
     text = " ".join([f"{voice} {MEANING[verdict.kind]}.", *verdict.sentences, *verdict.untold])
     weight = {GOOD: 2.6, NOT: 2.5}.get(verdict.kind, 2.4)

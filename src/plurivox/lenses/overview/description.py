@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RatingSpread:
     """How many ratings the items, or the raters, have: extremes, median and a histogram with equal bins."""
 
     low: int
@@ -47,7 +47,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupSummary:
     """A group of raters that is large enough to show, and how much it rated."""
 
     name: str
@@ -57,7 +57,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class CrossingSizes:
     """How many raters each group of a crossing has.
 
     There is a row for each value of the first attribute, or combination of values of all but the last, and a column for
@@ -78,11 +78,11 @@ class AxisSummary:
     """
 
     name: str
-    groups: tuple[Group, ...]
+    groups: tuple[GroupSummary, ...]
     n_withheld: int
     n_revealing: int
     n_outside: int
-    sizes: Sizes | None = None
+    sizes: CrossingSizes | None = None
 
     def numbered(self) -> AxisSummary:
         """Return the axis as people see it: individual raters have numbers instead of their ids."""
@@ -105,8 +105,8 @@ class Description:
     has_raters: bool
     crossed: bool
     density: float
-    per_item: Spread
-    per_rater: Spread | None
+    per_item: RatingSpread
+    per_rater: RatingSpread | None
     points: tuple[str, ...]
     usage: tuple[int, ...]
     scale_inferred: bool
@@ -246,15 +246,15 @@ def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
 
 
 def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
-    groups: list[Group] = []
+    groups: list[GroupSummary] = []
     for axis, places in one.shown:
         n_items, n_ratings = ratings.sizes(axis.codes, len(axis))
-        groups += [Group(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
+        groups += [GroupSummary(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
     sizes = _sizes(ratings, one.axis) if len(one.axis.attributes) > 1 else None
     return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.n_revealing, one.axis.n_outside, sizes)
 
 
-def _sizes(ratings: Ratings, axis: Axis) -> Sizes:
+def _sizes(ratings: Ratings, axis: Axis) -> CrossingSizes:
     """Return the sizes of the groups of a crossing that are shown."""
     *others, last = axis.attributes
     _, first = np.unique(axis.codes[axis.codes >= 0], return_index=True)
@@ -266,18 +266,18 @@ def _sizes(ratings: Ratings, axis: Axis) -> Sizes:
     }
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     columns = tuple(one for one in category_order(ratings.raters[last]) if any(one == column for _, column in cells))
-    return Sizes(rows, columns, tuple(tuple(cells.get((row, column)) for column in columns) for row in rows))
+    return CrossingSizes(rows, columns, tuple(tuple(cells.get((row, column)) for column in columns) for row in rows))
 
 
-def _spread(numbers: NDArray[Any]) -> Spread:
+def _spread(numbers: NDArray[Any]) -> RatingSpread:
     if not len(numbers):
-        return Spread(0, 0.0, 0, (0.0, 1.0), (0,))
+        return RatingSpread(0, 0.0, 0, (0.0, 1.0), (0,))
     low, high = int(numbers.min()), int(numbers.max())
     width = max(1, -(-(high - low + 1) // N_BINS))
     n_bins = (high - low) // width + 1
     counts = np.bincount((numbers - low) // width, minlength=n_bins)
     edges = tuple(float(low + width * i) for i in range(n_bins + 1))
-    return Spread(low, float(np.median(numbers)), high, edges, tuple(counts.tolist()))
+    return RatingSpread(low, float(np.median(numbers)), high, edges, tuple(counts.tolist()))
 
 
 def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -> list[str]:

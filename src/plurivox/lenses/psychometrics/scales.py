@@ -31,7 +31,7 @@ from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.result import Row, Table
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.settings import ALWAYS
-from plurivox.lenses.responsiveness.sums import Responses, Scores, scores_of
+from plurivox.lenses.responsiveness.sums import Responses, VoteTables, scores_of
 from plurivox.statistics.graded import GradedResponse, graded_of
 from plurivox.statistics.graded_fit import BOUND, MAX_CELLS
 from plurivox.statistics.mokken import Mokken, interval, mokken_of, monotonicity_of, scales_of
@@ -76,13 +76,13 @@ class Scaling(NamedTuple):
     seed: int
     limit: int | None = None
 
-    def scale(self, ratings: Ratings, compared: Compared, subset: str = "all") -> list[Scale]:
+    def scale(self, ratings: Ratings, compared: Compared, subset: str = "all") -> list[RaterScale]:
         """Return the scale of an axis, for overlapping groups that of the first of each; none if all are withheld."""
         voters = [_Voters.of(ratings, axis, self, overlapping=compared.overlapping) for axis in compared.each]
         groups = [voter.axis.groups[g] for voter in voters for g in voter.shown.tolist()]
         if not groups:
             return []
-        members = _Members(
+        members = _ScaleMembers(
             "rater" if compared.axis.attributes == ("rater",) else "group", compared.axis.name, subset, groups,
             np.concatenate([voter.axis.sizes[voter.shown] for voter in voters]),
             np.concatenate([voter.given(ratings) for voter in voters]), OVERLAP if compared.overlapping else "",
@@ -93,7 +93,7 @@ class Scaling(NamedTuple):
                 f"{len(groups):,} raters or groups × {ratings.n_items:,} items are too many for one scale",
                 hint="Use groups of raters, or fewer items.",
             )
-        scale = Scale(
+        scale = RaterScale(
             members, ratings.parts(), tuple(voters), ratings.items["item"].cast(pl.String),
             np.array(ratings.scale.values, dtype=float), [str(label) for label in ratings.scale.labels],
             self.lower_bound, self.limit is not None and (len(groups) > self.limit or too_large),
@@ -112,7 +112,7 @@ class Scaled(NamedTuple):
         return tuple(Table(name, frame) for name, frame in self.frames.items())
 
 
-def fitted(scales: Sequence[Scale], how: Running) -> Scaled:
+def fitted(scales: Sequence[RaterScale], how: Running) -> Scaled:
     """Fit scales, each as one unit of work, and combine their rows and tables."""
     here = how.executor is None or isinstance(how.executor, ThreadPoolExecutor)
     telling = _Telling(how) if here else None
@@ -146,7 +146,7 @@ class _Telling:
 class _Fits:
     """Some of the scales; in other processes, without reporting progress."""
 
-    scales: tuple[Scale, ...]
+    scales: tuple[RaterScale, ...]
     telling: _Telling | None
 
     def __call__(self, first: int, last: int) -> list[Scaled]:
@@ -154,7 +154,7 @@ class _Fits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class RaterScale:
     """The raters or groups of one axis, on one set of items.
 
     Attributes
@@ -167,7 +167,7 @@ class Scale:
         Whether they are too many, so that only a note says so.
     """
 
-    members: _Members
+    members: _ScaleMembers
     parts: Sequence[Part]
     voters: tuple[_Voters, ...]
     items: pl.Series
@@ -236,7 +236,7 @@ class _Voters:
 
     axis: Axis
     shown: NDArray[np.intp]
-    votes: Scores | None
+    votes: VoteTables | None
 
     @classmethod
     def of(cls, ratings: Ratings, axis: Axis, how: Scaling, *, overlapping: bool) -> _Voters:
@@ -267,7 +267,7 @@ class _Voters:
         return found[self.shown]
 
 
-class _Members(NamedTuple):
+class _ScaleMembers(NamedTuple):
     """The raters or groups of a scale."""
 
     kind: str

@@ -17,6 +17,7 @@ LENS = Lens(
     "ones; HM\nis their harmonic mean. Raters are shuffled between groups to see what chance gives: * is p < .05, ** "
     "p < .05 after\ncorrection. --by rater looks at each rater individually.",
     settings=ResponsivenessSettings,
+    headlines=True,
     inputs=(REFERENCE,),
     every_attribute=True,
     attributes_needed=False,

@@ -43,7 +43,7 @@ TWICE = 2.0
 """A share within this many sampling errors of what is usual shows nothing, however similar the others are."""
 
 
-class Rules(NamedTuple):
+class HabitRules(NamedTuple):
     """The thresholds for calling something a habit, beyond chance."""
 
     part: float = 0.5
@@ -213,7 +213,7 @@ def adjusted(looked: Sequence[Looked]) -> list[Floats]:
 AREAS = (Mark("mpa", ()), Mark("wra", ()))
 
 
-class Beside(NamedTuple):
+class PeerMarks(NamedTuple):
     """The marks of every rater, and MPA and WRA, compared with those of other raters of the same items.
 
     Raters × marks and two more: the values, what is usual, and p-values, two-sided for shares, one-sided (below) for
@@ -226,7 +226,7 @@ class Beside(NamedTuple):
     p: Floats
 
 
-def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float) -> Beside:
+def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float) -> PeerMarks:
     """Compare every rater's marks with what raters of the same items do.
 
     Shares are compared as arcsines of their roots, whose error depends only on the number of ratings; where raters do
@@ -251,7 +251,7 @@ def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, m
             beside = against_peers(own[:, at], ratings, together)
             usual[:, at], p[:, at] = beside.expected, beside.below
     corrected = [np.concatenate([adjust(part, "holm") for part in (row[:-2], row[-2:])]) for row in p]
-    return Beside(own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape)))
+    return PeerMarks(own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape)))
 
 
 def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchange: Exchange) -> tuple[Floats, Floats]:
@@ -288,7 +288,7 @@ def _use_of_others(ratings: Ratings) -> Floats:
 # Habits --------------------------------------------------------------------------------------------------------------
 
 
-def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int, rules: Rules) -> list[Habit]:
+def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int, rules: HabitRules) -> list[Habit]:
     """Return what marks show: those whose p is at most ``most``, each once.
 
     Parameters
@@ -304,7 +304,7 @@ def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int,
     return [*_in_use(found, sure, n_points, rules), *_in_curve(found, sure, n_points, rules)]
 
 
-def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
+def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: HabitRules) -> Iterator[Habit]:
     """Yield what the use of the scale shows: ends preferred or avoided, scores hardly used, one given to most items."""
     share = [found[Mark("share", (c,))] for c in range(n_points)]
     rare = [one for mark, one in sure.items() if mark.kind == "share" and one.value < rules.part * one.usual]
@@ -325,7 +325,7 @@ def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, ru
         yield Habit("unused", tuple(one.scores[0] for one in rare), value, usual, max(one.p for one in rare))
 
 
-def _in_curve(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
+def _in_curve(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: HabitRules) -> Iterator[Habit]:
     """Yield where precision falls, and the longest ranges over which it stands still; if over the whole, only that."""
     whole = found[Mark("rise", (0, n_points - 1))]
     ranges = [one for mark, one in sure.items() if mark.kind == "rise" and one.value < rules.part * one.usual]

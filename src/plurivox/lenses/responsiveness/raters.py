@@ -96,7 +96,7 @@ class RaterResponses:
     def bootstrap(self, draws: int, seed: int, how: Running) -> tuple[Interval, Values]:
         """Return intervals with items drawn with replacement, and the draws unless they are too many to keep."""
         n_raters = len(self.bounds) - 1
-        work = _Resampled(self, draws, seed, draws * n_raters * len(MEASURES) <= _KEPT, how.threads)
+        work = _ResampledRaters(self, draws, seed, draws * n_raters * len(MEASURES) <= _KEPT, how.threads)
         width = max(1, len(MEASURES) * draws)
         try:
             parts = batched(work, n_raters, how, cost=draws * _COST, width=width)
@@ -140,7 +140,7 @@ class _Left:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Resampled:
+class _ResampledRaters:
     """Some of the raters under all draws of items."""
 
     responses: RaterResponses

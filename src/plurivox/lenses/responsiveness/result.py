@@ -21,7 +21,7 @@ from plurivox.statistics.responsiveness import MEASURES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoreTables:
     """The scores of each group of an axis against the reference.
 
     Attributes
@@ -46,7 +46,7 @@ class Scored:
         return {**as_lists(self), "shape": list(self.tables.shape)}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Scored:
+    def from_dict(cls, data: dict[str, Any]) -> ScoreTables:
         """Undo :meth:`as_dict`."""
         shape = data["shape"]
         tables = np.array(data["tables"], dtype=float).reshape(shape)
@@ -75,7 +75,7 @@ class Responsiveness(GroupResult):
 
     pair_rows: tuple[Row, ...] = ()
     held_rows: tuple[Row, ...] = ()
-    scored: tuple[Scored, ...] = ()
+    scored: tuple[ScoreTables, ...] = ()
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "responsiveness"
@@ -84,7 +84,7 @@ class Responsiveness(GroupResult):
         **GroupResult.PARTS,
         "pair_rows": Row,
         "held_rows": Row,
-        "scored": Scored,
+        "scored": ScoreTables,
         "tables": Table,
     }
 

@@ -14,19 +14,17 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import chosen_rows
 from plurivox.domain.scale import Scale
-from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
-from plurivox.infer.held import held
-from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes, with_tests
+from plurivox.infer.call_of import Comparison, MeasuredGroups
+from plurivox.infer.grouping import Grouping, raters_who_rated
+from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import Draws, Row
 from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
-from plurivox.lenses.responsiveness.result import Scored
+from plurivox.lenses.responsiveness.result import ScoreTables
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
@@ -42,87 +40,70 @@ MIN_SUPPORT = 5
 class Contrast(NamedTuple):
     """The difference of two groups, ready to be tested."""
 
-    pair: Pair
-    tested: Shuffled
+    pair: TwoGroups
+    two: MeasuredGroups
     sizes: Sizes
-    unweighted: Values | None = None
+
+    @property
+    def tested(self) -> Shuffled:
+        """Its test."""
+        return self.two.tested
 
 
-class Found(NamedTuple):
+class ScoredAxis(NamedTuple):
     """Rows of an axis, its draws, and the tables behind its values."""
 
     rows: list[Row]
     draws: Draws
-    scored: Scored
+    scored: ScoreTables
     spread: Spread = Spread()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """The groups of an axis that are shown, measured and ready to be tested."""
+@dataclass(frozen=True, eq=False)
+class Responding(Comparison):
+    """How the groups of a call respond to a reference, on one set of items."""
 
-    axis: Axis
-    places: list[int]
-    responses: Responses
-    tested: Shuffled
-    unweighted: Values | None = None
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.axis.groups[g] for g in self.places)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
-    """One call of :func:`plurivox.responsiveness` on one set of items: what all of its axes share."""
-
-    ratings: Ratings
-    reference: Reference
     settings: ResponsivenessSettings
-    inference: Inference
+    reference: Reference
 
     @property
-    def subset(self) -> str:
-        """The set of items."""
-        return self.inference.subset
+    def names(self) -> tuple[str, ...]:
+        """The statistics that are tested."""
+        return MEASURES
 
-    def overall(self) -> Found:
+    @property
+    def both_ways(self) -> bool:
+        """Whether values are also measured with all raters counted equally, those of the reference included."""
+        return self.ratings.weights is not None or len(self.reference.weights) > 0
+
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> Responses:
+        """Measure all statistics of some groups."""
+        asked, ratings, reference = self.settings, self.ratings, self.reference
+        if alike:
+            ratings, reference = ratings.unweighted(), reference.counting_alike()
+        return Responses.by(
+            ratings, grouping, reference, group_score=asked.group_score, ties=asked.ties, seed=asked.seed,
+            capped=self._capped,
+        )  # fmt: skip
+
+    def overall(self) -> ScoredAxis:
         """Return the rows of all raters together; against the crowd, nobody is left to compare them with."""
-        responses = self._responses(np.zeros(self.ratings.n_raters, np.int32), 1)
+        everybody = np.zeros(self.ratings.n_raters, np.int32)
+        grouping = Grouping.of(self.ratings, everybody, 1, self.inference.exchange.strata)
+        responses = self.measure(grouping)
         spread = Spread() if self.reference.kind == CROWD else self.inference.spread(responses, "all")
         usage = self.ratings.used()[np.newaxis]
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
-        plain = self._unweighted(np.zeros(self.ratings.n_raters, np.int32), 1)
+        plain = self.unweighted(grouping)
         return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread, plain)
 
-    def prepare(self, one: Compared) -> list[Prepared]:
-        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own."""
-        found = []
-        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
-            if self.subset == "all":
-                grouping = Grouping.of(self.ratings, whole.codes, len(whole), self.inference.exchange.strata)
-                self.inference.check(self.ratings, one.axis.name, grouping)
-            found.append(self._prepared(axis, places))
-        return found
-
-    def _prepared(self, axis: Axis, places: list[int]) -> Prepared:
-        responses = self._responses(axis.codes, len(axis))
-        grouping = responses.scored.grouping
-        _, values = responses.observed()
-        return Prepared(
-            axis, places, responses,
-            self.inference.shuffled(responses, grouping, MEASURES, values, places, axis.name),
-            self._unweighted(axis.codes, len(axis)),
-        )  # fmt: skip
-
-    def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
+    def found(self, name: str, prepared: Sequence[MeasuredGroups]) -> ScoredAxis:
         """Return the rows of the groups of an axis, its draws, and the tables behind its values."""
         each = [
             self._found(
-                "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
-                _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.responses, one.axis.name),
+                "group", name, one.axis.groups, one.places, one.measured, one.axis.sizes,
+                _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.measured, one.axis.name),
                 one.unweighted,
             )
             for one in prepared
@@ -137,49 +118,33 @@ class Analysis:
         groups = tuple(group for one in each for group in one.draws.groups)
         null = together([one.draws.null for one in each], n_draws, 0, len(MEASURES), axis=1)
         kept = together([one.draws.bootstrap for one in each], self.settings.bootstrap, 0, len(MEASURES), axis=1)
-        scored = Scored(
+        scored = ScoreTables(
             name, tuple(group for one in each for group in one.scored.groups),
             together([one.scored.tables for one in each], 0, n_points, self.reference.n_points),
             together([one.scored.votes for one in each], 0, n_points),
             together([one.scored.usage for one in each], 0, n_points), self.subset,
         )  # fmt: skip
         draws = Draws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
-        return Found([row for one in each for row in one.rows], draws, scored)
+        return ScoredAxis([row for one in each for row in one.rows], draws, scored)
 
-    def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
-        """Test claims about groups again, within each other attribute of the call."""
-        return held(
-            self.inference, self.ratings, self.settings.by, rows, prepared,
-            lambda one, strata: self._responses(one.axis.codes, len(one.axis), strata=strata),
-        )  # fmt: skip
-
-    def contrast(self, axis: Axis, groups: tuple[str, str]) -> Contrast:
-        """Prepare the difference of two groups; only their raters are shuffled, and only with each other."""
-        pair = Pair.of(axis, groups)
-        responses = self._responses(axis.codes, len(axis), among=pair.among)
-        _, values = responses.observed()
-
-        def make(shuffles: Shuffles, how: Running) -> Values:
-            return pair.difference(responses.null(shuffles, how))
-
-        alone = ~responses.scored.grouping.exchangeable[[pair.a]]
-        support, both = responses.votes(), [pair.a, pair.b]
+    def two(self, axis: Axis, names: tuple[str, str]) -> Contrast:
+        """Prepare the difference of two groups."""
+        pair, two = self.difference(axis, names)
+        support, both = two.measured.votes(), [pair.a, pair.b]
         sizes = (
             int(axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum())
         )  # fmt: skip
-        plain = self._unweighted(axis.codes, len(axis))
-        beside = None if plain is None else pair.difference(plain)
-        return Contrast(pair, Shuffled(pair.what, MEASURES, pair.difference(values), make, alone), sizes, beside)
+        return Contrast(pair, two, sizes)
 
-    def compared(self, contrast: Contrast, found: Found, kind: str) -> list[Row]:
+    def compared(self, contrast: Contrast, found: ScoredAxis, kind: str) -> list[Row]:
         """Return the rows of a difference that was tested."""
         a, b = (found.draws.groups.index(group) for group in contrast.pair.names)
         interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
         return self.inference.contrast(
-            contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind, contrast.unweighted
+            contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind, contrast.two.unweighted
         )
 
-    def family(self, axis: Axis, condition: Mapping[str, Any], found: Found) -> list[Row]:
+    def family(self, axis: Axis, condition: Mapping[str, Any], found: ScoredAxis) -> list[Row]:
         """Return how the groups that share a value compare with all others: mean difference, all lowest, all highest.
 
         "All lowest" is the gap from the highest of them up to the lowest other group: positive if each of them lies
@@ -216,7 +181,7 @@ class Analysis:
         test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # these are raters, not draws
         return with_tests(rows, test)
 
-    def raters(self, axis: Axis) -> Found:
+    def raters(self, axis: Axis) -> ScoredAxis:
         """Return the rows of every rater, compared with the other raters of their stratum."""
         responses = RaterResponses.of(self.ratings, self.reference, capped=self._capped)
         tables, values = responses.observed()
@@ -244,10 +209,10 @@ class Analysis:
         if self.settings.permutations:
             rows = self._among_peers(rows, values[order], order)
         null = np.zeros((0, len(order), len(MEASURES)))
-        return Found(
+        return ScoredAxis(
             rows,
             Draws(axis.name, axis.shown, MEASURES, null, MEASURES, kept[:, order], self.subset),
-            Scored(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
+            ScoreTables(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
         )
 
     def _found(
@@ -262,7 +227,7 @@ class Analysis:
         tested: Shuffled | None,
         spread: Spread,
         unweighted: Values | None = None,
-    ) -> Found:
+    ) -> ScoredAxis:
         """Return the rows of the groups that may be shown, and their scores."""
         shown = np.array(places, dtype=np.intp)
         names = tuple(groups[g] for g in places)
@@ -276,10 +241,10 @@ class Analysis:
             kind, name, names, tables, values, sizes[shown], support, own.interval(MEASURED), tested, alone,
             None if unweighted is None else unweighted[shown],
         )  # fmt: skip
-        return Found(
+        return ScoredAxis(
             rows,
             Draws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
-            Scored(name, names, tables, support.votes, usage[shown], self.subset),
+            ScoreTables(name, names, tables, support.votes, usage[shown], self.subset),
             own,
         )
 
@@ -303,28 +268,6 @@ class Analysis:
         )
         notes = notes_of(tables, values, support.votes, self.ratings.scale, self.settings.min_support, alone)
         return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, tested, unweighted)
-
-    def _unweighted(self, codes: NDArray[np.int32], n_groups: int) -> Values | None:
-        """Return the values with all raters counted equally, None without weights."""
-        if self.ratings.weights is None and not len(self.reference.weights):
-            return None
-        wanted = self.settings
-        alike = Responses.of(
-            self.ratings.unweighted(), codes, n_groups, self.reference.counting_alike(),
-            group_score=wanted.group_score, ties=wanted.ties, seed=wanted.seed, capped=self._capped,
-        )  # fmt: skip
-        return alike.observed()[1]
-
-    def _responses(
-        self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None,
-        strata: NDArray[np.int32] | None = None,
-    ) -> Responses:  # fmt: skip
-        wanted = self.settings
-        strata = self.inference.exchange.strata if strata is None else strata
-        return Responses.of(
-            self.ratings, codes, n_groups, self.reference, group_score=wanted.group_score, ties=wanted.ties,
-            seed=wanted.seed, capped=self._capped, strata=strata, among=among,
-        )  # fmt: skip
 
     @property
     def _capped(self) -> bool:

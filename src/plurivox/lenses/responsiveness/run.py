@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 from plurivox.base.errors import SelectionError
@@ -13,18 +10,15 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
+from plurivox.infer.call_of import AxisMeasured, Call
 from plurivox.infer.families import corrected
-from plurivox.infer.grouping import Compared, compared, compared_in_parts, overlapping_axes, subsets_by
-from plurivox.infer.inference import Inference
 from plurivox.infer.result import Row
 from plurivox.infer.spread import with_interval
-from plurivox.infer.weighting import weights_in
-from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
+from plurivox.lenses.psychometrics.scales import MANY, RaterScale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
-from plurivox.lenses.responsiveness.result import Responsiveness, Scored
-from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared, family_name
+from plurivox.lenses.responsiveness.result import Responsiveness, ScoreTables
+from plurivox.lenses.responsiveness.rows import Responding, ScoredAxis, family_name
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 
 
@@ -59,133 +53,71 @@ def responsiveness(
     """
     few_points(ratings.scale, "responsiveness")
     settings = with_interval(settings)
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
-    size = settings.min_group_size
-    against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=size)
+    call = Call.of(ratings, settings, how)
+    against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=settings.min_group_size)
     limit = None if settings.psychometrics == ALWAYS else MANY
     scaling = Scaling(settings.ties, settings.group_score, LOWER_BOUND, settings.seed, limit)
-    exchange = Exchange.of(ratings, settings.within)
-    # Families are tested with the shuffles of their groups, whose own tests may be clear much earlier.
-    asked = replace(settings, stop_early=settings.stop_early and not settings.family)
-    whole = Inference(asked, how, exchange)
     rows: list[Row] = []
-    scored: list[Scored] = []
-    scales: list[Scale] = []
-    withheld: dict[str, int] = {}
-    each: list[_Part] = []
-    axes = compared(ratings, settings.by, overlapping, size)
-    subsets = subsets_by(ratings, settings.items_by)
-    for (subset, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True):
-        all_items = part is ratings
-        compared_with = against if all_items else against.within(ratings, part)
-        work = Analysis(part, compared_with, settings, replace(whole, subset=subset))
+    scored: list[ScoreTables] = []
+    scales: list[RaterScale] = []
+    each: list[AxisMeasured] = []
+    for part in call.parts:
+        every = part.ratings is ratings
+        near = against if every else against.within(ratings, part.ratings)
+        work = Responding(part.ratings, settings, part.inference, near)
         overall = work.overall()
         rows += overall.rows
         scored.append(overall.scored)
-        for one in shown:
-            withheld[one.axis.name if all_items else f"{one.axis.name}, {subset}"] = one.n_withheld
-            each.append(_Part.of(work, one))
-            if settings.psychometrics:
-                scales += scaling.scale(part.unweighted(), one, subset)
-    whole.decide([one.tested for part in each for one in part.prepared])
-    whole.decide([contrast.tested for part in each for contrast in part.contrasts])
-    whole.decide([contrast.tested for part in each for contrast in part.pairs], further=False)
-    found = [(own, own.found()) for own in each]
-    for own, axis in found:
-        rows += own.compared(own.contrasts, axis, "contrast")
-        rows += axis.rows
-    families = [row for own, axis in found for one in settings.family for row in own.family(one, axis)]
+        each += [work.everything(one, check=every) for one in part.axes]
+        if settings.psychometrics:
+            scales += [row for one in part.axes for row in scaling.scale(part.ratings.unweighted(), one, work.subset)]
+    call.decide(each)
+    found = [_found(axis) for axis in each]
+    for axis, own in zip(each, found, strict=True):
+        rows += [row for two in axis.contrasts for row in axis.work.compared(two, own, "contrast")] + own.rows
+    families = [
+        row for axis, own in zip(each, found, strict=True) for one in settings.family
+        if not axis.one.overlapping and axis.prepared and set(one) <= set(axis.one.axis.attributes)
+        for row in axis.work.family(axis.one.axis, one, own)
+    ]  # fmt: skip
     simple = "holm" if settings.correction == "maxt" else settings.correction
-    rows += [row.with_claim(whole.claims(row)) for row in corrected(families, simple)]
+    rows += [row.with_claim(call.inference.claims(row)) for row in corrected(families, simple)]
     corrected([row for row in rows if row.kind == "rater"], simple)
-    _check(settings, axes, rows)
+    _check(call, rows)
     scaled = fitted(scales, how)
-    known = {
-        (part.one.axis.name, group): one for part in each if part.work.subset == "all" for one in part.prepared
-        for group in one.groups
-    }  # fmt: skip
+    pairs = [row for axis, own in zip(each, found, strict=True)
+             for two in axis.pairs for row in axis.work.compared(two, own, "pair")]  # fmt: skip
+    known = {axis.one.axis.name: axis.prepared for axis in each if axis.work.subset == "all"}
     return Responsiveness(
         rows=(*rows, *scaled.rows),
-        withheld=withheld,
-        revealing={one.axis.name: one.n_revealing for one in axes},
-        outside={one.axis.name: one.axis.n_outside for one in axes},
-        draws=tuple(axis.draws for _, axis in found),
-        settings={
-            **_remembered(settings, ratings, against, overlapping),
-            "design": whole.remembered(),
-            **weights_in(ratings, size),
-        },
-        pair_rows=tuple(row for own, axis in found for row in own.compared(own.pairs, axis, "pair")),
-        held_rows=tuple(Analysis(ratings, against, settings, whole).held(known, rows)),
-        scored=(*scored, *(axis.scored for _, axis in found)),
+        draws=tuple(own.draws for own in found),
+        pair_rows=tuple(pairs),
+        held_rows=tuple(Responding(ratings, settings, call.inference, against).held(known, rows)),
+        scored=(*scored, *(own.scored for own in found)),
         tables=scaled.tables() if settings.psychometrics else (),
+        **call.kept(**_remembered(settings, ratings, against), design=call.inference.remembered()),
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """The groups of one axis on one set of items, ready to be tested, and what else was requested."""
-
-    work: Analysis
-    one: Compared
-    prepared: list[Prepared]
-    contrasts: list[Contrast]
-    pairs: list[Contrast]
-
-    @classmethod
-    def of(cls, work: Analysis, one: Compared) -> _Part:
-        """Measure the groups; individual raters are not shuffled."""
-        axis, asked = one.axis, work.settings
-        if axis.attributes == ("rater",):
-            return cls(work, one, [], [], [])
-        contrasts, pairs = [], []
-        if not one.overlapping:
-            groups = (
-                axis.groups if work.subset == "all" else axis.shown
-            )  # too small in a part of the items is not an error
-            if asked.contrast is not None and set(asked.contrast) <= set(groups):
-                contrasts.append(work.contrast(axis, asked.contrast))
-            if asked.pairs:
-                pairs = [work.contrast(axis, two) for two in combinations(axis.shown, 2)]
-        return cls(work, one, work.prepare(one), contrasts, pairs)
-
-    def found(self) -> Found:
-        """Return the rows of the groups, or raters."""
-        if self.one.axis.attributes == ("rater",):
-            return self.work.raters(self.one.axis)
-        return self.work.found(self.one.axis.name, self.prepared)
-
-    def compared(self, contrasts: list[Contrast], found: Found, kind: str) -> list[Row]:
-        """Return the rows of contrasts or pairs."""
-        return [row for contrast in contrasts for row in self.work.compared(contrast, found, kind)]
-
-    def family(self, condition: Mapping[str, Any], found: Found) -> list[Row]:
-        """Return how the groups that share a value compare with all others, if they are groups of this axis."""
-        axis = self.one.axis
-        if self.one.overlapping or not self.prepared or not set(condition) <= set(axis.attributes):
-            return []
-        return self.work.family(axis, condition, found)
+def _found(measured: AxisMeasured) -> ScoredAxis:
+    """Return the rows of the groups of an axis, or of individual raters."""
+    axis, work = measured.one.axis, measured.work
+    found: ScoredAxis = work.raters(axis) if axis.attributes == ("rater",) else work.found(axis.name, measured.prepared)
+    return found
 
 
-def _check(settings: ResponsivenessSettings, axes: list[Compared], rows: list[Row]) -> None:
+def _check(call: Call, rows: list[Row]) -> None:
     """Raise if no axis has a requested contrast or family."""
-    shown = ", ".join(group for one in axes for group in one.axis.shown[:20]) or "none"
-    if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
-        a, b = settings.contrast
-        raise SelectionError(f"no axis has both groups {a!r} and {b!r}", hint=f"The groups shown are: {shown}.")
-    for one in settings.family:
+    shown = call.refuse_missing(rows)
+    for one in call.settings.family:
         if not any(row.kind == "family" and row.group.startswith(f"{family_name(one)} (") for row in rows):
-            raise SelectionError(
-                f"no axis has both groups with {one} and groups without", hint=f"The groups shown are: {shown}."
-            )
+            raise SelectionError(f"no axis has both groups with {one} and groups without", hint=shown)
 
 
-def _remembered(
-    settings: ResponsivenessSettings, ratings: Ratings, reference: Reference, overlapping: dict[str, str]
-) -> dict[str, Any]:
+def _remembered(settings: ResponsivenessSettings, ratings: Ratings, reference: Reference) -> dict[str, Any]:
     """Return what was requested, and what is known about scale and reference."""
     return {
-        **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
+        "contrast": list(settings.contrast or ()),
         "points": [str(label) for label in ratings.scale.labels],
         "poles": poles_in(ratings.scale),
         "values": [float(value) for value in ratings.scale.values], "lower_bound": LOWER_BOUND,

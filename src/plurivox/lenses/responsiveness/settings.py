@@ -31,7 +31,6 @@ class ResponsivenessSettings(Settings):
         "are compared with each other, which needs no draws.",
     )
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(

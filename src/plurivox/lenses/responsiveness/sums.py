@@ -23,7 +23,7 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.intervals import Interval
-from plurivox.infer.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
+from plurivox.infer.jackknife import LeftOut, kept, left_out
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.statistics.checks import tie_ranks
 from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
@@ -56,7 +56,7 @@ class Support(NamedTuple):
         return Support(self.votes[groups], self.n_items[groups], self.n_ratings[groups])
 
 
-class Entries(NamedTuple):
+class VoteEntries(NamedTuple):
     """Each item's votes: where they start, their group and score, their shares, and the reference that they meet."""
 
     offsets: NDArray[np.int64]
@@ -68,15 +68,15 @@ class Entries(NamedTuple):
         """Return the item of each vote."""
         return np.repeat(np.arange(n_items), np.diff(self.offsets))
 
-    def some(self, items: slice) -> Entries:
+    def some(self, items: slice) -> VoteEntries:
         """Return the votes on some items."""
         start, stop = int(self.offsets[items.start]), int(self.offsets[items.stop])
         own = self.offsets[items.start : items.stop + 1] - start
-        return Entries(own, self.places[start:stop], self.shares[start:stop], self.references[start:stop])
+        return VoteEntries(own, self.places[start:stop], self.shares[start:stop], self.references[start:stop])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class VoteTables:
     """The contribution of a part: its items' votes times their reference ratings, in the table of each group.
 
     Attributes
@@ -169,7 +169,7 @@ class Scores:
         first, last = (int(self.reference.offsets[at]) for at in (part.items.start, part.items.stop))
         return self.weights[first:last]
 
-    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Scores:
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> VoteTables:
         """Return the same with a reference without the judged ratings that a rule drops."""
         if not self.shared:
             return self
@@ -180,7 +180,7 @@ class Scores:
         totals = np.bincount(cells, minlength=n_items * n_points).reshape(n_items, n_points).astype(np.int64)
         return replace(self, reference=reference, totals=totals, weights=weights)
 
-    def entries(self, part: Part) -> Entries:
+    def entries(self, part: Part) -> VoteEntries:
         """Return the votes on a part's items as they are."""
         from plurivox.kernels.responsiveness import write_entries
 
@@ -202,7 +202,7 @@ class Scores:
         count = write_entries(*given, n_groups, offsets, *room(0))
         entries = room(count)
         write_entries(*given, n_groups, offsets, *entries)
-        return Entries(offsets, *entries)
+        return VoteEntries(offsets, *entries)
 
     def _given(self, part: Part) -> tuple[Any, ...]:
         """Return what kernels need to know about a part."""
@@ -222,7 +222,7 @@ class Scores:
 class WrittenVotes:
     """The same contribution where only items are drawn: weights times votes, without counting again."""
 
-    entries: Entries
+    entries: VoteEntries
     shape: tuple[int, int, int]
     cost: float
 
@@ -262,7 +262,7 @@ class Responses:
     """The responsiveness of one grouping of the raters to one reference, observed and under draws."""
 
     ratings: Ratings
-    scored: Scores
+    scored: VoteTables
     finish: Metrics
 
     @classmethod
@@ -272,22 +272,26 @@ class Responses:
         codes: NDArray[np.int32],
         n_groups: int,
         reference: Reference,
-        *,
-        group_score: str = "plurality",
-        ties: str = "share",
-        seed: int = 0,
-        capped: bool = True,
         strata: NDArray[np.int32] | None = None,
-        among: NDArray[np.bool_] | None = None,
+        **scoring: Any,
     ) -> Responses:
-        """Prepare the tables; ``strata`` and ``among`` as in :meth:`plurivox.infer.grouping.Grouping.of`."""
+        """Prepare the tables of groups, shuffled within strata; ``scoring`` as in :meth:`by`."""
+        return cls.by(ratings, Grouping.of(ratings, codes, n_groups, strata), reference, **scoring)
+
+    @classmethod
+    def by(
+        cls, ratings: Ratings, grouping: Grouping, reference: Reference, *, group_score: str = "plurality",
+        ties: str = "share", seed: int = 0, capped: bool = True,
+    ) -> Responses:  # fmt: skip
+        """Prepare the tables of a grouping of the raters."""
+        codes, n_groups = grouping.codes, grouping.n_groups
         ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
         ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
         against = reference.on_axis(codes)
         same = against.kind == CROWD and against.n_points == len(ratings.scale) and bool((codes >= 0).all())
         n_given = ratings.n_entries + len(against.scores)
-        scored = Scores(
-            Grouping.of(ratings, codes, n_groups, strata, among),
+        scored = VoteTables(
+            grouping,
             np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
             bool((against.raters >= 0).any()), same, GROUP_SCORES.index(group_score), np.array(ratings.scale.values),
             ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7, _each_weight(ratings, against),
@@ -300,7 +304,12 @@ class Responses:
         tables: Values = sums["tables"][0]
         return tables, self.finish(sums)[0]
 
-    def entries(self) -> Entries:
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × :data:`MEASURES`."""
+        return self.observed()[1]
+
+    def entries(self) -> VoteEntries:
         """Return the votes on all items."""
         each = [self.scored.entries(part) for part in self.ratings.parts()]
         if len(each) == 1:
@@ -308,7 +317,7 @@ class Responses:
         starts = np.cumsum([0, *(one.offsets[-1] for one in each[:-1])])
         offsets = [one.offsets[1:] + start for one, start in zip(each, starts, strict=True)]
         others = zip(*(one[1:] for one in each), strict=True)
-        return Entries(np.concatenate([np.zeros(1, np.int64), *offsets]), *map(np.concatenate, others))
+        return VoteEntries(np.concatenate([np.zeros(1, np.int64), *offsets]), *map(np.concatenate, others))
 
     def votes(self) -> Support:
         """Return what each group's scores rest on.
@@ -352,15 +361,10 @@ class Responses:
 
         A left-out rater of the crowd also leaves the reference. The raters of a separate reference stay.
         """
-        parts, scored, each = self.ratings.parts(), self.scored, []
-        whole = total(parts, scored)
-        if resample in ("items", "both"):
-            each.append(without_items(parts, self._written(), whole, self.finish, how))
-        if resample in ("raters", "both"):
-            units = RaterUnits.of(scored.drawn, scored.grouping.n_groups)
-            each.extend(without_raters(parts, scored, units, self.finish, how))
-        ratings = without_ratings(parts, scored, self.finish, how) if resample == "both" else None
-        return LeftOut(self.finish(whole)[0], tuple(each), ratings)
+        parts, scored = self.ratings.parts(), self.scored
+        by_item = None if resample == "raters" else self._written()
+        given = (scored, total(parts, scored), self.finish, scored.drawn, scored.grouping.n_groups)
+        return left_out(parts, *given, resample, how, by_item)
 
     def jackknife(self, resample: str, how: Running) -> Interval:
         """Return the intervals of all values, groups × :data:`MEASURES`."""
@@ -381,7 +385,7 @@ def _each_weight(ratings: Ratings, reference: Reference) -> Values:
     return reference.weights if len(reference.weights) else np.ones(len(reference.scores))
 
 
-def scores_of(scored: Scores, parts: Sequence[Part]) -> NDArray[np.int32]:
+def scores_of(scored: VoteTables, parts: Sequence[Part]) -> NDArray[np.int32]:
     """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
     found = np.full((scored.shape[0], sum(part.n_items for part in parts)), -1, np.int32)
     for part in parts:

@@ -23,6 +23,7 @@ LENS = Lens(
     "ratings.\nLower is better. With --by, models are also scored against each group's ratings, with --items-by on "
     "each\npart of the items.",
     settings=SoftSettings,
+    headlines=True,
     inputs=(PREDICTIONS, TRAIN),
     shortcuts=(
         Shortcut(

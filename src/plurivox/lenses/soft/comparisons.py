@@ -10,16 +10,27 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.engine.pool import Running
+from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.flips import Flips
-from plurivox.infer.intervals import percentile_interval
-from plurivox.lenses.soft.interactions import INTERACTIONS, Tests
-from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
+from plurivox.infer.intervals import NORMAL_95, percentile_interval, wilson
+from plurivox.lenses.soft.interactions import (
+    INTERACTIONS,
+    Block,
+    FamilyTests,
+    InBins,
+    PredictionPairs,
+    Tests,
+    Two,
+    decide,
+)
+from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, UNIFORM, Counts, Floats
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, Scored
-from plurivox.lenses.soft.testing import Block, Family, InBins, PairSums, decide
-from plurivox.statistics.soft_blocks import EMPIRICAL
+from plurivox.lenses.soft.sums import ALL, ScoreSums, ScoringTarget
+from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
+from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 
+MOST_MODELS = 10
+"""Of more models, only this many are compared in pairs, best first; that order does not depend on bins or groups."""
 LEADING = ("rps", "cross_entropy", "expected_rps", "expected_cross_entropy", "expected_emd")
 """The metric that sentences, tables and charts lead with: the first of these that was requested."""
 ROUNDING = 1e-11
@@ -54,7 +65,7 @@ class Comparing:
     ``values`` and ``draws`` are the scores of all raters, and those of resampled items.
     """
 
-    scored: Scored
+    scored: ScoreSums
     values: Floats
     draws: Floats
     asked: SoftSettings
@@ -75,11 +86,11 @@ class Comparing:
         main = leading(self.scored.metrics)
         names, n_bins = list(self.scored.target.predictions), len(self.scored.target.bins)
         places = [(names.index(one), names.index(other)) for one, other in self.pairs]
-        found, claims = {}, Family.untested(0)
+        found, claims = {}, FamilyTests.untested(0)
         for metric in self.scored.metrics:
             scores = self.scored.of_metric(metric)
             flips = Flips.of(scores.sums.n_units, self.asked.seed)
-            sums = PairSums.of(scores, places, flips)
+            sums = PredictionPairs.of(scores, places, flips)
             bins = decide([InBins(sums, range(n_bins))], self.asked, self.how, exact=flips.number, further=False)
             if metric == main and interactions:
                 random = replace(sums, flips=Flips.of(flips.n_units, flips.seed, every=False))
@@ -96,7 +107,7 @@ class Comparing:
         return frame, _interactions(interactions, claims, main, len(places))
 
     def _row(
-        self, b: int, at: int, m: int, why: list[list[str]], whole: Family, bins: Family, leads: bool
+        self, b: int, at: int, m: int, why: list[list[str]], whole: FamilyTests, bins: FamilyTests, leads: bool
     ) -> tuple[object, ...]:
         """Return the row of one pair in a bin by one metric."""
         target, metric, (one, other) = self.scored.target, self.scored.metrics[m], self.pairs[at]
@@ -116,7 +127,7 @@ class Comparing:
         )  # fmt: skip
 
 
-def _interactions(tests: Sequence[Tests], found: Family, metric: str, start: int) -> pl.DataFrame:
+def _interactions(tests: Sequence[Tests], found: FamilyTests, metric: str, start: int) -> pl.DataFrame:
     """Return the interactions, whose tests follow those of pairs."""
     rows = []
     for at, one in enumerate((row for part in tests for row in part.rows), start):
@@ -150,6 +161,13 @@ def _less(one: Any, other: Any) -> Any:
         return np.where(np.isfinite(other) & (np.abs(difference) <= ROUNDING * np.abs(other)), 0.0, difference)
 
 
+def two_by_two(models: Sequence[str], order: Sequence[str]) -> Two:
+    """Return the positions of every two of the first models, in the order in which they are listed."""
+    chosen = [at for at, name in enumerate(models) if name in order[:MOST_MODELS]]
+    one, other = np.triu_indices(len(chosen), 1)
+    return np.array(chosen, dtype=np.intp)[one], np.array(chosen, dtype=np.intp)[other]
+
+
 def ranked(values: Mapping[str, float]) -> list[str]:
     """Return names from the lowest value, which is the best, to the highest; undefined ones last, ties by name."""
     return sorted(values, key=lambda name: (math.isnan(values[name]), shortened(values[name]), name))
@@ -167,3 +185,141 @@ def ranks(values: Mapping[str, float]) -> dict[str, int | None]:
 def shortened(value: float) -> float:
     """Return a score without the digits that are only rounding error."""
     return float(f"{value:.11g}")
+
+
+# What lies behind a ranking of predictions ----------------------------------------------------------------------------
+# What lies behind a ranking of predictions: how it changes with the prior, and whether predictions are calibrated.
+
+STRENGTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""The mean weights of a point in the prior for which scores are shown."""
+MOST_ITEMS = 5000
+"""The most items used for the curve over prior strengths; of more, a sample is used."""
+BARS = 10
+
+SENSITIVITY = {
+    "strength": pl.Float64, "statistic": pl.String, "model": pl.String, "value": pl.Float64, "rank": pl.Int64,
+    "prior_share": pl.Float64,
+}  # fmt: skip
+PIT = {
+    "model": pl.String, "low": pl.Float64, "high": pl.Float64, "share": pl.Float64, "ci_low": pl.Float64,
+    "ci_high": pl.Float64,
+}  # fmt: skip
+RELIABILITY = {
+    "model": pl.String, "threshold": pl.String, "low": pl.Float64, "high": pl.Float64, "predicted": pl.Float64,
+    "observed": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "n_items": pl.Int64, "n_ratings": pl.Int64,
+}  # fmt: skip
+CALIBRATION = {
+    "model": pl.String, "pit_mean": pl.Float64, "pit_variance": pl.Float64, "calibration_error": pl.Float64,
+    "slope": pl.Float64, "slope_low": pl.Float64, "slope_high": pl.Float64, "ks": pl.Float64, "p_value": pl.Float64,
+    "n_items": pl.Int64, "n_ratings": pl.Int64,
+}  # fmt: skip
+
+
+def sensitivity(target: ScoringTarget, scoring: Scoring, seed: int, how: Running) -> pl.DataFrame:
+    """Return expected scores and the ranking of models for priors of the same shape and other strengths.
+
+    The posterior mean changes with the prior; all other predictions stay the same.
+    """
+    chosen = _sample(len(target.counts), seed)
+    counts = target.held[chosen]
+    metrics = tuple(name for name in scoring.metrics if name not in EMPIRICAL)
+    if not metrics:
+        return pl.DataFrame(schema=SENSITIVITY)
+
+    predictions = {name: q[chosen] for name, q in target.predictions.items()}
+    work = _AtStrengths(counts, predictions, replace(scoring, metrics=metrics))
+    rows = [row for batch in in_batches(work, len(STRENGTHS), how) for row in batch]
+    return pl.DataFrame(rows, schema=SENSITIVITY, orient="row")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _AtStrengths:
+    """Mean scores and ranks for some of :data:`STRENGTHS`."""
+
+    counts: Counts | Floats
+    predictions: Mapping[str, Floats]
+    scoring: Scoring
+
+    def __call__(self, first: int, last: int) -> list[tuple[object, ...]]:
+        return [row for strength in STRENGTHS[first:last] for row in self._at(strength)]
+
+    def _at(self, strength: float) -> list[tuple[object, ...]]:
+        prior = self.scoring.prior / self.scoring.prior.mean() * strength
+        own = replace(self.scoring, prior=prior)
+        a = self.counts + prior
+        total = a.sum(axis=1, keepdims=True)
+        means = {
+            name: own.scores(self.counts, a / total if name == POSTERIOR_MEAN else q).mean(axis=0)
+            for name, q in self.predictions.items()
+        }
+        share = float((prior.sum() / total).mean())
+        rows: list[tuple[object, ...]] = []
+        for m, metric in enumerate(own.metrics):
+            values = {name: float(mean[m]) for name, mean in means.items()}
+            places = ranks({name: value for name, value in values.items() if name not in REFERENCES})
+            rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
+        return rows
+
+
+def _sample(n_items: int, seed: int) -> slice | np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if n_items <= MOST_ITEMS:
+        return slice(None)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1006,)))
+    return np.sort(rng.choice(n_items, MOST_ITEMS, replace=False))
+
+
+def calibration(target: ScoringTarget, labels: list[str], seed: int) -> dict[str, pl.DataFrame]:
+    """Return the PIT histogram, reliability at each threshold, and a summary of both, for each model."""
+    rated = target.counts.sum(axis=1) > 0
+    counts = target.counts[rated]
+    drawn = _one_rating(counts, seed)
+    tables: dict[str, list[tuple[object, ...]]] = {"pit": [], "reliability": [], "calibration": []}
+    for name, whole in target.predictions.items():
+        if name in REFERENCES or not len(counts):
+            continue
+        q = whole[rated]
+        bars = pit_histogram(counts, q, BARS)
+        for b in range(BARS):
+            share, reach = float(bars.share[b]), NORMAL_95 * float(bars.error[b])
+            tables["pit"].append(
+                (name, b / BARS, (b + 1) / BARS, share, max(0.0, share - reach), min(1.0, share + reach))
+            )
+        found = reliability(counts, q, BARS)
+        for k, label in enumerate(labels[1:]):
+            for b in np.flatnonzero(found.n_items[k]).tolist():
+                observed, n = float(found.observed[k, b]), int(found.n_items[k, b])
+                tables["reliability"].append((
+                    name, label, b / BARS, (b + 1) / BARS, float(found.predicted[k, b]), observed,
+                    *wilson(observed, n), n, int(found.n_ratings[k, b]),
+                ))  # fmt: skip
+        distance, p = kolmogorov(pit(drawn, q, seed))
+        slope = calibration_slope(counts, q)
+        reach = NORMAL_95 * slope.error
+        tables["calibration"].append((
+            name, bars.mean, bars.variance, float(found.errors().mean()), slope.value, slope.value - reach,
+            slope.value + reach, distance, p, len(counts), int(counts.sum()),
+        ))  # fmt: skip
+    schemas = {"pit": PIT, "reliability": RELIABILITY, "calibration": CALIBRATION}
+    return {name: pl.DataFrame(rows, schema=schemas[name], orient="row") for name, rows in tables.items()}
+
+
+def _one_rating(counts: Counts, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the position of one of each item's ratings, drawn at random, so that they are independent."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1007,)))
+    ends = np.cumsum(counts, axis=1)
+    place = (rng.random(len(counts)) * ends[:, -1]).astype(np.int64)
+    return np.asarray((ends <= place[:, None]).sum(axis=1))
+
+
+def kolmogorov(u: Floats) -> tuple[float, float]:
+    """Return the largest distance of numbers from the uniform distribution on 0 to 1, and its p-value.
+
+    The p-value is asymptotic.
+    """
+    from scipy.special import kolmogorov as survival
+
+    ordered, n = np.sort(u), len(u)
+    steps = np.arange(n + 1) / n
+    distance = float(max((steps[1:] - ordered).max(), (ordered - steps[:-1]).max()))
+    root = math.sqrt(n)
+    return distance, float(survival((root + 0.12 + 0.11 / root) * distance))

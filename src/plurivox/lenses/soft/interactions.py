@@ -19,9 +19,9 @@ raters have habits, so flipping the signs of items would mistake a few raters' l
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -30,16 +30,257 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import names_raters
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws, orders
+from plurivox.engine.pool import Running, batched
+from plurivox.engine.run import UnitSums
+from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
+from plurivox.infer.flips import EXACT, ROUNDING, Flips, exact_p
 from plurivox.infer.grouping import Compared, Grouping
+from plurivox.infer.permutation import compare
+from plurivox.infer.stopping import DrawPlan
 from plurivox.lenses.soft.matching import Floats
-from plurivox.lenses.soft.sums import MetricSums, Target
-from plurivox.lenses.soft.testing import Drawn
+from plurivox.lenses.soft.settings import SoftSettings
+from plurivox.lenses.soft.sums import MetricSums, ScoringTarget, bins_and_all
 from plurivox.statistics.soft_blocks import Scoring
+
+# Tests of models ------------------------------------------------------------------------------------------------------
+# Tests of models: which of two is better, and whether that depends on the number of ratings or on whose they are.
+#
+# All that one call may claim is one family. Its null values are made draw by draw: draw number d flips the signs of
+# items for every two predictions, puts items into other bins, and shuffles raters between groups. All values are
+# compared with the largest deviation in each draw (:func:`plurivox.infer.families.step_down`).
+
+ALIKE = "both score alike on every item"
+ENDLESS = "infinite on some items; --floor (floor=) makes this finite"
+ONE_ITEM = "one item says nothing about others"
+NO_ITEM = "no item with a score"
+SAME = 1e-11
+"""Scores of an item with a smaller relative difference are equal."""
+
+Pairs = Sequence[tuple[int, int]]
+"""Two predictions each, by their positions."""
+
+
+class Block(Protocol):
+    """Some hypotheses of a family."""
+
+    @property
+    def observed(self) -> Floats:
+        """One value for each hypothesis, NaN if it cannot be tested."""
+
+    def null(self, first: int, last: int, how: Running) -> Floats:
+        """Return the values of draws ``first`` to ``last``, draws × hypotheses."""
+
+    def p(self, null: Floats) -> Floats:
+        """Return the p-value of each hypothesis alone."""
+
+
+class FamilyTests(NamedTuple):
+    """The tests of one family: p of each hypothesis, alone and corrected, the number of draws, and if these are all."""
+
+    p_value: Floats
+    p_adjusted: Floats
+    n_draws: int
+    exact: bool
+    corrected: bool = True
+
+    @classmethod
+    def untested(cls, n: int) -> FamilyTests:
+        """Return hypotheses that were not tested."""
+        return cls(np.full(n, np.nan), np.full(n, np.nan), 0, False)
+
+    @property
+    def claims(self) -> NDArray[np.bool_]:
+        """Which hypotheses are certain: below .05 after correction, which more draws would not change."""
+        certain = (np.nan_to_num(self.p_adjusted, nan=1.0) < SIGNIFICANT) & self.corrected
+        return certain if self.exact else certain & ~undecided(self.p_adjusted, self.n_draws)
+
+
+def decide(
+    blocks: Sequence[Block], asked: SoftSettings, how: Running, *, exact: int = 0, further: bool = True
+) -> FamilyTests:
+    """Test some hypotheses together.
+
+    Parameters
+    ----------
+    exact
+        How many draws there are if all are used; otherwise as many as requested are made, and with ``further``, more
+        until no p-value is too close to .05.
+    """
+    observed = np.concatenate([np.zeros(0), *(block.observed for block in blocks)])
+    if not asked.permutations or not len(observed):
+        return FamilyTests.untested(len(observed))
+    n, null = exact or asked.permutations, np.zeros((0, len(observed)))
+    found = FamilyTests.untested(len(observed))
+
+    def step(made: int, wanted: int) -> tuple[Floats, Floats]:
+        nonlocal null, found
+        more = [block.null(made + 1, wanted + 1, how) for block in blocks]
+        null = np.concatenate([null, np.concatenate(more, axis=1)])
+        found = _tested(blocks, observed, null, asked.correction, bool(exact))
+        return found.p_adjusted, np.zeros(0)
+
+    DrawPlan(n, most_shuffles(n, asked.max_permutations) if further and not exact else n, asked.n_lenses).run(step)
+    return found
+
+
+def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> FamilyTests:
+    at = np.cumsum([0, *(len(block.observed) for block in blocks)])
+    own = [block.p(null[:, a:b]) for block, a, b in zip(blocks, at[:-1], at[1:], strict=True)]
+    p = np.concatenate([np.zeros(0), *own])
+    adjusted = step_down(observed, null) if correction == "maxt" else adjust(p, correction)
+    return FamilyTests(
+        p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact, correction != "none"
+    )
+
+
+# Two predictions on the same items -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionPairs:
+    """The differences of some pairs of predictions by one metric, in every bin and over all items.
+
+    Attributes
+    ----------
+    scores
+        Scores by units of items.
+    pairs
+        Which predictions are compared.
+    flips
+        Which signs are flipped.
+    why
+        For each bin and, last, all items: why a pair cannot be tested, or nothing.
+    """
+
+    scores: MetricSums
+    pairs: Pairs
+    flips: Flips
+    why: list[list[str]]
+
+    @classmethod
+    def of(cls, scores: MetricSums, pairs: Pairs, flips: Flips) -> PredictionPairs:
+        """Find out what can be tested."""
+        return cls(scores, pairs, flips, [[_reason(scores, pair, part) for pair in pairs] for part in scores.bounds])
+
+    def totals(self) -> Floats:
+        """Return the differences of sums, bins and, last, all items × pairs."""
+        return np.asarray(self._paired(bins_and_all(self.scores.sums.totals()))[0])
+
+    def flipped(self, first: int, last: int, how: Running) -> Floats:
+        """Return the same under sign-flips ``first`` to ``last``, draws × bins and all × pairs."""
+        sums = self.scores.sums
+        cost, width = sums.by_unit.size / 1e9 + sums.n_units * 2e-8, sums.n_units + sums.by_unit[:1].size
+        made = batched(_Flipped(sums, self.flips, first), last - first, how, cost=cost, width=width)
+        return self._paired(np.concatenate(made))
+
+    def _paired(self, sums: Floats) -> Floats:
+        one, other = (np.array([pair[side] for pair in self.pairs], dtype=np.intp) for side in (0, 1))
+        return sums[..., one] - sums[..., other]
+
+    def p(self, null: Floats, b: int) -> Floats:
+        """Return p of each pair in a bin, exact where few items differ, otherwise from ``null``, draws × pairs."""
+        found = np.full(len(self.pairs), np.nan)
+        inside, totals = self.scores.bounds[b], self.totals()[b]
+        for pair in range(len(self.pairs)):
+            if self.why[b][pair]:
+                continue
+            own = _differences(self.scores, self.pairs[pair], inside)
+            if np.count_nonzero(own) <= EXACT:
+                found[pair] = exact_p(own)
+            else:
+                least = abs(totals[pair]) - ROUNDING * np.abs(own).sum()
+                found[pair] = (np.count_nonzero(np.abs(null[:, pair]) >= least) + 1) / (len(null) + 1)
+        return found
+
+
+def _differences(scores: MetricSums, pair: tuple[int, int], inside: slice) -> Floats:
+    """Return the difference of each unit, 0 where it is only rounding error."""
+    one, other = (scores.sums.by_unit[inside, at] for at in pair)
+    return np.where(np.abs(one - other) <= SAME * np.abs(other), 0.0, one - other)
+
+
+def _reason(scores: MetricSums, pair: tuple[int, int], inside: slice) -> str:
+    """Say why a pair cannot be tested, or nothing."""
+    n = float(scores.n_items[inside].sum())
+    if n < 2:
+        return ONE_ITEM if n else NO_ITEM
+    if scores.endless[inside][:, list(pair)].any():
+        return ENDLESS
+    return "" if _differences(scores, pair, inside).any() else ALIKE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Flipped:
+    """Sums by bins under some sign-flips."""
+
+    sums: UnitSums
+    flips: Flips
+    start: int
+
+    def __call__(self, first: int, last: int) -> Floats:
+        kept = self.flips.kept(self.start + first, self.start + last)
+        return bins_and_all(2 * self.sums.totals(kept) - self.sums.totals())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InBins:
+    """Pairs in some bins (positions, -1 for all items) as hypotheses of a family."""
+
+    of: PredictionPairs
+    bins: Sequence[int]
+
+    @property
+    def observed(self) -> Floats:
+        """The differences of sums, NaN where there is a reason not to test."""
+        known = np.array([[not why for why in self.of.why[b]] for b in self.bins], dtype=bool)
+        known = known.reshape(len(self.bins), len(self.of.pairs))
+        return np.where(known, self.of.totals()[list(self.bins)], np.nan).ravel()
+
+    def null(self, first: int, last: int, how: Running) -> Floats:
+        """Return the differences under sign-flips."""
+        chosen = self.of.flipped(first, last, how)[:, list(self.bins)]
+        return chosen.reshape(last - first, len(self.bins) * len(self.of.pairs))
+
+    def p(self, null: Floats) -> Floats:
+        """Return p of each pair."""
+        each = null.reshape(len(null), len(self.bins), len(self.of.pairs))
+        return np.concatenate([np.zeros(0), *(self.of.p(each[:, at], b) for at, b in enumerate(self.bins))])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Hypotheses whose null values a function makes; p is two-sided, by rank."""
+
+    observed: Floats
+    make: Callable[[int, int], Floats]
+    cost: float
+    width: int
+
+    def null(self, first: int, last: int, how: Running) -> Floats:
+        """Return the values of some draws."""
+        work = _From(self.make, first)
+        return np.concatenate(batched(work, last - first, how, cost=self.cost, width=self.width))
+
+    def p(self, null: Floats) -> Floats:
+        """Return p of each hypothesis."""
+        return np.asarray(compare(self.observed, null).p_value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _From:
+    """Draws counted from a number."""
+
+    make: Callable[[int, int], Floats]
+    start: int
+
+    def __call__(self, first: int, last: int) -> Floats:
+        return self.make(self.start + first, self.start + last)
+
+
+# Interactions ---------------------------------------------------------------------------------------------------------
 
 FEWEST = 5
 """The fewest items that a bin and all others must have to be compared."""
-MOST_MODELS = 10
-"""Of more models, only this many are compared in pairs, best first; that order does not depend on bins or groups."""
 BY_RATING = {"rps": "rps", "cross_entropy": "cross_entropy", "kl": "cross_entropy"}
 """Metrics whose differences are means over single ratings, and what these are scored by."""
 BINS, GROUPS, PARTS = "ratings of an item", "group", "items"
@@ -72,13 +313,6 @@ class Tests(NamedTuple):
 
 
 Two = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-def two_by_two(models: Sequence[str], order: Sequence[str]) -> Two:
-    """Return the positions of every two of the first models, in the order in which they are listed."""
-    chosen = [at for at, name in enumerate(models) if name in order[:MOST_MODELS]]
-    one, other = np.triu_indices(len(chosen), 1)
-    return np.array(chosen, dtype=np.intp)[one], np.array(chosen, dtype=np.intp)[other]
 
 
 # Bins ----------------------------------------------------------------------------------------------------------------
@@ -121,7 +355,7 @@ def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Float
 
 
 def over_bins(
-    scores: MetricSums, target: Target, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
+    scores: MetricSums, target: ScoringTarget, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
 ) -> Tests | None:
     """Prepare the tests of how pairs of models compare in each bin, by ratings or by another attribute of items.
 
@@ -185,7 +419,7 @@ class InOtherGroups:
         return np.stack(made, axis=1).reshape(last - first, -1)
 
 
-class Votes(NamedTuple):
+class ScoredVotes(NamedTuple):
     """Ratings of scored items: their item, counted from the first scored, their rater, and models' scores of each."""
 
     item: NDArray[np.int64]
@@ -193,7 +427,7 @@ class Votes(NamedTuple):
     scores: Floats
 
     @classmethod
-    def of(cls, ratings: Ratings, target: Target, models: Sequence[str], scoring: Scoring) -> Votes:
+    def of(cls, ratings: Ratings, target: ScoringTarget, models: Sequence[str], scoring: Scoring) -> ScoredVotes:
         """Score every single rating by every model."""
         place = np.full(ratings.n_items, -1)
         place[target.items] = np.arange(len(target.items))
@@ -208,7 +442,7 @@ class Votes(NamedTuple):
 
 
 def over_groups(
-    ratings: Ratings, votes: Votes, models: Sequence[str], pairs: Two, axes: Sequence[Compared],
+    ratings: Ratings, votes: ScoredVotes, models: Sequence[str], pairs: Two, axes: Sequence[Compared],
     strata: NDArray[np.int32] | None, seed: int,
 ) -> Iterator[Tests]:  # fmt: skip
     """Yield the tests of how pairs of models compare for the groups of each axis whose raters can be exchanged."""
@@ -229,7 +463,7 @@ def over_groups(
 
 
 def _of_axis(
-    votes: Votes, models: Sequence[str], pairs: Two, grouping: Grouping, listed: list[int], groups: Sequence[str],
+    votes: ScoredVotes, models: Sequence[str], pairs: Two, grouping: Grouping, listed: list[int], groups: Sequence[str],
     name: str, seed: int,
 ) -> Tests:  # fmt: skip
     """Prepare the tests of one axis."""

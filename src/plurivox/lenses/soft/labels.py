@@ -36,7 +36,7 @@ _READ_BACK = ("lang", "split")  # what the task says about an item itself, apart
 Ints = NDArray[np.int64]
 
 
-class Labels(NamedTuple):
+class SoftLabels(NamedTuple):
     """Soft labels, and how many labels of an item and a group are withheld."""
 
     frame: pl.DataFrame
@@ -53,7 +53,7 @@ class Labels(NamedTuple):
 
 
 @keywords(SoftLabelsSettings)
-def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -> Labels:
+def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -> SoftLabels:
     """Return the soft labels of all raters, and of groups, with how many are withheld."""
     names = [str(label) for label in ratings.scale.labels]
     taken = [name for name in names if name in _KEYS]
@@ -64,7 +64,7 @@ def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -
     frame = pl.concat([_labels(ratings, names, *part) for part in parts])
     place = pl.DataFrame({"item": id_texts(ratings.items["item"]), "_place": np.arange(ratings.n_items)})
     found = frame.join(place, on="item").sort("_place", maintain_order=True).drop("_place")
-    return Labels(found if settings.by else found.drop("axis", "group"), sum(one.n_withheld for one in groups))
+    return SoftLabels(found if settings.by else found.drop("axis", "group"), sum(one.n_withheld for one in groups))
 
 
 @keywords(SoftLabelsSettings)

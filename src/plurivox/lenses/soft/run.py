@@ -2,55 +2,253 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.base.arguments import Frame
 from plurivox.base.errors import SoftScoresWarning
 from plurivox.domain.attributes import places_of
-from plurivox.domain.axis import names_raters
+from plurivox.domain.axis import Axis
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
+from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Entanglement, Exchange
-from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes
-from plurivox.infer.result import Draws, Table, frame_of
-from plurivox.infer.weighting import weights_in
-from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
-from plurivox.lenses.soft.comparisons import Comparing, leading, ranked
-from plurivox.lenses.soft.interactions import (
-    BY_RATING,
-    GROUPS,
-    PARTS,
-    Tests,
-    Two,
-    Votes,
-    over_bins,
-    over_groups,
+from plurivox.infer.call_of import Call
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
+from plurivox.infer.intervals import percentile_interval
+from plurivox.infer.result import Draws, Row, Table, frame_of
+from plurivox.infer.weighting import tells_unweighted
+from plurivox.lenses.soft.comparisons import (
+    MOST_ITEMS,
+    SENSITIVITY,
+    Comparing,
+    calibration,
+    leading,
+    ranked,
+    sensitivity,
     two_by_two,
 )
+from plurivox.lenses.soft.interactions import BY_RATING, GROUPS, PARTS, ScoredVotes, Tests, Two, over_bins, over_groups
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
+    REFERENCES,
+    Bin,
+    Counts,
+    Floats,
     PredictedItems,
     Prior,
+    bin_codes,
     bins_of,
     check_train,
+    folds_of,
     match,
     prior_words,
+    reference_predictions,
     resolve_prior,
 )
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.lenses.soft.rows import Analysis, Found
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, Target
+from plurivox.lenses.soft.sums import ALL, ScoreSums, ScoringTarget
 from plurivox.lenses.soft.words import SoftFindings
-from plurivox.statistics.soft_blocks import Scoring, step_lengths
+from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring, step_lengths
+from plurivox.statistics.undefined import NO_RATING
+
+# The rows of a result of soft scores ----------------------------------------------------------------------------------
+# The rows of a result of soft scores: every prediction against all raters, bin by bin, and against each group.
+
+
+class TargetScores(NamedTuple):
+    """What was found about a target: its sums, the values, and those of resampled items."""
+
+    scored: ScoreSums
+    values: Floats
+    draws: Floats
+    unweighted: Floats | None = None
+
+    def rows(self) -> list[Row]:
+        """Return a row for each bin, all items first, prediction and metric."""
+        return rows_of(self.scored, self.values, self.draws, self.unweighted)
+
+
+class GroupFound(NamedTuple):
+    """The rows of a group, and what predictions were compared with; None if it rated nothing."""
+
+    rows: list[Row]
+    target: ScoringTarget | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftScoring:
+    """One call of :func:`plurivox.soft_scores`: what scoring all raters and each group share."""
+
+    ratings: Ratings
+    models: tuple[str, ...]
+    matched: PredictedItems
+    prior: Prior
+    train: Counts | None
+    scoring: Scoring
+    settings: SoftSettings
+    how: Running
+
+    def everybody(self, bins: Sequence[Bin]) -> ScoringTarget:
+        """Return the ratings of all raters, in bins of their numbers."""
+        pool, names = self.ratings.counts(), tuple(one.name for one in bins)
+        codes = bin_codes(pool[self.matched.items].sum(axis=1), bins)
+        return self._target(pool, None, slice(None), codes, names, int(np.count_nonzero(self.rated())))
+
+    def parts(self) -> ScoringTarget | None:
+        """Return the ratings of all raters, in parts of the items by the requested attribute; None without one."""
+        if self.settings.items_by is None:
+            return None
+        masks = items_of_values(self.ratings, self.settings.items_by)
+        codes = np.full(len(self.matched.items), len(masks), dtype=np.int64)
+        for at, mask in enumerate(masks.values()):
+            codes[mask[self.matched.items]] = at
+        n_raters = int(np.count_nonzero(self.rated()))
+        return self._target(self.ratings.counts(), None, slice(None), codes, tuple(masks), n_raters)
+
+    def rated(self) -> NDArray[np.bool_]:
+        """Return which raters rated any scored item; empty for totals."""
+        ratings = self.ratings
+        if not ratings.has_raters:
+            return np.zeros(0, dtype=bool)
+        chosen = np.zeros(ratings.n_items, dtype=bool)
+        chosen[self.matched.items] = True
+        return raters_who_rated(ratings, chosen)
+
+    def group(self, axis: Axis, g: int) -> GroupFound:
+        """Return the rows of a group: models are scored against its ratings, on the items that it rated."""
+        raters = np.where(axis.codes == g, 0, -1).astype(np.int32)
+        counted = [group_counts(part, raters, 1, len(self.ratings.scale))[:, 0] for part in self.ratings.parts()]
+        pool = np.concatenate(counted)
+        rated = np.flatnonzero(pool[self.matched.items].sum(axis=1) > 0)
+        name, n_raters = axis.groups[g], int(axis.sizes[g])
+        if not len(rated):
+            rows = [
+                Row("model", axis.name, name, metric, np.nan, n_raters=n_raters, model=model,
+                    note="the group rated none of the items")
+                for model in self.models for metric in self.scoring.metrics
+            ]  # fmt: skip
+            return GroupFound(rows, None)
+        nowhere = np.zeros(len(rated), dtype=np.int64)
+        target = self._target(pool, raters, rated, nowhere, (), n_raters, axis.name, name)
+        return GroupFound(self.score(target, f"{axis.name}: {name}").rows(), target)
+
+    def score(self, target: ScoringTarget, what: str) -> TargetScores:
+        """Score all items of a target, as they are and resampled."""
+        seed = self.settings.seed
+        scored = ScoreSums.of(target, self.scoring, seed, self.how.doing(what))
+        draws = scored.draws(self.settings.bootstrap, seed, self.how.doing(f"{what}, resampling"))
+        return TargetScores(scored, scored.values(), draws, self._unweighted(target))
+
+    def _unweighted(self, target: ScoringTarget) -> Floats | None:
+        """Return the values with all raters counted equally; None without weights, or if that would reveal too much."""
+        if target.weights is None or not tells_unweighted(self.ratings, self.settings.min_group_size):
+            return None
+        alike = replace(self, ratings=self.ratings.unweighted())
+        kept = np.searchsorted(self.matched.items, target.items)
+        pool = np.zeros((self.ratings.n_items, target.counts.shape[1]), np.int64)
+        pool[target.items] = target.counts
+        if target.raters is None:
+            pool = self.ratings.counts()
+        given = (pool, target.raters, kept, target.codes, target.bins, target.n_raters, target.axis, target.group)
+        return ScoreSums.of(alike._target(*given), self.scoring, self.settings.seed, Running()).values()
+
+    def _target(
+        self,
+        pool: Counts,
+        raters: NDArray[np.int32] | None,
+        kept: NDArray[np.intp] | slice,
+        codes: NDArray[np.int64],
+        bins: tuple[str, ...],
+        n_raters: int,
+        axis: str = ALL,
+        group: str = ALL,
+    ) -> ScoringTarget:
+        """Return what predictions are compared with: the counts of ``pool`` for the scored items that are kept."""
+        items = self.matched.items[kept]
+        counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
+        train, weighed = self.train is not None, self._weighed(raters)
+        own = None if weighed is None else weighed[items]
+        others = self.train if self.train is not None else pool if weighed is None else weighed
+        beside = reference_predictions(counts if own is None else own, others, items, self.prior.weights, folds, train)
+        predictions = {**dict(zip(self.models, self.matched.shares[:, kept], strict=True)), **beside}
+        told = {name: one.told(items, raters) for name, one in self.matched.by_rater.items()}
+        return ScoringTarget(
+            self.ratings.parts(), raters, items, counts, codes, bins, predictions, n_raters, axis, group, told,
+            self.ratings.weights, own,
+        )  # fmt: skip
+
+    def _weighed(self, raters: NDArray[np.int32] | None) -> Floats | None:
+        """Return the weights of some raters, or of all, on each point of every item; None where all count equally."""
+        ratings = self.ratings
+        if ratings.weights is None:
+            return None
+        codes = np.zeros(ratings.n_raters, np.int32) if raters is None else raters
+        parts = [
+            weighted_counts(part, codes, 1, len(ratings.scale), ratings.weights, 0, part.n_items)[0][:, 0]
+            for part in ratings.parts()
+        ]
+        return np.concatenate(parts)
+
+
+def rows_of(scored: ScoreSums, values: Floats, draws: Floats, unweighted: Floats | None = None) -> list[Row]:
+    """Return a row for each bin, all items first, prediction and metric."""
+    target = scored.target
+    n_ratings = target.counts.sum(axis=1)
+    interval = percentile_interval(draws) if len(draws) > 1 else None
+    infinite = scored.infinite()
+    rows = []
+    for b in (len(target.bins), *range(len(target.bins))):
+        inside = slice(None) if b == len(target.bins) else target.codes == b
+        n_items, n_rated = len(n_ratings[inside]), int(np.count_nonzero(n_ratings[inside]))
+        total = int(n_ratings[inside].sum())
+        for p, name in enumerate(target.predictions):
+            for m, metric in enumerate(scored.metrics):
+                counted = n_rated if metric in EMPIRICAL else n_items
+                row = Row(
+                    "reference" if name in REFERENCES else "model", target.axis, target.group, metric,
+                    float(values[b, p, m]), n_raters=target.n_raters, n_items=counted, n_ratings=total,
+                    note=_note(metric, float(values[b, p, m]), int(infinite[b, p, m]), counted, n_items),
+                    subset=ALL if b == len(target.bins) else target.bins[b], model=name,
+                    unweighted=None if unweighted is None else float(unweighted[b, p, m]),
+                )  # fmt: skip
+                if interval is not None and not math.isnan(row.value) and counted > 1:
+                    row = row.with_interval(
+                        float(interval.low[b, p, m]), float(interval.high[b, p, m]),
+                        float(interval.n_undefined[b, p, m]) / len(draws),
+                    )  # fmt: skip
+                rows.append(row)
+    return rows
+
+
+def _note(metric: str, value: float, n_infinite: int, counted: int, n_items: int) -> str:
+    if math.isnan(value):
+        return NO_RATING if n_items else "no item is in this bin"
+    notes = []
+    if n_infinite:
+        one = n_infinite == 1
+        given = "was given" if one else "were given"
+        what = f"{given} a point" if metric in EMPIRICAL else "may, by the prior, be given a point"
+        items = "1 item" if one else f"{n_infinite:,} items"
+        notes.append(f"{items} {what} with predicted probability 0; --floor (floor=) makes this finite")
+    if counted < n_items:
+        left_out = n_items - counted
+        notes.append(f"{left_out:,} items without a rating are left out" if left_out > 1 else
+                     "1 item without a rating is left out")  # fmt: skip
+    return "; ".join(notes)
+
+
+# The call -------------------------------------------------------------------------------------------------------------
 
 MOST_KEPT = 4_000_000  # the most numbers of bootstrap draws that a result keeps
 
@@ -105,39 +303,35 @@ def soft_scores(
     """
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
     check_train(ratings, train)
-    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    whole_axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)
     others = None if train is None else train.counts()
-    work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
+    work = SoftScoring(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
-    axes = counting(whole_axes, work.rated())  # only raters who rated a scored item count towards group sizes
-    exchange = Exchange.of(ratings, settings.within if axes else None)
-    design = _design(work, axes, exchange)
+    call = Call.of(ratings, settings, how, rated=work.rated(), exchanged=bool(settings.by))
+    axes, exchange = call.axes, call.inference.exchange
+    call.check_design(axes if len(work.models) > 1 else ())
+    design = call.inference.remembered()
     apart = work.parts()
     parts = None if apart is None else work.score(apart, f"by {settings.items_by}")
     tests = [*_interactions(work, found, axes, exchange), *_over_parts(work, found, parts)]
-    tables = _tables(work, found, tests, design)
+    tables = _tables(work, found, tests, design["axes"])
     rows, weights = found.rows(), [prior_weight(whole, prior)]
     for axis, g in ((axis, g) for one in axes for axis, places in one.shown for g in places):
         group = work.group(axis, g)
         rows += group.rows
         weights += [prior_weight(group.target, prior)] if group.target is not None else []
     result = SoftScores(
-        tuple(rows),
-        {one.axis.name: one.n_withheld for one in axes},
-        {one.axis.name: one.axis.n_outside for one in axes},
-        _kept_draws(found),
-        {
-            **settings.as_dict(), "several": overlapping, **_described(work, whole, train),
-            "n_items_in_no_part": 0 if apart is None else int(np.count_nonzero(apart.codes == len(apart.bins))),
-            "design": {**exchange.as_dict(), "axes": design}, **weights_in(ratings, settings.min_group_size),
-        },
-        (*tables, Table("parts", _parts_frame(parts, prior)), Table("prior weight", pl.concat(weights))),
-        revealing={one.axis.name: one.n_revealing for one in axes},
+        rows=tuple(rows),
+        draws=_kept_draws(found),
+        tables=(*tables, Table("parts", _parts_frame(parts, prior)), Table("prior weight", pl.concat(weights))),
+        **call.kept(
+            **_described(work, whole, train),
+            n_items_in_no_part=0 if apart is None else int(np.count_nonzero(apart.codes == len(apart.bins))),
+            design=design,
+        ),
     )  # fmt: skip
     for text in SoftFindings(result).warnings():
         warnings.warn(text, SoftScoresWarning, stacklevel=3)
@@ -145,7 +339,7 @@ def soft_scores(
 
 
 def _tables(
-    work: Analysis, found: Found, interactions: list[Tests], design: dict[str, dict[str, Any]]
+    work: SoftScoring, found: TargetScores, interactions: list[Tests], design: dict[str, dict[str, Any]]
 ) -> tuple[Table, ...]:
     """Return what lies behind the ranking for all raters."""
     target, asked = found.scored.target, work.settings
@@ -166,7 +360,7 @@ def _tables(
     )
 
 
-def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
+def _interactions(work: SoftScoring, found: TargetScores, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
     """Yield the tests of whether bins or groups change how models compare, by the leading metric."""
     target, metric, pairs = found.scored.target, leading(found.scored.metrics), _pairs(work, found)
     if pairs is None:
@@ -176,11 +370,11 @@ def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: 
     if axes and metric in BY_RATING:
         scoring = replace(work.scoring, metrics=(BY_RATING[metric],))
         ratings = work.ratings.unweighted()
-        votes = Votes.of(ratings, target, work.models, scoring)
+        votes = ScoredVotes.of(ratings, target, work.models, scoring)
         yield from over_groups(ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
 
 
-def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[Tests]:
+def _over_parts(work: SoftScoring, found: TargetScores, parts: TargetScores | None) -> Iterator[Tests]:
     """Yield the test of whether the comparison of models depends on the part of the items."""
     pairs = _pairs(work, found)
     if parts is None or pairs is None:
@@ -191,7 +385,7 @@ def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[T
     yield from () if tests is None else (tests,)
 
 
-def _pairs(work: Analysis, found: Found) -> Two | None:
+def _pairs(work: SoftScoring, found: TargetScores) -> Two | None:
     """Return every two models that are compared in parts, or None if nothing is tested."""
     at = found.scored.metrics.index(leading(found.scored.metrics))
     values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
@@ -199,7 +393,7 @@ def _pairs(work: Analysis, found: Found) -> Two | None:
     return pairs if work.settings.permutations and len(pairs[0]) else None
 
 
-def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
+def _parts_frame(parts: TargetScores | None, prior: Prior) -> pl.DataFrame:
     """Return the scores of each part of the items, like rows of ``to_frame()``."""
     rows = [] if parts is None else [row for row in parts.rows() if row.subset != ALL]
     rows = [replace(row, note=row.note.replace("in this bin", "in this part")) for row in rows]
@@ -211,21 +405,7 @@ def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
     return frame.join(weight, on="subset", how="left", maintain_order="left")
 
 
-def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[str, dict[str, Any]]:
-    """Return for each axis how far the assignment depends on its groups, unless blocks take care of it."""
-    found: dict[str, Entanglement | None] = {}
-    asked, how = work.settings, work.how.doing("design")
-    for one in axes if len(work.models) > 1 else ():
-        for axis, _ in one.shown if not names_raters(one.axis.name) else ():
-            grouping = Grouping.of(work.ratings, axis.codes, len(axis), exchange.strata)
-            found[one.axis.name] = exchange.check(
-                work.ratings, grouping, asked.permutations, asked.seed, how, found.get(one.axis.name),
-                stop_early=asked.stop_early,
-            )  # fmt: skip
-    return {name: one.as_dict() for name, one in found.items() if one is not None}
-
-
-def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[str, Any]:
+def _described(work: SoftScoring, target: ScoringTarget, train: Ratings | None) -> dict[str, Any]:
     """Return what was scored, and the prior that was found."""
     n, matched, prior = target.counts.sum(axis=1), work.matched, work.prior
     return {
@@ -242,7 +422,7 @@ def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[st
     }  # fmt: skip
 
 
-def _kept_draws(found: Found) -> tuple[Draws, ...]:
+def _kept_draws(found: TargetScores) -> tuple[Draws, ...]:
     """Return the draws of each bin and of all items, unless they are too many to keep."""
     target, draws = found.scored.target, found.draws
     kept = draws if draws.size <= MOST_KEPT else draws[:0]
@@ -267,7 +447,7 @@ def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
     return int(np.count_nonzero(rated[places[places >= 0]]))
 
 
-def prior_weight(target: Target, prior: Prior) -> pl.DataFrame:
+def prior_weight(target: ScoringTarget, prior: Prior) -> pl.DataFrame:
     """Return the prior's mean share α₀/(α₀ + n) of the weight in each bin and overall."""
     n = target.counts.sum(axis=1)
     share = prior.share(target.held.sum(axis=1))

@@ -96,7 +96,6 @@ class SoftSettings(Settings):
         "between groups, to see what chance gives; for up to 16 items, all sign-flips are used. 0 for no p.",
     )  # fmt: skip
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction(

@@ -22,7 +22,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class ScoringTarget:
     """The ratings of all raters, or of a group, that predictions are compared with.
 
     Attributes
@@ -68,11 +68,11 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class PredictionScores:
     """What a part of the items adds to the scores of one prediction: the sum of finite ones, and the number infinite.
 
-    Both are units × metrics, side by side. ``raters`` and ``items`` are those of :class:`Target`; ``q`` and ``unit``
-    are the prediction and the unit of each item, ``told`` what the model says about single raters.
+    Both are units × metrics, side by side. ``raters`` and ``items`` are those of :class:`ScoringTarget`; ``q`` and
+    ``unit`` are the prediction and the unit of each item, ``told`` what the model says about single raters.
     """
 
     raters: NDArray[np.int32] | None
@@ -162,7 +162,7 @@ class MetricSums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoreSums:
     """The scores of all predictions of a target, by units of items.
 
     Attributes
@@ -173,20 +173,22 @@ class Scored:
         The sums, as :class:`Means` expects them.
     """
 
-    target: Target
+    target: ScoringTarget
     metrics: tuple[str, ...]
     units: UnitSums
     means: Means
 
     @classmethod
-    def of(cls, target: Target, scoring: Scoring, seed: int, how: Running) -> Scored:
+    def of(cls, target: ScoringTarget, scoring: Scoring, seed: int, how: Running) -> ScoreSums:
         """Score every item by every prediction, and add up."""
         unit, starts = units_of(target.codes, len(target.bins) + 1, seed)
         n_units, n = int(starts[-1]), len(target.predictions)
         finite, infinite = [], []
         for at, (name, q) in enumerate(target.predictions.items()):
             how.tell(at, n)
-            work = Scores(target.raters, target.items, q, unit, n_units, scoring, target.told.get(name), target.weights)
+            work = PredictionScores(
+                target.raters, target.items, q, unit, n_units, scoring, target.told.get(name), target.weights
+            )
             sums = UnitSums.of(target.parts, work, starts, how._replace(progress=None)).by_unit
             finite.append(sums[:, : len(scoring.metrics)])
             infinite.append(sums[:, len(scoring.metrics) :])

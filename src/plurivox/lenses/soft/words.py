@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from plurivox.base.wording import counted, listed, named
-from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, stopped_early
+from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text
 from plurivox.infer.weighting import weighted_statements
-from plurivox.lenses.soft.calibration_words import calibrated
 from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
-from plurivox.lenses.soft.left_out import left_out
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
+from plurivox.lenses.soft.remarks import calibrated, left_out
 from plurivox.lenses.soft.sums import ALL
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
@@ -71,15 +70,9 @@ class SoftFindings:
             *self._over_priors(),
             *calibrated(self.found.calibration()),
             *(Statement(text, 0.0) for text in left_out(self.found)),
-            *self._stopped(),
             *weighted_statements(self.found.settings, (), self.found.main),
             *self.found.withheld_statement(),
         ]
-
-    def _stopped(self) -> list[Statement]:
-        """Return whether the draws behind claims stopped early."""
-        drawn = self.found.comparisons().filter(bin=ALL, statistic=self.found.main, exact=False)
-        return stopped_early(self.found.settings, drawn["n_permutations"].max())  # type: ignore[arg-type]
 
     def warnings(self) -> list[str]:
         """Return what deserves a warning: a model that loses to the uniform prediction, a prior that outweighs."""

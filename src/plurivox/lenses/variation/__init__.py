@@ -13,6 +13,7 @@ LENS = Lens(
     "correction. Variance\ncomponents show how much lies between items, raters and groups, and what more raters would "
     "buy.",
     settings=VariationSettings,
+    headlines=True,
     every_attribute=True,
     attributes_needed=False,
     csv_tables=("values", "components", "reliability", "needed", "adjusted", "pairs", "repeats"),

@@ -13,7 +13,7 @@ import polars as pl
 
 from plurivox.engine.run import Values
 from plurivox.infer.jackknife import LeftOut
-from plurivox.lenses.variation.sums import COMPARED, Measured
+from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
 from plurivox.statistics.variance import NESTED, WITHIN, raters_needed, reliability, shares
 
 MOST_RATERS = 100
@@ -59,7 +59,7 @@ class Frames(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class ComponentTables:
     """The source of the tables of one axis on one set of items.
 
     Attributes
@@ -81,7 +81,7 @@ class Tables:
     subset: str
     axis: str
     groups: Sequence[tuple[str, int]]
-    measured: Measured
+    measured: GroupLeniency
     left: LeftOut | None
     target: float
     overlapping: bool = False
@@ -169,7 +169,7 @@ class Tables:
 
     # Reliability ------------------------------------------------------------------------------------------------------
 
-    def _of_axis(self) -> Curve:
+    def _of_axis(self) -> ReliabilityCurve:
         """Return the reliability of means of raters of all groups, from the components of the axis."""
 
         def parts(values: Values) -> tuple[Values, Values, Values]:
@@ -179,7 +179,7 @@ class Tables:
 
         return self._curve("all", slice(None), parts, self._why(self.values[-1, _FIRST:], NESTED))
 
-    def _of_group(self, name: str, at: int) -> Curve:
+    def _of_group(self, name: str, at: int) -> ReliabilityCurve:
         """Return the reliability of means of raters of one group, from its own components."""
         here = slice(_FIRST, _FIRST + len(WITHIN))
 
@@ -190,7 +190,7 @@ class Tables:
 
         return self._curve(name, slice(at, at + 1), parts, self._why(self.values[at, here], WITHIN))
 
-    def _curve(self, group: str, at: slice, parts: _Parts, note: str) -> Curve:
+    def _curve(self, group: str, at: slice, parts: _Parts, note: str) -> ReliabilityCurve:
         item, relative, absolute = (float(part) for part in parts(self.values))
         ends = np.full((2, 2), np.nan)
         if self.left is not None:
@@ -204,7 +204,7 @@ class Tables:
         n_raters, n_items, n_ratings = self._sizes(at)
         if not note and not item > 0:
             note = "items do not differ by more than chance, so there is nothing to tell apart"
-        return Curve(
+        return ReliabilityCurve(
             self.subset, self.axis, group, item, relative, absolute, ends, n_ratings == n_raters * n_items,
             n_ratings / max(n_items, 1), note,
         )  # fmt: skip
@@ -240,7 +240,7 @@ class Tables:
 _NEGATIVE = "the estimate is negative, so the variance is small compared with sampling error; it counts as 0"
 
 
-class Curve(NamedTuple):
+class ReliabilityCurve(NamedTuple):
     """The reliability of means of raters, as a function of their number.
 
     ``ends`` are those of the intervals for one rater: relative and absolute, low and high.

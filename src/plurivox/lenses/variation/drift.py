@@ -27,7 +27,7 @@ from plurivox.engine.run import Values
 from plurivox.infer.grouping import Compared, counting
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks
-from plurivox.lenses.variation.timed import STEADY, Timed, Together, Weighted, added, moments, products_of, weighted
+from plurivox.lenses.variation.timed import STEADY, SharedTimes, Timed, Weighted, added, moments, products_of, weighted
 
 NAMES = ("drift",)
 NO_TIMES = "nobody has ratings at two different times"
@@ -69,7 +69,7 @@ class Drifting:
     places: list[int]
     codes: NDArray[np.int32]
     timed: Timed
-    together: Together
+    together: SharedTimes
     at: int
     withheld: bool = False
 
@@ -281,7 +281,7 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
     shown = [(axis, places) for one in counting(axes, moving) for axis, places in one.told] if axes else []
     codes = [np.zeros(ratings.n_raters, np.int32), *(axis.codes for axis, _ in shown)]
     names = [("all", ("all",), [0]), *((axis.name, axis.groups, places) for axis, places in shown)]
-    together = Together(timed, [
+    together = SharedTimes(timed, [
         (own, len(groups)) if _testable(name, groups) else (np.full_like(own, OUTSIDE), 0)
         for own, (name, groups, _) in zip(codes, names, strict=True)
     ])  # fmt: skip

@@ -261,7 +261,7 @@ def _table(rows: NDArray[Any], scores: NDArray[Any], n_rows: int, n_points: int)
 # Within and between raters -------------------------------------------------------------------------------------------
 
 
-class _Found(NamedTuple):
+class _Repeated(NamedTuple):
     """Values of one group, their intervals, and why values are undefined."""
 
     values: Values
@@ -314,7 +314,7 @@ class _Study:
             for s, name in enumerate(MEASURED)
         ]  # fmt: skip
 
-    def _within(self, own: Ints, *, alone: bool) -> _Found:
+    def _within(self, own: Ints, *, alone: bool) -> _Repeated:
         """Compare raters with themselves."""
         whole = self.cells.total(own)
         items, raters = self.cell_item[own], self.cell_rater[own]
@@ -333,13 +333,13 @@ class _Study:
         codes[raters] = 0
         return RaterUnits.of(codes, 1).units
 
-    def _among_all(self, items: Ints) -> _Found:
+    def _among_all(self, items: Ints) -> _Repeated:
         """Compare all raters with each other on some items."""
         whole = self.firsts.total(items)
         left = [self.firsts.without(items, blocks(len(items), MOST_ITEMS), whole)] if self.intervals else []
         return self._made(whole, left, "" if whole[0] else NO_PAIR)
 
-    def _between(self, own: Ints, items: Ints, members: Mask) -> _Found:
+    def _between(self, own: Ints, items: Ints, members: Mask) -> _Repeated:
         """Compare the raters of a group with each other on some items."""
         place = np.full(self.ratings.n_items, -1)
         place[items] = np.arange(len(items))
@@ -363,7 +363,7 @@ class _Study:
         alone = len(np.unique(raters)) == 1
         return self._made(whole, left, "" if whole[0] else ONE_RATER if alone else NO_PAIR)
 
-    def _made(self, whole: Values, left: Sequence[Values], reason: str, share: str = "complement") -> _Found:
+    def _made(self, whole: Values, left: Sequence[Values], reason: str, share: str = "complement") -> _Repeated:
         """Return values and their intervals; ``left`` has those without items, raters and single ratings."""
         values = self.sums.finish(whole)
         nothing = np.full(len(MEASURED), np.nan)
@@ -374,7 +374,7 @@ class _Study:
             known = ends.low[0] < ends.high[0]  # where nothing varies, nothing is known about how it would
             low, high = np.where(known, ends.low[0], np.nan), np.where(known, ends.high[0], np.nan)
         notes = tuple((reason or ONE_POINT) if np.isnan(value) else "" for value in values)
-        return _Found(values, low, high, notes)
+        return _Repeated(values, low, high, notes)
 
     def _ranges(self) -> list[tuple[float, float]]:
         """Return the lowest and highest value of each statistic."""

@@ -3,35 +3,201 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from plurivox.base.errors import SelectionError
-from plurivox.domain.axis import Axis
+from plurivox.domain.axis import OUTSIDE, Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
-from plurivox.infer.exchange import Exchange
+from plurivox.infer.call_of import AxisMeasured, Call, Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
-from plurivox.infer.inference import Inference
+from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
+from plurivox.infer.intervals import Interval
+from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Draws, Row, Table
 from plurivox.infer.spread import Spread, with_interval
-from plurivox.infer.weighting import weights_in
+from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
-from plurivox.lenses.variation.components import Frames, Tables
-from plurivox.lenses.variation.drift import drifts
+from plurivox.lenses.variation.components import ComponentTables, Frames
+from plurivox.lenses.variation.drift import MOST_RATERS, Drifting, drifts
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
-from plurivox.lenses.variation.rows import Analysis, Prepared, Versus
 from plurivox.lenses.variation.settings import VariationSettings
-from plurivox.lenses.variation.sums import Measured
+from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
+from plurivox.statistics.registry import STATISTICS, of_role
+
+# The rows of a variation result ---------------------------------------------------------------------------------------
+# The rows of a variation result: groups compared with the others, contrasts and pairs, on one set of items.
+
+NOTHING_SHARED = "no item was rated by this group and by others"
+
+
+@dataclass(frozen=True, eq=False)
+class Versus:
+    """Two groups of an axis, each the other's rest, ready to be tested."""
+
+    axis: Axis
+    names: tuple[str, str]
+    groups: MeasuredGroups
+
+    @property
+    def tested(self) -> Shuffled:
+        """Their test."""
+        return self.groups.tested
+
+
+@dataclass(frozen=True, eq=False)
+class Leniency(Comparison):
+    """How much higher the groups of a call rate than the others, on one set of items."""
+
+    settings: VariationSettings
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The statistics that are tested."""
+        return COMPARED
+
+    @property
+    def mirrored(self) -> tuple[str, ...]:
+        """Those that say the same about both of two groups."""
+        return COMPARED
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether values are also measured with all raters counted equally; not if both would reveal a group's mean."""
+        return tells_unweighted(self.ratings, self.settings.min_group_size)
+
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> GroupLeniency:
+        """Compare some groups with the others; weights are those of the grouping."""
+        return GroupLeniency(self.ratings, grouping)
+
+    def two(self, axis: Axis, names: tuple[str, str]) -> Versus:
+        """Compare two groups; only their raters are shuffled, and only with each other."""
+        pair = TwoGroups.of(axis, names)
+        codes = np.select([axis.codes == pair.a, axis.codes == pair.b], [0, 1], -1).astype(np.int32)
+        two = replace(axis, groups=names, codes=codes, sizes=axis.sizes[[pair.a, pair.b]], withheld=np.zeros(2, bool))
+        return Versus(axis, names, self.groups(two, [0], self.grouping(two)))
+
+    # Rows -------------------------------------------------------------------------------------------------------------
+
+    def left_out(self, one: MeasuredGroups) -> LeftOut | None:
+        """Return all values without each item and rater, including components of variance, if intervals are wanted.
+
+        All raters count equally there.
+        """
+        return self._left_out(one.measured.plain, one.axis.name)
+
+    def _left_out(self, measured: GroupLeniency, what: str) -> LeftOut | None:
+        asked = self.settings
+        if asked.interval == "none":
+            return None
+        return measured.left_out(asked.resample, self.inference.doing(f"resampling {what}"))
+
+    def among_shown(self, one: MeasuredGroups, left: LeftOut | None) -> tuple[GroupLeniency, LeftOut | None]:
+        """Return the sums from which components of variance are computed, without raters of withheld groups.
+
+        They add up squares of the sums of all groups, which together with the groups shown would give the sums of a
+        small one. Where a single group is shown, those withheld are merged into one, which reveals nothing new.
+        """
+        axis = one.axis
+        if axis.overlaps or not axis.withheld.any() or len(one.places) < 2:
+            return one.measured.plain, left
+        codes = np.where(axis.codes == len(axis) - 1, OUTSIDE, axis.codes).astype(np.int32)  # those withheld are last
+        shown = replace(one, measured=self.measure(Grouping.of(self.ratings, codes, len(axis))))
+        return shown.measured.plain, self.left_out(shown)
+
+    def spread(self, one: MeasuredGroups, left: LeftOut | None) -> Spread:
+        """Return what the compared values become with other items or raters, of the groups that are shown."""
+        asked = self.settings
+        if asked.interval == "bootstrap":
+            how = self.inference.doing(f"resampling {one.axis.name}")
+            return Spread(one.measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, how)).of(one.places)
+        if one.measured.weighted:
+            left = self._left_out(one.measured, f"{one.axis.name}, weighted")
+        if left is None:
+            return Spread()
+        return Spread(left=left).made(lambda values: values[..., one.places, : len(COMPARED)])
+
+    def rows(
+        self, name: str, one: MeasuredGroups, interval: Interval | None, kind: str = "group", *, tested: bool = True
+    ) -> list[Row]:
+        """Return the rows of the groups of an axis that are shown."""
+        sizes, values = sizes_of(one), one.measured.value
+        notes = [dict.fromkeys(COMPARED, NOTHING_SHARED) if np.isnan(values[g, 0]) else {} for g in one.places]
+        return self.inference.rows(
+            kind, name, one.groups, list(enumerate(COMPARED)), values[one.places], [sizes[g] for g in one.places],
+            notes, interval, one.tested if tested else None,
+            None if one.unweighted is None else one.unweighted[one.places],
+        )  # fmt: skip
+
+    def draws(self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread]) -> Draws:
+        """Return the draws behind the groups of an axis, those of each value sorted.
+
+        Anyone who knows which shuffle gave which leniency has one equation per shuffle, and so every rater's mean.
+        """
+        n, kept = len(COMPARED), self.settings.bootstrap
+        null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, n))]
+        null += [one.tested.null for one in prepared]
+        drawn = [np.zeros((kept, 0, n))]
+        if kept:
+            drawn += [own.kept(len(one.places), n) for one, own in zip(prepared, spreads, strict=True)]
+        groups = tuple(group for one in prepared for group in one.groups)
+        return Draws(
+            name, groups, COMPARED, np.sort(np.concatenate(null, axis=1), axis=0), COMPARED,
+            np.sort(np.concatenate(drawn, axis=1), axis=0), self.subset,
+        )  # fmt: skip
+
+    def compared(self, pairs: Iterable[Versus], kind: str) -> list[Row]:
+        """Return the rows of tested pairs of groups: how much higher the first rates than the second."""
+        found = []
+        for pair in pairs:
+            left = None if pair.groups.measured.weighted else self.left_out(pair.groups)
+            interval = self.spread(pair.groups, left).interval(of_role("higher"))
+            first, second = sizes_of(pair.groups)
+            for row in self.rows(pair.axis.name, pair.groups, interval, kind):
+                row = replace(row, other=pair.names[1], n_raters=first[0] + second[0], n_ratings=first[2] + second[2])
+                found.append(replace(row, group=" − ".join(pair.names)) if kind == "contrast" else row)
+        return found
+
+    def raters(self, axis: Axis) -> list[Row]:
+        """Return how much higher each rater scores than the others, with intervals over items."""
+        one = self.groups(axis, list(range(len(axis))), Grouping.of(self.ratings, axis.codes, len(axis)))
+        interval = None
+        if self.settings.interval != "none" and len(axis) <= MOST_RATERS:
+            left = one.measured.without_each_item(self.inference.doing("leaving out items"))
+            interval = Spread(left=left).interval(of_role("higher"))
+        return self.rows(axis.name, one, interval, "rater", tested=False)
+
+    # Over time --------------------------------------------------------------------------------------------------------
+
+    def drifted(self, one: Drifting, tested: Shuffled | None) -> list[Row]:
+        """Return how the scores of groups, or of individual raters, drift, with tests."""
+        asked, how, spread = self.settings, self.inference.doing(f"resampling times of {one.name}"), Spread()
+        if asked.interval == "bootstrap" and not one.alone:
+            spread = Spread(one.bootstrap(asked.bootstrap, asked.seed, asked.resample, how))
+        elif asked.interval != "none" and len(one.places) <= MOST_RATERS:
+            spread = Spread(left=one.left_out(asked.resample, how))
+        return self.inference.rows(
+            "rater" if one.alone else "group", one.name, one.shown, [(0, "drift")], one.observed[one.places], one.sizes,
+            one.notes, spread.of(one.places).interval([STATISTICS["drift"]]), tested,
+        )  # fmt: skip
+
+
+def sizes_of(one: MeasuredGroups) -> list[Sizes]:
+    """Return raters, items that others also rated, and ratings of each group of an axis."""
+    from plurivox.kernels.variation import RATINGS, SHARED
+
+    sums = one.measured.plain.observed["groups"][0]
+    return [(int(n), int(own[SHARED]), int(own[RATINGS])) for n, own in zip(one.axis.sizes.tolist(), sums, strict=True)]
+
+
+# The call -------------------------------------------------------------------------------------------------------------
 
 
 @keywords(VariationSettings, weights=True)
@@ -57,133 +223,94 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     settings = with_interval(settings)
     settings = replace(settings, adjust=settings.adjust or bool(settings.reference))
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
-    whole = Inference(settings, how, Exchange.of(ratings, settings.within))
-    beside = _single(settings.by, overlapping) if settings.adjust else []
-    every = compared(ratings, [*settings.by, *beside], overlapping, settings.min_group_size)
-    axes, subsets = every[: len(settings.by)], subsets_by(ratings, settings.items_by)
-    each, frames, adjusted = [], Frames.none(), [pl.DataFrame(schema=SCHEMA)]
-    for (subset, part), shown in zip(subsets.items(), compared_in_parts(every, subsets), strict=True):
-        work = Analysis(part, settings, replace(whole, subset=subset))
-        each += [_Part.of(work, one) for one in shown[: len(axes)]]
+    call = Call.of(ratings, settings, how, also=_single(settings.by, overlapping) if settings.adjust else [])
+    each: list[AxisMeasured] = []
+    frames, adjusted = Frames.none(), [pl.DataFrame(schema=SCHEMA)]
+    for part in call.parts:
+        work = Leniency(part.ratings, settings, part.inference)
+        each += [work.everything(one) for one in part.axes]
         frames = frames.joined(_together(work))
-        fit = Adjusted.of(part, _alone(shown) if settings.adjust else [], dict(settings.reference))
-        adjusted += [fit.table(settings, subset, how)] if fit.axes else []
+        fit = Adjusted.of(
+            part.ratings, _alone([*part.axes, *part.also]) if settings.adjust else [], dict(settings.reference)
+        )
+        adjusted += [fit.table(settings, work.subset, how)] if fit.axes else []
     drifting = [
         (one, one.tested() if one.testable else None)
-        for one in drifts(ratings, axes, min_group_size=settings.min_group_size)
+        for one in drifts(ratings, call.axes, min_group_size=settings.min_group_size)
     ]
+    times = call.inference.times
     for one, _ in drifting:
         if one.name != "all" and not one.alone and not math.isnan(one.same_order):
-            whole.times[one.name] = min(one.same_order, whole.times.get(one.name, 1.0))
-    by_groups = [one.tested for part in each for one in part.prepared]
-    whole.decide([*by_groups, *(tested for one, tested in drifting if tested is not None and not one.alone)])
-    whole.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
-    whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
-    whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
+            times[one.name] = min(one.same_order, times.get(one.name, 1.0))
+    call.decide(each, [tested for one, tested in drifting if tested is not None and not one.alone])
+    call.inference.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     rows: list[Row] = []
     draws: list[Draws] = []
     for own in each:
-        found = own.found()
-        rows += found.rows
-        draws += found.draws
-        frames = frames.joined(found.frames)
-    on_all = Analysis(ratings, settings, whole)
+        if _of_raters(own.one.axis):
+            rows += own.work.raters(own.one.axis)
+            continue
+        shown, made, further = _found(own)
+        rows += shown
+        draws.append(made)
+        frames = frames.joined(further)
+    on_all = Leniency(ratings, settings, call.inference)
     for one, tested in drifting:
         rows += on_all.drifted(one, tested)
-    _check(settings, axes, rows)
-    known = {
-        (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
-        for one in part.prepared for group in one.groups
-    }  # fmt: skip
+    call.refuse_missing(rows)
+    known = {own.one.axis.name: own.prepared for own in each if own.work.subset == "all"}
     again = repeated(
-        ratings, axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
+        ratings, call.axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
     )
     tables = {**frames._asdict(), "repeats": again, "adjusted": pl.concat(adjusted, how="diagonal")}
     return Variation(
         rows=tuple(rows),
-        withheld={
-            one.axis.name if part.work.inference.subset == "all" else f"{one.axis.name}, {part.work.inference.subset}":
-            one.n_withheld
-            for part in each for one in [part.one]
-        },
-        revealing={one.axis.name: one.n_revealing for one in axes},
-        outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
-        settings=_remembered(settings, ratings, overlapping, whole),
-        pair_rows=tuple(row for part in each for row in part.work.compared(part.pairs, "pair")),
-        held_rows=tuple(on_all.held(known, rows)),
+        pair_rows=tuple(row for own in each for row in own.work.compared(own.pairs, "pair")),
+        held_rows=tuple(on_all.held(known, [row for row in rows if row.statistic in COMPARED])),
         tables=tuple(Table(name, frame) for name, frame in tables.items()),
+        **call.kept(
+            contrast=list(settings.contrast or ()), poles=poles_in(ratings.scale),
+            values=[float(value) for value in ratings.scale.values],
+            n_items_in_no_subset=0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
+            design=call.inference.remembered(), time_unit=ratings.intake.time_unit,
+        ),
     )  # fmt: skip
 
 
-class _Found(NamedTuple):
-    """Rows of the groups of an axis, the draws behind them, and tables of components and reliability."""
-
-    rows: list[Row]
-    draws: list[Draws]
-    frames: Frames
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The groups of one axis on one set of items, ready to be tested, and what else was requested."""
-
-    work: Analysis
-    one: Compared
-    prepared: list[Prepared]
-    contrasts: list[Versus]
-    pairs: list[Versus]
-
-    @classmethod
-    def of(cls, work: Analysis, one: Compared) -> _Part:
-        """Measure the groups; individual raters are not shuffled."""
-        axis, asked = one.axis, work.settings
-        if _of_raters(axis):
-            return cls(work, one, [], [], [])
-        contrasts, pairs = [], []
-        if not one.overlapping:
-            groups = axis.groups if work.inference.subset == "all" else axis.shown
-            if asked.contrast is not None and set(asked.contrast) <= set(groups):
-                contrasts.append(work.versus(axis, asked.contrast))
-            if asked.pairs:
-                pairs = [work.versus(axis, two) for two in combinations(axis.shown, 2)]
-        return cls(work, one, work.prepare(one), contrasts, pairs)
-
-    def found(self) -> _Found:
-        """Return the rows of the groups, their draws, and tables of components and reliability."""
-        work, axis = self.work, self.one.axis
-        if _of_raters(axis):
-            return _Found(work.raters(axis), [], Frames.none())
-        rows: list[Row] = []
-        spreads, frames = [], Frames.none()
-        for one in self.prepared:
-            if not one.places:
-                spreads.append(Spread())
-                continue  # nothing is shown of an axis whose groups are all withheld
-            left = work.left_out(one)
-            spreads.append(work.spread(one, left))
-            rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
-            measured, left = work.among_shown(one, left)
-            frames = frames.joined(Tables(
-                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), measured, left,
-                work.settings.target, self.one.overlapping,
-            ).frames())  # fmt: skip
-        rows += work.compared(self.contrasts, "contrast")
-        return _Found(rows, [work.draws(axis.name, self.prepared, spreads)], frames)
+def _found(measured: AxisMeasured) -> tuple[list[Row], Draws, Frames]:
+    """Return the rows of the groups of an axis, their draws, and tables of components and reliability."""
+    work, name = measured.work, measured.one.axis.name
+    rows: list[Row] = []
+    spreads, frames = [], Frames.none()
+    for one in measured.prepared:
+        if not one.places:
+            spreads.append(Spread())
+            continue  # nothing is shown of an axis whose groups are all withheld
+        left = work.left_out(one)
+        spreads.append(work.spread(one, left))
+        rows += work.rows(name, one, spreads[-1].interval(of_role("higher")))
+        shown, left = work.among_shown(one, left)
+        frames = frames.joined(ComponentTables(
+            work.subset, name, list(zip(one.groups, one.places, strict=True)), shown, left, work.settings.target,
+            measured.one.overlapping,
+        ).frames())  # fmt: skip
+    rows += work.compared(measured.contrasts, "contrast")
+    return rows, work.draws(name, measured.prepared, spreads), frames
 
 
 def _of_raters(axis: Axis) -> bool:
     return axis.attributes == ("rater",)
 
 
-def _together(work: Analysis) -> Frames:
+def _together(work: Leniency) -> Frames:
     """Return the components of all raters together, and the reliability of their means."""
     asked, ratings = work.settings, work.ratings.unweighted()
-    measured = Measured(ratings, Grouping.together(ratings))
+    measured = GroupLeniency(ratings, Grouping.together(ratings))
     left = None
     if asked.interval != "none":
         left = measured.left_out(asked.resample, work.inference.doing("resampling all raters"))
-    return Tables(work.inference.subset, "all", [("all", 0)], measured, left, asked.target).frames()
+    return ComponentTables(work.subset, "all", [("all", 0)], measured, left, asked.target).frames()
 
 
 def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:
@@ -216,25 +343,3 @@ def _alone(axes: Sequence[Compared]) -> list[Axis]:
     return [
         one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping and not _of_raters(one.axis)
     ]
-
-
-def _check(settings: VariationSettings, axes: Sequence[Compared], rows: Sequence[Row]) -> None:
-    """Raise if no axis has both groups of a requested contrast."""
-    if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
-        raise SelectionError(
-            f"no axis has both groups {settings.contrast[0]!r} and {settings.contrast[1]!r}",
-            hint=f"The groups shown are: {', '.join(g for one in axes for g in one.axis.shown[:20]) or 'none'}.",
-        )
-
-
-def _remembered(
-    settings: VariationSettings, ratings: Ratings, overlapping: dict[str, str], whole: Inference
-) -> dict[str, Any]:
-    """Return what was requested, and what is known about scale and design."""
-    return {
-        **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
-        "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
-        "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
-        "design": whole.remembered(), "time_unit": ratings.intake.time_unit,
-        **weights_in(ratings, settings.min_group_size),
-    }  # fmt: skip

@@ -42,7 +42,6 @@ class VariationSettings(Settings):
     )
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(

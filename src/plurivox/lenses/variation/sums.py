@@ -20,11 +20,11 @@ from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import (
     LeftOut,
     RaterUnits,
+    left_out,
     number_of_blocks,
     rating_blocks,
     without_items,
     without_raters,
-    without_ratings,
 )
 from plurivox.statistics.variance import NESTED, WITHIN, Classes, Nested, components, nested_components
 
@@ -34,7 +34,7 @@ _NONE = 1e-9  # weights are sums of fractions of whole numbers; without all item
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rated:
+class LeniencySums:
     """The contribution of a part to the sums of one grouping of the raters.
 
     Attributes
@@ -78,7 +78,7 @@ class Rated:
             k.add_items(*given, self.grouping.codes, raters, items, *sums.values())
         return sums
 
-    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Rated:
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> LeniencySums:
         """Return the same, since all ratings are in the parts."""
         return self
 
@@ -108,7 +108,7 @@ class Without:
         How many blocks of ratings there are.
     """
 
-    rated: Rated
+    rated: LeniencySums
     whole: dict[int, Sums]
     n_blocks: int
 
@@ -148,7 +148,7 @@ def compared_values(gap: Values, weight: Values, balance: Values, pairs: Values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finish:
+class LeniencyValues:
     """From sums to values: those of each group, the first two being :data:`COMPARED`, and of the axis in a last row.
 
     The others are variances: for a group :data:`WITHIN`, for the axis :data:`NESTED`; NaN fills the row. Without
@@ -247,7 +247,7 @@ class _Relabelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class GroupLeniency:
     """Groups compared with the others on the same items: sums and values, observed and under draws.
 
     Where raters have weights, these count in leniency and dominance, and there are no components of variance.
@@ -262,9 +262,9 @@ class Measured:
         return len(self.grouping.weights) > 0
 
     @cached_property
-    def plain(self) -> Measured:
+    def plain(self) -> GroupLeniency:
         """The same with all raters counted equally."""
-        return Measured(self.ratings, replace(self.grouping, weights=np.zeros(0))) if self.weighted else self
+        return GroupLeniency(self.ratings, replace(self.grouping, weights=np.zeros(0))) if self.weighted else self
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -272,20 +272,25 @@ class Measured:
         numbers = np.array(self.ratings.scale.values, dtype=float)
         return np.asarray(numbers - (numbers.min() + numbers.max()) / 2)
 
-    def rated(self, *, with_raters: bool) -> Rated:
+    def rated(self, *, with_raters: bool) -> LeniencySums:
         """Return what a part of the items adds."""
         cost = self.ratings.n_entries * 1.5e-8
-        return Rated(self.grouping, self.values, self.ratings.n_items, with_raters, cost)
+        return LeniencySums(self.grouping, self.values, self.ratings.n_items, with_raters, cost)
 
     @cached_property
     def observed(self) -> Sums:
         """The sums of the raters as they are."""
         return total(self.ratings.parts(), self.rated(with_raters=not self.weighted))
 
+    @cached_property
+    def value(self) -> Values:
+        """Leniency and dominance of the raters as they are, groups × 2."""
+        return np.asarray(LeniencyValues(np.zeros(0, np.int32))(self.observed)[0])
+
     @property
-    def finish(self) -> Finish:
+    def finish(self) -> LeniencyValues:
         """What makes all values, including components unless raters have weights."""
-        return Finish(np.zeros(0, np.int32) if self.weighted else self.grouping.codes)
+        return LeniencyValues(np.zeros(0, np.int32) if self.weighted else self.grouping.codes)
 
     def null(self, shuffles: Draws, how: Running) -> Values:
         """Return leniency and dominance under permutations of the raters."""
@@ -301,43 +306,33 @@ class Measured:
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return leniency and dominance when items, raters (within their groups) or both are drawn with replacement."""
-        finish = Finish(np.zeros(0, np.int32))
+        finish = LeniencyValues(np.zeros(0, np.int32))
         drawn = Draws.resampled(draws, seed, resample)
         made = run(self.ratings.parts(), self.rated(with_raters=False), drawn, finish, how)
         return np.concatenate([np.zeros((0, self.grouping.n_groups, len(COMPARED))), *made])
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return all values, including components, without each item, each rater of a group, or both."""
-        if self.weighted:
-            return self._left_out_weighted(resample, how)
-        work, parts, finish = self.rated(with_raters=True), self.ratings.parts(), self.finish
+        parts, finish = self.ratings.parts(), self.finish
+        rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+        if self.weighted:  # leniency and dominance; each unit takes a pass over the ratings
+            given = (self.rated(with_raters=False), self.observed, finish, rated, self.grouping.n_groups)
+            return left_out(parts, *given, resample, how)
+        work = self.rated(with_raters=True)
         whole = {part.first: work(part, Draws.observed()) for part in parts}
         without = Without(work, whole, number_of_blocks(parts))
         each: list[Values] = []
         if resample in ("items", "both"):
             each.append(without_items(parts, without, self.observed, finish, how))
         if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
             units = RaterUnits.of(rated, self.grouping.n_groups)
             each.extend(without_raters(parts, without, units, finish, how))
         ratings = run(parts, without, Draws.of_blocks(without.n_blocks), finish, how) if resample == "both" else []
         return LeftOut(finish(self.observed)[0], tuple(each), np.concatenate(ratings) if ratings else None)
 
-    def _left_out_weighted(self, resample: str, how: Running) -> LeftOut:
-        """Return leniency and dominance without each unit, each of which takes a pass over the ratings."""
-        work, parts, finish = self.rated(with_raters=False), self.ratings.parts(), self.finish
-        each: list[Values] = []
-        if resample in ("items", "both"):
-            each.append(without_items(parts, work, self.observed, finish, how))
-        if resample in ("raters", "both"):
-            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
-            each.extend(without_raters(parts, work, RaterUnits.of(rated, self.grouping.n_groups), finish, how))
-        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
-        return LeftOut(finish(self.observed)[0], tuple(each), ratings)
-
     def without_each_item(self, how: Running) -> LeftOut:
         """Return leniency and dominance without each item."""
-        finish, rated = Finish(np.zeros(0, np.int32)), self.rated(with_raters=False)
+        finish, rated = LeniencyValues(np.zeros(0, np.int32)), self.rated(with_raters=False)
         work = rated if self.weighted else Without(rated, {}, 0)
         whole = Sums({name: array if name != "raters" else array[:, :0] for name, array in self.observed.items()})
         return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))

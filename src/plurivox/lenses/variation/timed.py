@@ -132,7 +132,7 @@ class _Shuffles:
         return sums
 
 
-class Together:
+class SharedTimes:
     """Shuffles times for the groups of all axes at once, and keeps what the last call made for the other axes."""
 
     def __init__(self, timed: Timed, axes: Sequence[tuple[NDArray[np.int32], int]]) -> None:

@@ -1,4 +1,7 @@
-"""The sections of a report: what the study is, one for each lens, in the module named after its folder, and methods."""
+"""The sections of a report: what the study is, one for each lens, in the module named after it, and methods.
+
+A lens with headlines but without such a module has its findings and values shown by :mod:`~.plain`.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,13 @@ def _modules() -> frozenset[str]:
 
 def has_section(lens: Lens) -> bool:
     """Return whether a report has a section about a lens."""
-    return lens.home in _modules()
+    return lens.home in _modules() or lens.headlines
 
 
 def home_of(lens: Lens) -> Any:
-    """Return the module with the section about a lens."""
+    """Return what has the section about a lens."""
+    if lens.home not in _modules():
+        from plurivox.report.sections.plain import Plain
+
+        return Plain(lens)
     return importlib.import_module(f"{__name__}.{lens.home}")

@@ -75,7 +75,7 @@ def _settings(brief: Brief) -> pl.DataFrame:
     axes = [CROSS.join(one) for one in brief.by]
     rows = {
         "groups by": ", ".join(axes) or "none",
-        "permutations": f"{brief.asked.permutations:,}" + (", or fewer" if brief.asked.stop_early else ""),
+        "permutations": f"{brief.asked.permutations:,}",
         "who is shuffled with whom": ", ".join(brief.asked.within or ("all raters",)),
         "level of alpha, XRR and GAI": str(brief.asked.level if isinstance(brief.asked.level, str) else "a matrix"),
         "95 % intervals": interval_method(brief.asked.as_dict()),
