@@ -428,8 +428,8 @@ def _report(folder: Path, version: int) -> None:
 
 
 def _chart(folder: Path, version: int) -> None:
-    from plurivox.plots import write_chart
     from plurivox.plots.theme import saying
+    from plurivox.plots.writing import write_chart
 
     write_chart(saying("Nothing", f"version {version}"), folder / "chart.json")
 
@@ -664,11 +664,11 @@ def calls_in(module: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:
 def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
-        "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/saving.py",
+        "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/predictor.py",
         "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/opening.py",
         "read/excel.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
-        "domain/spill.py",  # files without a name
+        "domain/code.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
         "workbench/salvaging.py",  # puts a new SQLite file in the place of a damaged one
         "kernels/shipped.py",  # a part of the package, while it is built
@@ -688,11 +688,11 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/shipping.py", "report/render.py", "ask/processes.py", "cli/running.py",
+        "engine/shipping.py", "report/render.py", "ask/database.py", "cli/running.py",
         "base/folders.py", "base/files.py",
         "report/build.py",  # digests of what was read before
         "report/printing.py",  # what Chromium made
-        "ask/checked.py", "ask/read_answers.py",  # only look; what they look at is then read by others
+        "ask/auditing.py", "ask/read_answers.py",  # only look; what they look at is then read by others
         "ask/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "read/tables.py", "read/members.py",  # look again at what intake/opening opened
@@ -706,9 +706,9 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
-        "workbench/marking.py", "workbench/manifest.py",
-        "workbench/linking.py",  # only looks; whoever computes reads it with the others
-        "workbench/watcher.py",  # copies what grows, before anybody reads it
+        "workbench/records.py", "workbench/salvaging.py", "workbench/adopting.py",
+        "workbench/uploads.py",  # only looks; whoever computes reads it with the others
+        "workbench/watches.py",  # copies what grows, before anybody reads it
         "cli/report.py",  # opens a browser
         "kernels/shipped.py", "kernels/shipping.py",  # parts of the package
     }  # fmt: skip

@@ -20,8 +20,8 @@ from plurivox.cli.options import InputOptions, reading_of, reading_parameters
 from plurivox.domain.ratings import Ratings
 from plurivox.read.read import from_settings
 from plurivox.read.settings import LATER, ReadSettings
+from plurivox.workbench.api import schema_of
 from plurivox.workbench.forms import Known, fields_of, read_form
-from plurivox.workbench.openapi import schema_of
 from plurivox.workbench.pages import LATER as SHOWN_LATER
 from plurivox.workbench.pages import said_of
 from plurivox.workbench.reading import ReadingSettings

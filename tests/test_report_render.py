@@ -21,7 +21,7 @@ from plurivox.report.render import LONGEST, table_data, with_unique_ids
 from plurivox.report.terms import TERMS, Explained
 from support import six
 
-altair = pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 # Terms
 

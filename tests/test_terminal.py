@@ -22,7 +22,7 @@ import typer
 
 import plurivox as pv
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
-from plurivox.base.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
+from plurivox.base.wording import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
 from plurivox.cli.printing import put_csv, say

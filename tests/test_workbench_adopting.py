@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
+from plurivox.workbench import making
+from plurivox.workbench.records import DATABASE
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.watches import Watches
+from workbench_support import RATINGS, add_study, send, settled, workbench
+
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from plurivox.workbench import making
-from plurivox.workbench.marking import DATABASE
-from plurivox.workbench.store import Store
-from plurivox.workbench.watches import Watches
-from workbench_support import RATINGS, add_study, send, settled, workbench
 
 ASKED = {"by": "gender", "permutations": "20", "max_permutations": "20"}
 
@@ -28,7 +29,7 @@ ASKED = {"by": "gender", "permutations": "20", "max_permutations": "20"}
 @pytest.fixture
 def lost(tmp_path: Path) -> Path:
     """Return the folder of a study in a store whose list of studies is lost."""
-    with contextlib.closing(Store(tmp_path / "store")) as store:
+    with contextlib.closing(StudyStore(tmp_path / "store")) as store:
         study = store.add_study("One", {"scale": "0:3"}, {"by": [["gender"]]})
         for role in ("ratings", "raters", "predictions", "predictions-2"):
             with store.adding(study, role, f"{role}.csv") as upload:
@@ -41,14 +42,14 @@ def lost(tmp_path: Path) -> Path:
     return tmp_path / "store" / "studies" / study
 
 
-def store_of(client: Any) -> Store:
-    found: Store = client.guard.app.state.bench.store
+def store_of(client: Any) -> StudyStore:
+    found: StudyStore = client.guard.app.state.bench.store
     return found
 
 
 def opened(home: Path, adopt: bool = True) -> tuple[list[Any], list[str]]:
     """Open the store that a study's folder is in; return its studies and what was said."""
-    with contextlib.closing(Store(home.parent.parent, adopt=adopt)) as store:
+    with contextlib.closing(StudyStore(home.parent.parent, adopt=adopt)) as store:
         return store.studies(), store.remarks
 
 
@@ -97,7 +98,7 @@ def test_results_that_came_with_a_study_are_not_believed(tmp_path: Path, monkeyp
     assert told
     for path in told:
         path.write_text("<p hx-post='/studies/simulated' hx-trigger='load'>PLANTED</p>")
-    with contextlib.closing(Store(tmp_path / "mine")) as store:
+    with contextlib.closing(StudyStore(tmp_path / "mine")) as store:
         shutil.copytree(tmp_path / "theirs" / "studies" / study, store.home(study))
     assert opened(tmp_path / "mine" / "studies" / study)[1] == ["1 study was taken in: ratings"]
     monkeypatch.undo()
@@ -109,7 +110,7 @@ def test_results_that_came_with_a_study_are_not_believed(tmp_path: Path, monkeyp
 
 def test_looks_are_counted_on_and_no_path_is_watched(lost: Path) -> None:
     opened(lost)
-    with contextlib.closing(Store(lost.parent.parent)) as store:
+    with contextlib.closing(StudyStore(lost.parent.parent)) as store:
         watch = Watches(store).of(lost.name)
         assert watch is not None
         assert (watch.planned, len(watch.looks), watch.going, watch.sources) == (4, 1, False, {})
@@ -121,7 +122,7 @@ def test_looks_are_counted_on_and_no_path_is_watched(lost: Path) -> None:
 
 
 def test_each_change_is_in_the_manifest(tmp_path: Path) -> None:
-    with contextlib.closing(Store(tmp_path)) as store:
+    with contextlib.closing(StudyStore(tmp_path)) as store:
         study = store.add_study("One")
         manifest = store.home(study) / "study.json"
 
@@ -140,7 +141,7 @@ def test_each_change_is_in_the_manifest(tmp_path: Path) -> None:
         store.remove_file(study, "ratings")
         assert told()["files"] == []
         manifest.unlink()
-    with contextlib.closing(Store(tmp_path)):
+    with contextlib.closing(StudyStore(tmp_path)):
         assert told()["name"] == "Two"  # each start writes those that are missing
 
 

@@ -30,7 +30,7 @@ OURS = {
     "FilePath": "base.arguments", "Format": "read.settings", "Frame": "base.arguments",
     "GivenPoints": "domain.points", "GivenPoles": "domain.scale", "GivenRecoding": "domain.recoding",
     "GivenScale": "domain.scale_files", "ItemId": "lenses.item.run", "Label": "domain.scale",
-    "Layout": "domain.choices", "Progress": "engine.running", "ReferenceLike": "lenses.responsiveness.references",
+    "Layout": "domain.choices", "Progress": "engine.pool", "ReferenceLike": "lenses.responsiveness.references",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""
 
@@ -96,8 +96,10 @@ def plots_stub() -> str:
     imports = [
         f"from plurivox.plots.{home} import {name} as {name}" for name, home in sorted(vars(plots)["_HOMES"].items())
     ]
+    own = ["from collections.abc import Callable", "from typing import Any", *imports, "", "OF_LENSES: dict[str, str]",
+           "def chart_of(lens: str) -> Callable[..., Any]: ..."]  # fmt: skip
     return _formatted(
-        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *imports, "", f"__all__ = {plots.__all__!r}"])
+        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *own, f"__all__ = {plots.__all__!r}"])
     )
 
 

@@ -42,7 +42,7 @@ from plurivox.domain.recoding import GivenRecoding
 from plurivox.domain.scale import GivenPoles, Label
 from plurivox.domain.scale import Scale as Scale
 from plurivox.domain.scale_files import GivenScale
-from plurivox.engine.running import Progress
+from plurivox.engine.pool import Progress
 from plurivox.lenses.aggregate.result import Aggregation as Aggregation
 from plurivox.lenses.alignment.matching import AnswersLike
 from plurivox.lenses.alignment.result import Alignment as Alignment

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.base.arguments import fits, shown
 from plurivox.base.errors import ConfigError, InputError
-from plurivox.base.settings.values import plain
+from plurivox.base.settings.record import plain
 from plurivox.domain.choices import UNKNOWN
 from plurivox.domain.points import BY_RATER
 from plurivox.domain.scale import Scale

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.quoting import one_line, short
+from plurivox.base.wording import one_line, short
 from plurivox.cli.loading import read_scale, tell_answers
-from plurivox.cli.options import (
-    NoTemperature,
-    Seed,
-    ServerOptions,
-    Text,
-    asks_server,
-    is_said,
-    option,
-)
+from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, asks_server, is_said, option
 from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import several
@@ -31,6 +23,7 @@ if TYPE_CHECKING:
     from plurivox.ask.store import Store
     from plurivox.domain.scale import Scale
     from plurivox.infer.text import Shown
+
 
 READ = "read"
 
@@ -183,7 +176,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
     import json as text
 
     from plurivox.ask.store import Store
-    from plurivox.base.quoting import one_line
+    from plurivox.base.wording import one_line
     from plurivox.cli.printing import say
     from plurivox.infer.exports import Document
     from plurivox.infer.text import Shown
@@ -206,7 +199,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
 def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
-    from plurivox.base.quoting import short
+    from plurivox.base.wording import short
     from plurivox.cli.printing import say
     from plurivox.cli.show import console, plain_table
 
@@ -219,7 +212,7 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
 
 
 def _table(opened: "Store") -> "Shown":
-    from plurivox.base.quoting import one_line
+    from plurivox.base.wording import one_line
     from plurivox.domain.reader import STATES
     from plurivox.infer.text import Shown
 

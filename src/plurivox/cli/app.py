@@ -17,7 +17,7 @@ from plurivox.actions.advise import ADVISE
 from plurivox.actions.select import SELECT
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.files import one_call
-from plurivox.base.quoting import sentence
+from plurivox.base.wording import sentence
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate, soft_labels

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, asks_server, option
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
-    from plurivox.ask.planning import Plan
+    from plurivox.ask.planning import AskingPlan
     from plurivox.ask.prompts import Example
     from plurivox.ask.question import Question
     from plurivox.ask.running import Asked
@@ -120,7 +120,7 @@ def _question(scale: str, wording: str | None) -> "Question":
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
-    from plurivox.domain.frames import require_columns
+    from plurivox.domain.raw import require_columns
     from plurivox.read.beside import read_table
 
     if file is None:
@@ -151,7 +151,7 @@ def _fields(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _announce(plan: "Plan", most: int | None) -> None:
+def _announce(plan: "AskingPlan", most: int | None) -> None:
     """Print on standard error what will be asked."""
     parts = [
         several(len(ones), what)
@@ -173,7 +173,7 @@ def _announce(plan: "Plan", most: int | None) -> None:
         )
 
 
-def _show_prompt(plan: "Plan") -> None:
+def _show_prompt(plan: "AskingPlan") -> None:
     import json
 
     request = next(plan.requests())

@@ -119,7 +119,7 @@ def soft_labels(
     """
     from plurivox.base.csv_files import csv_text
     from plurivox.base.files import will_write
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
     from plurivox.lenses.soft import labels
     from plurivox.lenses.soft.settings import SoftLabelsSettings
 

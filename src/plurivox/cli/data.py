@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plurivox.data.checking import Check
     from plurivox.data.record import Dataset
 
+
 Action = Literal["list", "info", "get", "check"]
 
 
@@ -63,7 +64,7 @@ def data(
     if action == "list":
         _list(outputs)
         return
-    from plurivox.data.catalogue import dataset
+    from plurivox.data.sets import dataset
 
     assert what is not None
     if action == "info":
@@ -97,7 +98,7 @@ def _list(outputs: Outputs) -> None:
 
     from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
-    from plurivox.data.catalogue import catalogue
+    from plurivox.data.sets import catalogue
     from plurivox.data.store import is_held
     from plurivox.infer.exports import Document
     from plurivox.infer.text import Shown
@@ -308,7 +309,8 @@ def reproduce(
         check_picture(chart)
     found = papers.run(paper, data)
     if chart is not None:
-        from plurivox.plots import reproduction, write_chart
+        from plurivox.plots.studies import reproduction
+        from plurivox.plots.writing import write_chart
 
         write_chart(reproduction(found), chart)
         say(f"chart: {chart}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plurivox.domain.scale import Scale
     from plurivox.models import Epoch, Predictor
 
+
 MODELS = ("mlp-ce", "mlp-kl", "cumulative-link", "transformer-emd")
 
 
@@ -64,7 +65,7 @@ def fit(
     model.json and safetensors, not pickle.
     """
     from plurivox import models
-    from plurivox.models.saving import try_folder
+    from plurivox.models.predictor import try_folder
 
     if texts == reading.file == "-":
         raise typer.BadParameter("only one of the two tables can come from standard input")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.later import imported
+from plurivox.base import imported
 from plurivox.cli import loading, running
 from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
@@ -24,12 +24,13 @@ from plurivox.cli.options import (
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
 from plurivox.cli.printing import looked_at, say
 from plurivox.infer.lens import NOT_MET
-from plurivox.plots.of_lenses import OF_LENSES, chart_of
+from plurivox.plots import OF_LENSES, chart_of
 
 if TYPE_CHECKING:
     from plurivox.base.settings import Settings
     from plurivox.cli.loading import Loaded
     from plurivox.infer.lens import Input, Lens, Option
+
 
 COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "

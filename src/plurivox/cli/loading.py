@@ -14,12 +14,13 @@ from plurivox.read.settings import ReadSettings
 if TYPE_CHECKING:
     from plurivox.config import Config
     from plurivox.domain.answers import Answers
-    from plurivox.domain.panel import Population
+    from plurivox.domain.panel import PopulationShares
     from plurivox.domain.predictions import Predictions
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.raw import RawTable
     from plurivox.domain.recoding import Recoding
     from plurivox.domain.scale import Scale
+
 
 _TABLES = ("raters", "items")
 
@@ -220,21 +221,21 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
     """Read predictions on the scale of the ratings, or on the one before they were recoded."""
-    from plurivox.ask.recoded import predictions_of
+    from plurivox.ask.read_answers import predictions_of
 
     return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     """Read answers on the scale of the ratings, recoded like them."""
-    from plurivox.ask.recoded import answers_of
+    from plurivox.ask.read_answers import answers_of
 
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
 def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
     """Return answers with the attributes of items, read as they are for the ratings."""
-    from plurivox.ask.recoded import described
+    from plurivox.ask.read_answers import described
 
     return described(found, loaded.reading.items, loaded.ratings, loaded.reading.conflicts, loaded.reading.encoding)
 
@@ -255,9 +256,8 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
-    from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
-    from plurivox.domain.roles import id_column
+    from plurivox.domain.raw import id_column, require_columns
     from plurivox.read.beside import attributes_in
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
@@ -266,7 +266,7 @@ def read_items(
     return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
-def _population(reading: InputOptions, asked: ReadSettings) -> "Population | None":
+def _population(reading: InputOptions, asked: ReadSettings) -> "PopulationShares | None":
     """Read the shares of the population, if there is a file with them."""
     from plurivox.read.population import read_population
 
@@ -279,7 +279,7 @@ def _population(reading: InputOptions, asked: ReadSettings) -> "Population | Non
     return read_population(asked.weights, encoding=asked.encoding)
 
 
-def _weighted(ratings: "Ratings", population: "Population", asked: ReadSettings) -> "Ratings":
+def _weighted(ratings: "Ratings", population: "PopulationShares", asked: ReadSettings) -> "Ratings":
     """Weight the raters that --where leaves to the population, and describe the weights."""
     found = ratings.weighted(population, **asked.weighting())
     panel = found.panel.summary(asked.min_group_size)
@@ -329,8 +329,8 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the ratings again for when each was given and how long it took."""
     import typer
 
-    from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
+    from plurivox.domain.raw import require_columns
     from plurivox.read.beside import read_again
     from plurivox.read.settings import ReadSettings
 

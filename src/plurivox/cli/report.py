@@ -260,14 +260,14 @@ def serve(
     try:
         from plurivox.workbench.server import Address, default_folder
         from plurivox.workbench.server import serve as serving
-        from plurivox.workbench.starting import begin
+        from plurivox.workbench.uploads import begin
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] == "plurivox":
             raise
         raise MissingExtraError("the workbench needs Starlette, uvicorn and Jinja", "web") from None
-    from plurivox.workbench.store import Store
+    from plurivox.workbench.store import StudyStore
 
-    store = Store(default_folder() if folder is None else folder, adopt)
+    store = StudyStore(default_folder() if folder is None else folder, adopt)
     for remark in store.remarks:
         say(remark)
     with contextlib.closing(store):

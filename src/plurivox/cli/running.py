@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 from plurivox.cli.options import option
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
+
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of the signal."""
@@ -218,7 +219,7 @@ OPTIONS: dict[str, Any] = {
 @contextlib.contextmanager
 def running(given: Mapping[str, Any]) -> Iterator[Running]:
     """Yield how to run work as the command line says, with progress bars."""
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
 
     with telling() as progress, _executor(given) as executor:
         yield Running(given.get("threads"), executor, progress)

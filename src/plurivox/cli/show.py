@@ -11,8 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.base.quoting import harmless
-from plurivox.base.wording import counted, protected, withheld_note
+from plurivox.base.wording import counted, harmless, protected, withheld_note
 from plurivox.cli.console import console as console
 from plurivox.domain.axis import names_raters
 from plurivox.infer.text import BARS, number_cell

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.base.quoting import harmless, one_line
+from plurivox.base.wording import harmless, one_line
 from plurivox.cli.show import ACCENT, bar, plain_table
 from plurivox.cli.tables import print_sentences, print_table
 from plurivox.lenses.item import LENS

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.console import Console
 
-from plurivox.base.later import imported
-from plurivox.base.quoting import one_line
-from plurivox.base.wording import counted, listed
+from plurivox.base import imported
+from plurivox.base.wording import counted, listed, one_line
 from plurivox.cli.tables import fits, print_findings, print_sentences, print_table, show_tables
 from plurivox.infer.compact import FORMS, Compact, bare, shown
 from plurivox.infer.exports import legend_of

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.base.quoting import harmless, one_line
+from plurivox.base.wording import harmless, one_line
 from plurivox.cli.show import ACCENT, plain_table
 from plurivox.infer.result import Statement
 from plurivox.infer.text import LEGEND, Shown

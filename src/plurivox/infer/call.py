@@ -43,7 +43,7 @@ def keywords(
     """Turn a function that takes settings as one record into a public function with one keyword per setting.
 
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
-    :class:`~plurivox.engine.running.Running`. The public one has the inputs, then the settings named in
+    :class:`~plurivox.engine.pool.Running`. The public one has the inputs, then the settings named in
     ``positional``, and, as keywords only, all other settings, keyword-only inputs, ``threads``, ``executor`` and
     ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
     inputs other than ratings must be described by hand.
@@ -74,8 +74,8 @@ def keywords(
 
         @functools.wraps(run)
         def public(*args: Any, **given: Any) -> R:
+            from plurivox.engine.pool import Running
             from plurivox.engine.resuming import answering
-            from plurivox.engine.running import Running
 
             try:
                 values = signature.bind(*args, **given).arguments
@@ -127,6 +127,6 @@ def _of_enough_raters(ratings: Any, settings: Settings) -> None:
     """Refuse a selection of raters if it is smaller than the smallest group that may be shown."""
     intake = getattr(ratings, "intake", None)
     if intake is not None and intake.selected_raters:
-        from plurivox.domain.withholding import enough_left
+        from plurivox.domain.axis import enough_left
 
         enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)

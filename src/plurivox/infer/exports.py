@@ -12,7 +12,7 @@ from html import escape
 from typing import NamedTuple
 
 from plurivox.base.cards import right_columns
-from plurivox.base.quoting import harmless, one_line
+from plurivox.base.wording import harmless, one_line
 from plurivox.infer.text import LEGEND, Shown
 
 LONG = 40

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from plurivox.base.cards import MOST_ROWS, Cell, Grid, Sentence, card, heading_of, right_columns
+from plurivox.base.cards import MOST_ROWS, CardCell, CardGrid, CardSentence, card, heading_of, right_columns
 from plurivox.base.wording import counted, interval_method
 from plurivox.infer.compact import ALL, Compact, by_model, compact, marked
 from plurivox.infer.exported import document_of
@@ -32,9 +32,9 @@ def result_html(found: Any) -> str:
     return card(kind, rests_on, said=sentences(seen.statements()), grids=grids, more=found.ALL_ROWS)
 
 
-def sentences(said: Iterable[Statement]) -> list[Sentence]:
+def sentences(said: Iterable[Statement]) -> list[CardSentence]:
     """Return statements in the form that a card needs."""
-    return [Sentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
+    return [CardSentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
 
 
 def _sizes(found: Result) -> list[str]:
@@ -52,46 +52,48 @@ def _intervals(found: Result) -> list[str]:
     return [f"95 % intervals {interval_method(known)}"]
 
 
-def _grid(view: Compact, all_rows: str) -> Grid:
+def _grid(view: Compact, all_rows: str) -> CardGrid:
     """Return the short view of a result as a table."""
-    rows: list[list[Cell]] = []
+    rows: list[list[CardCell]] = []
     last = ""
     for line in view.lines:
         if line.heading != last:
-            rows.append([Cell(line.heading, strong=True)])
+            rows.append([CardCell(line.heading, strong=True)])
         last = line.heading
-        rows.append([*map(Cell, view.named(line)), *(_value(row, view) for row in line.cells)])
+        rows.append([*map(CardCell, view.named(line)), *(_value(row, view) for row in line.cells)])
     marks = Shown("", view.header, [[cell.text for cell in row] for row in rows])
     below = [legend] if (legend := legend_of([marks], None, tested=True)) else []
     below += [f"{view.more}: {all_rows}"] if view.more else []
-    return Grid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
+    return CardGrid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
 
 
-def _value(row: Row | None, view: Compact) -> Cell:
+def _value(row: Row | None, view: Compact) -> CardCell:
     """Return a value with its interval in small type; one that stands out is bold and marked."""
     if row is None:
-        return Cell("")
+        return CardCell("")
     if math.isnan(row.value):
-        return Cell("–")
+        return CardCell("–")
     mark = marked(row, view)
     ends = interval_text(row.value, row.ci_low, row.ci_high).partition(" ")[2].replace("inf", "∞")
-    return Cell(f"{number_cell(row.value, '.3f')}{f' {mark}' if mark else ''}", ends, strong="*" in mark)
+    return CardCell(f"{number_cell(row.value, '.3f')}{f' {mark}' if mark else ''}", ends, strong="*" in mark)
 
 
-def _table(table: Shown) -> Grid:
+def _table(table: Shown) -> CardGrid:
     """Return a table of text as one of a card."""
-    return Grid(table.header, right_columns(table.rows), [list(map(Cell, line)) for line in table.rows], table.title)
+    return CardGrid(
+        table.header, right_columns(table.rows), [list(map(CardCell, line)) for line in table.rows], table.title
+    )
 
 
 def frame_html(found: Any, *keys: str) -> str:
     """Return what a notebook shows of an object whose frame has a row for each statistic: a row for each key."""
-    lines: dict[tuple[str, ...], dict[str, Cell]] = {}
+    lines: dict[tuple[str, ...], dict[str, CardCell]] = {}
     for row in found.to_frame().iter_rows(named=True):
         ends = interval_text(row["value"], row.get("ci_low"), row.get("ci_high")).partition(" ")[2]
         key = tuple(str(row[name]) for name in keys)
-        lines.setdefault(key, {})[row["statistic"]] = Cell(number_cell(row["value"], ".3f"), ends)
+        lines.setdefault(key, {})[row["statistic"]] = CardCell(number_cell(row["value"], ".3f"), ends)
     names = list(dict.fromkeys(name for own in lines.values() for name in own))
-    rows = [[*map(Cell, key), *(own.get(name, Cell("")) for name in names)] for key, own in lines.items()]
+    rows = [[*map(CardCell, key), *(own.get(name, CardCell("")) for name in names)] for key, own in lines.items()]
     header = [*(key.replace("_", " ") for key in keys), *(LABELS.get(name, name) for name in names)]
-    grid = Grid(header, [at > 0 for at in range(len(header))], rows)
+    grid = CardGrid(header, [at > 0 for at in range(len(header))], rows)
     return card(*heading_of(found), said=sentences(found.statements()), grids=[grid], more="to_frame()")

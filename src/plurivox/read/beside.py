@@ -10,11 +10,9 @@ from typing import Any, Literal
 from plurivox.base.arguments import FilePath
 from plurivox.base.errors import FileError
 from plurivox.domain.attributes import AttributeTable
-from plurivox.domain.frames import to_polars
 from plurivox.domain.points import with_joined
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import id_column
+from plurivox.domain.raw import RawTable, id_column, to_polars
 from plurivox.read.formats import items_of, kind_of, raters_of, ratings_of
 from plurivox.read.settings import Format, ReadSettings
 from plurivox.read.tables import open_table

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 from plurivox.base.arguments import FilePath, check_fields, checked, shown
 from plurivox.base.errors import FileError, UnweightedWarning
 from plurivox.base.files import writing
-from plurivox.domain.again import Again, first_and_again
 from plurivox.domain.check import Intake
+from plurivox.domain.numbers import UNITS
+from plurivox.domain.part import Again, first_and_again
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.domain.times import UNITS
 from plurivox.read.opening import without_panics
 
 MAGIC = b"PAR1"

@@ -12,17 +12,14 @@ from typing import Any
 from plurivox.base.arguments import FilePath, FilePaths, Frame, check_given, checked, kinds_of
 from plurivox.base.errors import ColumnError, InputError, ScaleError, no_column
 from plurivox.base.settings.call import become_public, docs_of, signature_of
-from plurivox.domain.attributes import AttributeTable, columns_of_raters
+from plurivox.domain.attributes import AttributeRules, AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
 from plurivox.domain.choices import Conflicts, Duplicates, Layout
-from plurivox.domain.describing import Rules
-from plurivox.domain.frames import ROLES, require_apart, require_columns
 from plurivox.domain.points import GivenPoints, prepare, with_joined
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings, from_points, with_parts
-from plurivox.domain.raw import RawTable
+from plurivox.domain.raw import ROLES, RawTable, by_name, id_column, require_apart, require_columns
 from plurivox.domain.recoding import GivenRecoding, Recoding
-from plurivox.domain.roles import by_name, id_column
 from plurivox.domain.scale import GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read.beside import attribute_table, names_in, opened, read_table
@@ -174,7 +171,7 @@ def read_table_of_ratings(
         long = LAYOUTS[found.layout](table, found, columns.rater_attributes, columns.item_attributes)
         ratings = code(
             replace(long, offered=columns.offered), known, missing=reading.missing, duplicates=reading.duplicates,
-            raters=rater_table, items=item_table, rules=Rules(reading.conflicts, reading.unknown),
+            raters=rater_table, items=item_table, rules=AttributeRules(reading.conflicts, reading.unknown),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
     ratings = _told(from_points(ratings, point_columns), taken, reading, remarks)

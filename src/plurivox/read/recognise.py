@@ -13,9 +13,7 @@ from plurivox.domain.attributes import where
 from plurivox.domain.check import LongTable
 from plurivox.domain.choices import Layout
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.frames import pick
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import KEY, RESPONSE, ROLE_NAMES, by_name
+from plurivox.domain.raw import KEY, RESPONSE, ROLE_NAMES, RawTable, by_name, pick
 from plurivox.domain.scale import Label, Scale, text_of
 from plurivox.read.respondents import hold_scores, respondents
 

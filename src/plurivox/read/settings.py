@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from plurivox.base.settings import Axes, Frozen, Settings, Toml, setting, shared, values
+from plurivox.base.settings import Axes, Frozen, Settings, Toml, record, setting, shared
 from plurivox.domain.choices import CONFLICTS, LAYOUTS, RULES, UNKNOWN, Conflicts, Duplicates, Layout
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _answers(given: Any) -> tuple[str, ...]:
     """Return answers as they are compared, as text."""
     from plurivox.domain.scale import text_of
 
-    answers = (given,) if isinstance(given, str) else tuple(map(values.scalar, given))
+    answers = (given,) if isinstance(given, str) else tuple(map(record.scalar, given))
     if not all(isinstance(one, str | int | float) for one in answers):
         raise TypeError("an answer must be a text or a number")
     return tuple(map(text_of, answers))
@@ -86,7 +86,7 @@ def _read_bins(texts: Sequence[str]) -> dict[str, tuple[float, ...]]:
 def _bins(given: Any) -> Frozen:
     """Return where the intervals of each attribute start; with ``edges`` and ``labels``, they have names."""
     bins = {}
-    for name, one in values.ordered_mapping(given or {}).items():
+    for name, one in record.ordered_mapping(given or {}).items():
         edges, labels = (one.get("edges"), one.get("labels")) if isinstance(one, Mapping) else (one, None)
         numbers = tuple(float(edge) for edge in (edges if isinstance(edges, tuple) else (edges,)))
         if not numbers or not all(map(math.isfinite, numbers)):
@@ -213,7 +213,7 @@ class ReadSettings(Settings):
     by: Axes = setting(
         (),
         "Rater attribute, or several to cross: race,gender. A column of the table of raters or of FILE. Repeatable.",
-        metavar="ATTRIBUTES", repeated=True, parse=_axes, canonical=values.axes, accepts="Sequence[str]",
+        metavar="ATTRIBUTES", repeated=True, parse=_axes, canonical=record.axes, accepts="Sequence[str]",
         toml=Toml("raters", "by", list),
         doc="Attributes from which groups will be made; those that are columns of the ratings and not of ``raters`` "
         "are read from the ratings.",
@@ -229,11 +229,11 @@ class ReadSettings(Settings):
     )  # fmt: skip
     rater_attributes: tuple[str, ...] = setting(
         (), "Columns of FILE that describe raters: age,gender.", metavar="COLUMNS", parse=names_in,
-        canonical=values.names, accepts="Sequence[str]", toml=Toml("raters", "columns", list), doc=_DESCRIBING,
+        canonical=record.names, accepts="Sequence[str]", toml=Toml("raters", "columns", list), doc=_DESCRIBING,
     )  # fmt: skip
     item_attributes: tuple[str, ...] = setting(
         (), "Columns of FILE that describe items: topic,text.", metavar="COLUMNS", parse=names_in,
-        canonical=values.names, accepts="Sequence[str]", toml=Toml("items", "columns", list), doc=_DESCRIBING,
+        canonical=record.names, accepts="Sequence[str]", toml=Toml("items", "columns", list), doc=_DESCRIBING,
     )  # fmt: skip
     conflicts: Conflicts = setting(
         "missing",
@@ -248,7 +248,7 @@ class ReadSettings(Settings):
         UNKNOWN,
         "Words that mean an attribute is unknown, instead of DATA_EXPIRED, CONSENT_REVOKED, Prefer not to say and the "
         "like; '' for none.",
-        metavar="WORDS", parse=lambda text: tuple(filter(None, names_in(text))), canonical=values.names,
+        metavar="WORDS", parse=lambda text: tuple(filter(None, names_in(text))), canonical=record.names,
         accepts="Sequence[str]", toml=Toml("raters", "unknown", list),
         form="Words that mean an attribute is unknown.",
         doc='Words that say nothing about a rater, such as "Prefer not to say"; an empty list keeps all words as '
@@ -303,7 +303,7 @@ class ReadSettings(Settings):
     )  # fmt: skip
 
     def attributes(self) -> list[str]:
-        """Return every attribute that groups are made of, that has intervals or that may have several values."""
+        """Return every attribute that groups are made of, that has intervals or that may have several record."""
         named = [name.strip() for axis in self.by for name in axis]
         return list(dict.fromkeys((*named, *self.bins, *self.several)))
 

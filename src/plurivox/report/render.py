@@ -16,7 +16,7 @@ import polars as pl
 
 from plurivox import __version__
 from plurivox.base.errors import MissingExtraError
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 from plurivox.report.answer import Answer
 from plurivox.report.parts import Block, Brief, Figure, Prose, Section, Switch, Terms
 from plurivox.report.pictures import pictures

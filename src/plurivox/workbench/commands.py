@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from plurivox.base.settings import Settings
-from plurivox.base.settings.record import Spec
+from plurivox.base.settings.record import Spec, plain
 from plurivox.base.settings.shared import MIN_GROUP_SIZE
-from plurivox.base.settings.values import plain
 from plurivox.infer.lens import Lens
 from plurivox.read.settings import ReadSettings
 from plurivox.report.settings import ReportSettings

@@ -18,10 +18,18 @@ from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
-from plurivox.workbench.linking import link_of, open_packed, packed_nearby, state_of
 from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
 from plurivox.workbench.records import ROLES, StudyRecord, role_in
-from plurivox.workbench.uploads import MOST_FILES, places_of, roles_of, take
+from plurivox.workbench.uploads import (
+    MOST_FILES,
+    link_of,
+    open_packed,
+    packed_nearby,
+    places_of,
+    roles_of,
+    state_of,
+    take,
+)
 
 NAMES = {
     "ratings": "Ratings", "raters": "Raters", "items": "Items", "population": "Population", "reference": "Reference",

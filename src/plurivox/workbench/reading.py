@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from plurivox.base.arguments import is_text, shown
 from plurivox.base.errors import InputError, ScaleError
 from plurivox.base.settings import Settings, setting
-from plurivox.domain.panel import Population
+from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
 from plurivox.read.population import read_population
@@ -89,7 +89,7 @@ def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
 
 
 def read(
-    reading: ReadingSettings, files: Mapping[str, str], population: Population | None = None
+    reading: ReadingSettings, files: Mapping[str, str], population: PopulationShares | None = None
 ) -> tuple[Ratings, Recoding | None]:
     """Read the ratings of a study as its owner says; also return how points were recoded.
 
@@ -103,14 +103,14 @@ def read(
     return read_study(source_of(reading, files), known, raked)
 
 
-def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
+def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> PopulationShares | None:
     """Read the shares of the population, None if there is no file with them."""
     if POPULATION not in files:
         return None
     return read_population(files[POPULATION], encoding=reading.encoding)
 
 
-def weighted(reading: ReadingSettings, ratings: Ratings, population: Population | None) -> Ratings:
+def weighted(reading: ReadingSettings, ratings: Ratings, population: PopulationShares | None) -> Ratings:
     """Return the ratings with raters weighted to the population, unchanged without one."""
     return ratings if population is None else ratings.weighted(population, **reading.weighting())
 
@@ -123,7 +123,7 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.ask.recoded import answers_of, described, predictions_of
+    from plurivox.ask.read_answers import answers_of, described, predictions_of
 
     if role == "predictions":
         return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)

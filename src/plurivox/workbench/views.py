@@ -26,8 +26,8 @@ from plurivox.infer.result import Result, frame_of
 from plurivox.infer.text import Shown
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
+from plurivox.plots import OF_LENSES, chart_of
 from plurivox.plots.items import DIVIDED
-from plurivox.plots.of_lenses import OF_LENSES, chart_of
 from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
 from plurivox.report.sections import alignment, cohesion, home_of, responsiveness, soft, variation
@@ -120,8 +120,7 @@ def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
     blocks += _divided(brief, axis, name)
     section = Section("group", named(axis, name), _size(brief, axis, name), blocks, _said(brief, axis, [name]))
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
-    return {"title": section.title}
+    return _written(desk, brief, section, out)
 
 
 def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -132,8 +131,7 @@ def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_contrast(brief, axis, names), *_values_of(brief, axis, names)]
     lead = " ".join(_size(brief, axis, name) for name in names)
     section = Section("compare", f"{names[0]} and {names[1]}", lead, blocks, _said(brief, axis, names))
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
-    return {"title": section.title}
+    return _written(desk, brief, section, out)
 
 
 def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -153,6 +151,10 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             blocks.append(table(slug("models", role), title, _filled(shown), MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
+    return _written(desk, brief, section, out)
+
+
+def _written(desk: Desk, brief: Brief, section: Section, out: Path) -> dict[str, Any]:
     write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
@@ -275,8 +277,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
     section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
-    return {"title": section.title}
+    return _written(desk, brief, section, out)
 
 
 def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.advise.result import NAMES, Advice
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.text import Shown, interval_text, number_cell
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 from plurivox.infer.text import BARS, Shown, number_cell, p_cell
 from plurivox.lenses.item.result import ItemView
 

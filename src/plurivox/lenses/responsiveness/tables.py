@@ -10,7 +10,7 @@ import polars as pl
 
 from plurivox.base.wording import interval_method, intervals_over
 from plurivox.domain.axis import names_raters
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.compact import MOST_LINES, Compact, compact
 from plurivox.infer.result import Row
 from plurivox.infer.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from plurivox.domain.roles import Named, by_name, named
+from plurivox.domain.raw import NamedRole, by_name, named
 from plurivox.read.formats.unfolding import Record, nested, wrong
 from plurivox.read.settings import ReadSettings
 
@@ -56,7 +56,7 @@ class Seen:
 
     name: str
     shape: Shape
-    named: Named | None
+    named: NamedRole | None
     keys: tuple[str, ...] = ()
     sizes: tuple[int | None, ...] = ()
     separator: str = ""

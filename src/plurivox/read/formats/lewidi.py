@@ -24,8 +24,7 @@ from plurivox.base.errors import FileError, InputError, ScoreError
 from plurivox.domain.attributes import id_texts
 from plurivox.domain.predictions import PERSPECTIVIST, SOFT, Predictions, natural
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import KEY, ROLE_NAMES, plain, plain_names
+from plurivox.domain.raw import KEY, ROLE_NAMES, RawTable, plain, plain_names
 from plurivox.domain.scale import Scale, text_of
 from plurivox.read.formats import lists
 from plurivox.read.formats.record import Export, Platform

@@ -18,9 +18,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.errors import InputError, few
-from plurivox.domain.frames import ROLES
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import KEY, by_name, plain
+from plurivox.domain.raw import KEY, ROLES, RawTable, by_name, plain
 from plurivox.domain.scale import text_of
 from plurivox.read.formats.answers_per_item import MAX_PARTS, Answers, Keyed, answers_in, in_columns, labels_alone, look
 from plurivox.read.formats.record import HEAD, Export, Platform, Tally

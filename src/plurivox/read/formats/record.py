@@ -98,7 +98,7 @@ class Export:
     item_attributes, rater_attributes
         Columns that describe items or raters.
     time
-        The column of times at which ratings were given, if there is one that :mod:`plurivox.domain.times` reads.
+        The column of times at which ratings were given, if there is one that :mod:`plurivox.domain.numbers` reads.
     tally
         What is counted while the table is read.
     layout

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from plurivox.base.errors import ColumnError, ScaleError, few, no_column
 from plurivox.base.wording import counted
 from plurivox.domain.attributes import as_categories, in_order
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import RawTable, by_name
 from plurivox.domain.scale import ALWAYS_MISSING, text_of
 from plurivox.read.formats.record import Export, Tally
 from plurivox.read.respondents import (

@@ -21,8 +21,7 @@ import polars as pl
 
 from plurivox.domain.check import no_rows
 from plurivox.domain.code import as_text
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import RawTable, by_name
 from plurivox.read.formats.record import HEAD, UNFINISHED, Export, Platform, Tally
 from plurivox.read.formats.sheets import (
     SCORE,

@@ -16,8 +16,7 @@ from plurivox.base.errors import FileError, no_column
 from plurivox.domain.attributes import as_categories
 from plurivox.domain.check import SEVERAL
 from plurivox.domain.points import BETWEEN
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import by_name
+from plurivox.domain.raw import RawTable, by_name
 from plurivox.read.json_documents import text_of_json
 from plurivox.read.opening import is_whole
 

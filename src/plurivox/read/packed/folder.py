@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import open_plain, write_bytes
-from plurivox.base.quoting import short
+from plurivox.base.wording import short
 from plurivox.domain.part import Part
 from plurivox.read.packed.manifest import (
     FORM,

@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import FilePath, FilePaths, check_given, checked, kinds_of
 from plurivox.base.errors import AttributeConflictError, DuplicateError, FileError, InputError, few
-from plurivox.domain.attributes import AttributeTable, Matched, as_categories, places_of
-from plurivox.domain.check import Columns, LongTable, of_owners, repeated_pairs
+from plurivox.domain.attributes import AttributeRules, AttributeTable, Matched, as_categories, places_of
+from plurivox.domain.check import CodedColumns, LongTable, of_owners, repeated_pairs
 from plurivox.domain.choices import Conflicts, Duplicates
-from plurivox.domain.code import ABSENT, Coded, as_text
-from plurivox.domain.describing import Rules
-from plurivox.domain.order import Entries, Repeats, packed_words, pair_bits
+from plurivox.domain.code import ABSENT, Coded, Translated, as_text
+from plurivox.domain.part import RatingRows, Repeats, packed_words, pair_bits
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
-from plurivox.domain.spill import Translated
 from plurivox.read.packed.folder import named, read_manifest, write_array, write_manifest, write_table
 from plurivox.read.packed.manifest import File, Layer, Manifest
 from plurivox.read.packed.packing import MEMORY, Packer, bytes_of, writing_folder
@@ -67,7 +65,7 @@ class Appender(Packer):
 
     def __call__(
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
-        raters: AttributeTable | None, items: AttributeTable | None, rules: Rules,
+        raters: AttributeTable | None, items: AttributeTable | None, rules: AttributeRules,
     ) -> Ratings:  # fmt: skip
         """Pack a table next to the existing layers; the tables and the manifest are not written yet."""
         old, manifest = self.old, self.old.manifest
@@ -111,7 +109,7 @@ class Appender(Packer):
             known, intake, frames["item"], frames["rater"], counts + added, (*layers, Layer(parts)), several
         )
 
-    def _in_common(self, own: Columns) -> tuple[Columns, Scale, int]:
+    def _in_common(self, own: CodedColumns) -> tuple[CodedColumns, Scale, int]:
         """Return new columns in the common codes, the common scale, and by how much old scores move on it."""
         known, shift = self._scale(own)
         coded = dict(own.coded)
@@ -119,7 +117,7 @@ class Appender(Packer):
             coded[role] = self._ids(role, own.coded[role], own.table.source)
         return replace(own, coded=coded, scale=known), known, shift
 
-    def _scale(self, own: Columns) -> tuple[Scale, int]:
+    def _scale(self, own: CodedColumns) -> tuple[Scale, int]:
         """Return the common scale, which contains the old one, and by how much old positions move."""
         old, new = self.old.scale, own.scale
         if new.labels == old.labels:
@@ -184,12 +182,12 @@ def _shown(rule: Any) -> str:
 class _Before:
     """Finds new ratings of pairs that earlier layers have, and counts them."""
 
-    def __init__(self, packer: Appender, columns: Columns, layers: Layers) -> None:
+    def __init__(self, packer: Appender, columns: CodedColumns, layers: Layers) -> None:
         self._source, self._columns, self._layers = str(packer.folder), columns, layers
         self._bits = pair_bits(len(columns.coded["rater"].values), len(columns.scale))
         self.n_again = 0
 
-    def __call__(self, items: slice, new: Entries, rule: Duplicates) -> tuple[Entries, Any]:
+    def __call__(self, items: slice, new: RatingRows, rule: Duplicates) -> tuple[RatingRows, Any]:
         """Drop the new ratings of such pairs or, if the last one counts, return what each item loses."""
         assert new.rater is not None
         bits = self._bits[0], 0
@@ -205,7 +203,7 @@ class _Before:
             return new[~again], 0
         return new, np.bincount(new.item[again] - items.start, minlength=items.stop - items.start)
 
-    def _refused(self, new: Entries, again: NDArray[np.bool_], rule: str) -> InputError:
+    def _refused(self, new: RatingRows, again: NDArray[np.bool_], rule: str) -> InputError:
         assert new.rater is not None
         found = repeated_pairs(
             self._columns, Repeats(new.item[again].astype(np.int64), new.rater[again].astype(np.int64))

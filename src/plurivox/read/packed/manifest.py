@@ -24,7 +24,7 @@ from plurivox.base.arguments import LARGEST, Kind, fits, shown
 from plurivox.base.errors import PlurivoxError
 from plurivox.domain.check import Intake
 from plurivox.domain.choices import Conflicts, Duplicates
-from plurivox.domain.order import pair_bits
+from plurivox.domain.part import pair_bits
 from plurivox.domain.scale import Scale
 
 MANIFEST = "manifest.json"

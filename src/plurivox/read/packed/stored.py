@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import FileError, NeedsMemoryError
 from plurivox.base.files import write_bytes
-from plurivox.domain.order import packed_words, pair_bits, unpacked_words
-from plurivox.domain.part import Part, runs
+from plurivox.domain.part import Part, packed_words, pair_bits, runs, unpacked_words
 from plurivox.domain.ratings import Ratings
 from plurivox.read.packed.folder import (
     Folder,

@@ -12,21 +12,11 @@ from plurivox.domain.axis import CROSS
 from plurivox.domain.ratings import Ratings
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.plots.voices import tidy
+from plurivox.plots.alignment import tidy
 from plurivox.report.making import drawn, findings_of, headline, remarks_of, switched, table, with_text
-from plurivox.report.parts import (
-    Block,
-    Brief,
-    DataTable,
-    Figure,
-    Prose,
-    Section,
-    Terms,
-    Tile,
-    slug,
-)
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, Terms, Tile, slug
+from plurivox.statistics.alignment import LEAST_ITEMS
 from plurivox.statistics.registry import LABELS
-from plurivox.statistics.stand_in import LEAST_ITEMS
 
 LEAD = (
     "ADA-Met is the average distance of a model's answer from what most raters say, in points of the scale; lower is "

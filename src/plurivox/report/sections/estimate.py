@@ -16,7 +16,7 @@ from plurivox.domain.attributes import places_of
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.words import EstimateFindings
-from plurivox.plots.voices import tidy
+from plurivox.plots.alignment import tidy
 from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
 from plurivox.report.parts import CAUTION, COLLECT, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
 from plurivox.statistics.registry import LABELS

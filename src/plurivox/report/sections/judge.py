@@ -10,7 +10,7 @@ from plurivox.lenses.alignment.matching import as_answers
 from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING, NOT
-from plurivox.plots.voices import tidy
+from plurivox.plots.alignment import tidy
 from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
 from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Prose, Section, Terms, slug
 from plurivox.report.sections.alignment import compared_axes
