@@ -428,8 +428,8 @@ def _report(folder: Path, version: int) -> None:
 
 
 def _chart(folder: Path, version: int) -> None:
-    from plurivox.plots import write_chart
     from plurivox.plots.theme import saying
+    from plurivox.plots.writing import write_chart
 
     write_chart(saying("Nothing", f"version {version}"), folder / "chart.json")
 

@@ -145,7 +145,7 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.cli.running import telling
     from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
-    from plurivox.plots import responsiveness_study, soft_study
+    from plurivox.plots.studies import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
 
     if name not in ("responsiveness", "soft"):

@@ -8,15 +8,31 @@ declared here, and used where tables are read.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
-
-from plurivox.base.settings import Axes, Frozen, Settings, Toml, record, setting, shared
-from plurivox.domain.choices import CONFLICTS, LAYOUTS, RULES, UNKNOWN, Conflicts, Duplicates, Layout
+from plurivox.base.settings import Axes
+from plurivox.base.settings import Frozen
+from plurivox.base.settings import Settings
+from plurivox.base.settings import Toml
+from plurivox.base.settings import record
+from plurivox.base.settings import setting
+from plurivox.base.settings import shared
+from plurivox.domain.choices import CONFLICTS
+from plurivox.domain.choices import Conflicts
+from plurivox.domain.choices import Duplicates
+from plurivox.domain.choices import LAYOUTS
+from plurivox.domain.choices import Layout
+from plurivox.domain.choices import RULES
+from plurivox.domain.choices import UNKNOWN
+from typing import Any
+from typing import Literal
+from typing import TYPE_CHECKING
+from typing import get_args
 
 if TYPE_CHECKING:
     from plurivox.domain.ratings import Ratings
+
 
 Choice = Literal["keep", "drop"]
 """What happens to answers that need a decision."""
@@ -180,6 +196,7 @@ class ReadSettings(Settings):
         "five of equal width.",
         metavar="RULE", kind=str, written=False, accepts="GivenRecoding | None", parse=str, stage=UNPACKED,
         toml=Toml("scale", "recode"), replaces=("unsafe_from",), doc=_RECODED,
+        form="Combine points or ranges of the scale into new points: 0-2=no,3-4=yes.",
     )  # fmt: skip
     unsafe_from: Any = setting(
         None, "Split the scale into two points: below this one, and from it upwards.", metavar="POINT", kind=str,
@@ -198,6 +215,7 @@ class ReadSettings(Settings):
     time: str | None = setting(
         None, "Column with the time of each rating: numbers of occasions or batches, or ISO dates.",
         aliases=("--occasion",), metavar="COLUMN", stage=UNPACKED, toml=_column("time"),
+        form="Column with the time of each rating.",
         doc="The column that says when each rating was given: numbers of occasions or batches, or ISO dates.",
     )  # fmt: skip
     raters: Any = setting(
@@ -274,16 +292,17 @@ class ReadSettings(Settings):
     )  # fmt: skip
     questions: str | None = setting(
         None, "Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or 'Q*'.", metavar="COLUMNS",
-        toml=_column("questions"),
+        toml=_column("questions"), form="Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or Q*.",
         doc='Which columns are questions if each row is a respondent: ``"Q1:Q20"``, ``"Q1,Q3"`` or ``"Q*"``.',
     )  # fmt: skip
     rejected: Choice | None = setting(
         None, "What to do with rejected answers: keep or drop.", metavar="keep|drop", choices=CHOICES,
-        toml=_column("rejected"), doc=_DECIDED,
+        toml=_column("rejected"), doc=_DECIDED, form="What to do with rejected answers.",
     )  # fmt: skip
     unfinished: Choice | None = setting(
         None, "What to do with answers of people who did not finish: keep or drop.", metavar="keep|drop",
         choices=CHOICES, toml=_column("unfinished"), doc=_DECIDED,
+        form="What to do with answers of people who did not finish.",
     )  # fmt: skip
     format: Format | None = setting(
         None, "Format of FILE, if it is not recognised correctly: csv, label-studio, table …", metavar="FORMAT",
@@ -300,7 +319,7 @@ class ReadSettings(Settings):
     )  # fmt: skip
 
     def attributes(self) -> list[str]:
-        """Return every attribute that groups are made of, that has intervals or that may have several values."""
+        """Return every attribute that groups are made of, that has intervals or that may have several record."""
         named = [name.strip() for axis in self.by for name in axis]
         return list(dict.fromkeys((*named, *self.bins, *self.several)))
 
