@@ -5,37 +5,26 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from plurivox.base.arguments import fits
-from plurivox.base.arguments import shown
-from plurivox.base.errors import ConfigError
-from plurivox.base.errors import InputError
-from plurivox.base.settings.record import plain
-from plurivox.base.settings.record import without_removed
+from typing import TYPE_CHECKING, Any
+
+from plurivox.base.arguments import fits, shown
+from plurivox.base.errors import ConfigError, InputError
+from plurivox.base.settings.record import plain, without_removed
 from plurivox.domain.choices import UNKNOWN
 from plurivox.domain.points import BY_RATER
 from plurivox.domain.scale import Scale
-from plurivox.domain.scale_files import KEYS
-from plurivox.domain.scale_files import Kinds
-from plurivox.domain.scale_files import check_key
+from plurivox.domain.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
 from plurivox.domain.scale_files import load_question as load_question
 from plurivox.domain.scale_files import load_scale as load_scale
-from plurivox.domain.scale_files import poles_of
-from plurivox.domain.scale_files import read_toml
-from plurivox.domain.scale_files import scale_of
 from plurivox.lenses import lenses
 from plurivox.read.opening import split_name
 from plurivox.read.settings import ReadSettings
-from typing import Any
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plurivox.base.settings import Settings
-    from plurivox.base.settings import Spec
+    from plurivox.base.settings import Settings, Spec
     from plurivox.domain.check import Intake
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.recoding import Recoding

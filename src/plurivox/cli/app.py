@@ -4,47 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import typer
 import warnings
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command_name
+
 from plurivox import __version__
 from plurivox.actions.advise import ADVISE
 from plurivox.actions.select import SELECT
-from plurivox.base.errors import PlurivoxError
-from plurivox.base.errors import PlurivoxWarning
+from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.files import one_call
 from plurivox.base.settings.record import REMOVED as REMOVED_SETTINGS
 from plurivox.base.wording import sentence
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
-from plurivox.cli.curate import curate
-from plurivox.cli.curate import soft_labels
-from plurivox.cli.data import data
-from plurivox.cli.data import pack
-from plurivox.cli.data import reproduce
-from plurivox.cli.fit import fit
-from plurivox.cli.fit import predict
+from plurivox.cli.curate import curate, soft_labels
+from plurivox.cli.data import data, pack, reproduce
+from plurivox.cli.fit import fit, predict
 from plurivox.cli.lens import lens_command
 from plurivox.cli.outputs import Command
-from plurivox.cli.printing import put
-from plurivox.cli.printing import say
-from plurivox.cli.report import describe
-from plurivox.cli.report import report
-from plurivox.cli.report import serve
-from plurivox.cli.running import INTERRUPTED
-from plurivox.cli.running import NOBODY_READS
-from plurivox.cli.running import OutputFailed
-from plurivox.cli.running import end_at_once
-from plurivox.cli.running import standard_streams
-from plurivox.cli.running import stoppable
-from plurivox.cli.simulate import demo
-from plurivox.cli.simulate import simulate
+from plurivox.cli.printing import put, say
+from plurivox.cli.report import describe, report, serve
+from plurivox.cli.running import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
+from plurivox.cli.simulate import demo, simulate
 from plurivox.lenses import lenses
-from typer.core import TyperGroup
-from typer.main import get_command_name
-from typing import Annotated
-from typing import Any
 
 
 def _version(wanted: bool) -> None:

@@ -4,34 +4,20 @@ import functools
 import json as to_json
 import signal
 import sys
-import typer
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
 from plurivox.base.errors import InputError
 from plurivox.cli.lens import check_picture
-from plurivox.cli.loading import config_beside
-from plurivox.cli.loading import grouped_by
-from plurivox.cli.loading import settings_of
-from plurivox.cli.loading import tell_read
-from plurivox.cli.options import InputOptions
-from plurivox.cli.options import Text
-from plurivox.cli.options import option
-from plurivox.cli.options import reads_ratings
-from plurivox.cli.outputs import Csv
-from plurivox.cli.outputs import FORMS
-from plurivox.cli.outputs import Html
-from plurivox.cli.outputs import Json
-from plurivox.cli.outputs import Latex
-from plurivox.cli.outputs import Markdown
-from plurivox.cli.outputs import Outputs
-from plurivox.cli.printing import put
-from plurivox.cli.printing import say
+from plurivox.cli.loading import config_beside, grouped_by, settings_of, tell_read
+from plurivox.cli.options import InputOptions, Text, option, reads_ratings
+from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
+from plurivox.cli.printing import put, say
 from plurivox.cli.running import INTERRUPTED
 from plurivox.read.settings import ReadSettings
-from typing import Annotated
-from typing import Any
-from typing import Literal
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from plurivox.data.checking import Check

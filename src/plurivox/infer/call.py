@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
-from collections.abc import Sequence
-from plurivox.base.arguments import check_given
-from plurivox.base.arguments import kinds_of
-from plurivox.base.errors import UnweightedWarning
-from plurivox.base.settings.call import become_public
-from plurivox.base.settings.call import docs_of
-from plurivox.base.settings.call import signature_of
-from plurivox.base.settings.record import Settings
-from plurivox.base.settings.record import without_removed
-from typing import Any
-from typing import Protocol
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
+from plurivox.base.arguments import check_given, kinds_of
+from plurivox.base.errors import UnweightedWarning
+from plurivox.base.settings.call import become_public, docs_of, signature_of
+from plurivox.base.settings.record import Settings, without_removed
 
 R = TypeVar("R")
 

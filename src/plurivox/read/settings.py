@@ -8,27 +8,12 @@ declared here, and used where tables are read.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from plurivox.base.settings import Axes
-from plurivox.base.settings import Frozen
-from plurivox.base.settings import Settings
-from plurivox.base.settings import Toml
-from plurivox.base.settings import record
-from plurivox.base.settings import setting
-from plurivox.base.settings import shared
-from plurivox.domain.choices import CONFLICTS
-from plurivox.domain.choices import Conflicts
-from plurivox.domain.choices import Duplicates
-from plurivox.domain.choices import LAYOUTS
-from plurivox.domain.choices import Layout
-from plurivox.domain.choices import RULES
-from plurivox.domain.choices import UNKNOWN
-from typing import Any
-from typing import Literal
-from typing import TYPE_CHECKING
-from typing import get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from plurivox.base.settings import Axes, Frozen, Settings, Toml, record, setting, shared
+from plurivox.domain.choices import CONFLICTS, LAYOUTS, RULES, UNKNOWN, Conflicts, Duplicates, Layout
 
 if TYPE_CHECKING:
     from plurivox.domain.ratings import Ratings

@@ -18,23 +18,13 @@ import operator
 import types
 import typing
 import warnings
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import MISSING
-from dataclasses import dataclass
-from plurivox.base.arguments import LARGEST
-from plurivox.base.arguments import is_text
-from plurivox.base.arguments import shown
-from plurivox.base.errors import InputError
-from plurivox.base.errors import PlurivoxWarning
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass
 from types import NoneType
-from typing import Any
-from typing import ClassVar
-from typing import NamedTuple
-from typing import Self
+from typing import Any, ClassVar, NamedTuple, Self
 
+from plurivox.base.arguments import LARGEST, is_text, shown
+from plurivox.base.errors import InputError, PlurivoxWarning
 
 Axes = tuple[tuple[str, ...], ...]
 """The attributes of each axis: ``(("age",), ("race", "gender"))``."""
