@@ -24,7 +24,7 @@ from plurivox.cli.progress import several
 
 if TYPE_CHECKING:
     from plurivox.ask.store import Store
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
 
 @functools.partial(taking, ServerOptions)
@@ -151,8 +151,8 @@ def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
 
     from plurivox.ask.store import Store
     from plurivox.base.csv_files import flat
+    from plurivox.cli.console import console
     from plurivox.cli.printing import say
-    from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
     from plurivox.infer.exports import Document
 
@@ -178,7 +178,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
     from plurivox.base.quoting import one_line
     from plurivox.cli.printing import say
     from plurivox.infer.exports import Document
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     with Store.read(store) as opened:
         found = opened.refused()
@@ -191,7 +191,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
         show=lambda: _print_refused(columns, rows),
         json=lambda: text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False),
         csv=lambda: found,
-        documents=lambda: [Document([Shown("Refusals", columns, rows)])],
+        documents=lambda: [Document([View("Refusals", columns, rows)])],
     )
 
 
@@ -199,8 +199,9 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
     from plurivox.base.quoting import short
+    from plurivox.cli.console import console
     from plurivox.cli.printing import say
-    from plurivox.cli.show import console, plain_table
+    from plurivox.cli.tables import plain_table
 
     table = plain_table(*columns, left=len(columns))  # the last may wrap
     for *names, told in rows[:MOST_REFUSED]:
@@ -210,10 +211,10 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
         say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown list all of them in full")
 
 
-def _table(opened: "Store") -> "Shown":
+def _table(opened: "Store") -> "View":
     from plurivox.base.quoting import one_line
     from plurivox.domain.reader import STATES
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     tokens = opened.tokens()
     lines = []
@@ -222,7 +223,7 @@ def _table(opened: "Store") -> "Shown":
         counts = (f"{states.get(state, 0):,}" for state in STATES)
         lines.append([model, prompt, *counts, f"{used[0]:,} + {used[1]:,}"])
     title = one_line(str(opened.about.get("question", "")))
-    return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
+    return View(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
 def _export(store: Path, path: Path, prompts: bool) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plurivox.domain.scale import Scale
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
 READ = "read"
 """The word that comes before a table."""
@@ -76,8 +76,8 @@ def _scale(text: str | None, file: str) -> "Scale":
     return scale
 
 
-def _show(tables: "Iterable[Shown]") -> None:
-    from plurivox.cli.show import console
+def _show(tables: "Iterable[View]") -> None:
+    from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
 
     out = console()
@@ -85,12 +85,12 @@ def _show(tables: "Iterable[Shown]") -> None:
         print_table(shown, out)
 
 
-def _tables(frame: "pl.DataFrame") -> "list[Shown]":
+def _tables(frame: "pl.DataFrame") -> "list[View]":
     """Return how the texts were read, by which rules, and the first that could not be read."""
     import polars as pl
 
     from plurivox.domain.reader import STATES
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     counts = frame.group_by("model", "prompt", maintain_order=True).agg(
         (pl.col("state") == state).sum().alias(state) for state in STATES
@@ -104,9 +104,9 @@ def _tables(frame: "pl.DataFrame") -> "list[Shown]":
     lost = frame.filter(pl.col("state") == "unreadable").head(_MOST_TEXTS)
     voice = ["model", "prompt"] if (frame["prompt"] != "").any() else ["model"]
     tables = [
-        Shown("How answers were read", [*voice, *STATES], _cells(counts.select(*voice, *STATES).rows())),
-        Shown("By rule", ["rule", "state", "answers"], _cells(rules.select("rule", "state", "len").rows())),
-        Shown("Unreadable", ["item", "model", "text"], _cells(lost.select("item", "model", "text").rows())),
+        View("How answers were read", [*voice, *STATES], _cells(counts.select(*voice, *STATES).rows())),
+        View("By rule", ["rule", "state", "answers"], _cells(rules.select("rule", "state", "len").rows())),
+        View("Unreadable", ["item", "model", "text"], _cells(lost.select("item", "model", "text").rows())),
     ]
     return [tables[0], *(one for one in tables[1:] if one.rows)]
 

@@ -85,8 +85,8 @@ def _command() -> str:
 def _show(found: "Curation", paths: list[Path]) -> None:
     from rich.text import Text
 
-    from plurivox.cli.show import console
-    from plurivox.cli.show_results import show_result
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import show_result
 
     out = console()
     show_result(CURATE, found, out)

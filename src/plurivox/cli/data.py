@@ -96,11 +96,11 @@ def _list(outputs: Outputs) -> None:
     from plurivox.data.catalogue import catalogue
     from plurivox.data.store import is_held
     from plurivox.infer.exports import Document
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     known, header = catalogue().values(), ["name", "items", "raters", "ratings", "scale", "here"]
     rows = [[one.name, *map(_number, _sizes(one)), _points(one.scale), "yes" if is_held(one) else ""] for one in known]
-    shown = Shown("Data sets", header, rows)
+    shown = View("Data sets", header, rows)
 
     def show() -> None:
         print_table(shown, console())

@@ -53,7 +53,8 @@ def demo(
     from plurivox.ask.read_answers import read_answers
     from plurivox.base.errors import MissingExtraError
     from plurivox.base.folders import check_folder, remember
-    from plurivox.cli.show import console, show_description
+    from plurivox.cli.console import console
+    from plurivox.cli.show import show_description
     from plurivox.lenses.overview.description import describe
     from plurivox.read.read import read_predictions, read_ratings
     from plurivox.simulation.files import NAMES, write_study
@@ -121,7 +122,7 @@ def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int,
     """Print the tables of every analysis, and save them as text."""
     from plurivox.base.files import write_text
     from plurivox.cli.progress import telling
-    from plurivox.cli.show_results import show_result
+    from plurivox.cli.tables import show_result
     from plurivox.lenses import lenses
 
     shown = [lens for lens in lenses() if lens.name in ASKED]

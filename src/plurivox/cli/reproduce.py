@@ -33,9 +33,9 @@ def reproduce(
     numbers agree.
     """
     import plurivox.reproduce as papers
-    from plurivox.cli.show import console
+    from plurivox.cli.console import console
     from plurivox.cli.tables import show_tables
-    from plurivox.infer.exported import document_of
+    from plurivox.infer.exports import document_of
     from plurivox.reproduce.tables import LEGEND, tables
 
     given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}

@@ -11,7 +11,7 @@ from plurivox.cli.options import Force, Text, Texts, is_said, option
 from plurivox.cli.printing import put, say
 
 if TYPE_CHECKING:
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 
@@ -139,8 +139,8 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.base.csv_files import csv_text
     from plurivox.base.errors import MissingExtraError
     from plurivox.base.folders import check_folder, write_folder
+    from plurivox.cli.console import console
     from plurivox.cli.progress import telling
-    from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
     from plurivox.plots import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
@@ -173,8 +173,8 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
         put(path)
 
 
-def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
-    from plurivox.infer.text import Shown
+def _responsiveness_tables(found: Any) -> "Iterator[View]":
+    from plurivox.infer.view import View
     from plurivox.studies import METRICS
 
     for top in found.settings["tops"]:
@@ -183,11 +183,11 @@ def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
             [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in METRICS)]
             for pattern in frame["pattern"].unique(maintain_order=True)
         ]
-        yield Shown(f"Scores 0 to {top}", ["pattern", *METRICS.values()], lines)
+        yield View(f"Scores 0 to {top}", ["pattern", *METRICS.values()], lines)
 
 
-def _soft_tables(found: Any) -> "Iterator[Shown]":
-    from plurivox.infer.text import Shown
+def _soft_tables(found: Any) -> "Iterator[View]":
+    from plurivox.infer.view import View
     from plurivox.statistics.registry import LABELS
 
     for (statistic,), rows in found.to_frame().group_by("statistic", maintain_order=True):
@@ -196,7 +196,7 @@ def _soft_tables(found: Any) -> "Iterator[Shown]":
             for (name,), own in rows.group_by("prediction", maintain_order=True)
         ]
         sizes = [f"{n:,} ratings" for n in rows["n_ratings"].unique(maintain_order=True)]
-        yield Shown(LABELS[statistic], ["prediction", *sizes, "the shares"], lines)
+        yield View(LABELS[statistic], ["prediction", *sizes, "the shares"], lines)
 
 
 def _attribute(text: str) -> tuple[str, dict[str, float]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.infer.text import p_cell
+from plurivox.infer.view import P, written
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
 from plurivox.plots import groups as g
@@ -62,7 +62,7 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
     short = dict(zip(groups, unique_labels(groups, 19 if narrow() else _NAME), strict=True))
     placed = cut(data).with_columns(
         row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
-        p=pl.col("p corrected").map_elements(p_cell, return_dtype=pl.String, skip_nulls=False),
+        p=pl.col("p corrected").map_elements(lambda p: written(p, P), return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
     beside = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
     return themed(

@@ -20,10 +20,10 @@ from plurivox.base.files import write_text
 from plurivox.base.wording import counted, named
 from plurivox.config import FILE_NAME, Bins, Groups, config_text
 from plurivox.domain.axis import CROSS, names_raters
-from plurivox.infer.exported import document_of
+from plurivox.infer.exports import document_of
 from plurivox.infer.lens import Lens
 from plurivox.infer.result import Result, frame_of
-from plurivox.infer.text import Shown
+from plurivox.infer.view import View
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
 from plurivox.plots.items import DIVIDED
@@ -52,7 +52,7 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     result = answer_of(desk, lens, asked)
     document = document_of(result, {}, lens=lens)
     blocks: list[Block] = [*_chart(lens, result)]
-    blocks += [_text_table(f"{lens.name}-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
+    blocks += [_text_table(f"{lens.name}-{at}", one.text()) for at, one in enumerate(document.tables)]
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     findings = [replace(one, fact=not (one.said.claim or one.said.standing)) for one in findings]  # also of models
@@ -98,7 +98,7 @@ def _chart(lens: Lens, result: Any) -> Iterator[Block]:
             yield drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, "")
 
 
-def _text_table(name: str, shown: Shown) -> DataTable:
+def _text_table(name: str, shown: View) -> DataTable:
     """Return a table of text for a report; columns with the same name are numbered, those without one are named."""
     header: list[str] = []
     for at, given in enumerate(shown.header):
@@ -265,7 +265,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     brief = desk.brief(asked["asked"])
     found = brief.ask("item_view", inputs={"item": asked["item"]})
     document = document_of(found, {}, lens=lens_named("item_view"))
-    tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
+    tables = [_text_table(f"item-{at}", one.text()) for at, one in enumerate(document.tables)]
     known = found.table("attributes").height > 0  # then they are the first table
     blocks: list[Block] = [replace(one, title="What is known about it") for one in tables[:known]]
     blocks.append(drawn(
