@@ -59,7 +59,7 @@ def _panel(found: Description) -> Table | None:
     view = panel_view(found.panel).text()
     table = plain_table(*view.header, left=2)
     for row in view.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(cell if at < 3 else cell.replace("%", " %") for at, cell in enumerate(row)))
     return table
 
 

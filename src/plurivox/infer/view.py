@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.wording import counted
@@ -21,8 +22,6 @@ from plurivox.infer.families import SIGNIFICANT
 from plurivox.statistics.registry import LABELS, STATISTICS, of_role
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from plurivox.infer.result import Result, Row
 
 ARROWS = {"above": "↑", "below": "↓", None: " "}
@@ -38,18 +37,21 @@ INTERVAL = " [.2f]"
 SHORT = "short"
 """A tested value that may be written in one of :data:`SIZES`, depending on the room."""
 SIZES = (".3f [.2f]", ".2f [.2f]", ".2f")
+_FIELDS = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "after": pl.String}
+_PLACES = re.compile(r"\.(\d)[f%]")
 _LEADING_ZERO = re.compile(r"(?<!\d)0(?=\.)")
 
 
 class Column(str):
-    """A heading, and how the values below it are written."""
+    """A heading, and how the values below it are written; ``extra`` ones are shown only where tables can be wide."""
 
     form: str
+    extra: bool
 
-    def __new__(cls, name: str, form: str) -> Self:
+    def __new__(cls, name: str, form: str = SCORE, *, extra: bool = False) -> Self:
         """Return a heading with a form."""
         made = super().__new__(cls, name)
-        made.form = form
+        made.form, made.extra = form, extra
         return made
 
 
@@ -120,7 +122,7 @@ def written(cell: Any, form: str = SCORE, *, arrows: bool = False, none: str = N
         return "yes" if cell else "no"
     value = Value.of(cell, form, arrows=arrows)
     if value.value is None or math.isnan(value.value):
-        return none
+        return value.after or none
     spec, _, ends = form.removesuffix(" *").partition(" ")
     text = spec and _number(value.value, spec)
     return " ".join(filter(None, (text, ends and value.ends(ends[1:-1]), value.after)))
@@ -135,7 +137,8 @@ def _number(value: float, spec: str) -> str:
         return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
     if spec == SCORE:
         value = round(value, 3)
-    return format(value + 0.0, spec)  # + 0.0, since -0.0 is 0
+    text = format(value + 0.0, spec)  # + 0.0, since -0.0 is 0
+    return text.lstrip("+-") if spec.startswith("+") and not text.strip("+-0.") else text
 
 
 class View(NamedTuple):
@@ -174,7 +177,11 @@ class View(NamedTuple):
         return counted(self.n_more, f"more {self.header[0]}") if self.n_more else ""
 
     def text(self, size: str = SIZES[0]) -> View:
-        """Return the same with every cell as text; values of a short view are written in this size."""
+        """Return the same with every cell as text, without extra columns; a short view is written in this size."""
+        kept = [at for at, name in enumerate(self.header) if not getattr(name, "extra", False)]
+        if len(kept) < len(self.header):
+            rows = [[row[at] for at in kept] for row in self.rows]
+            return self._replace(header=[self.header[at] for at in kept], rows=rows).text(size)
         name, *values = self.header
         full = [row for row in self.rows if len(row) == len(self.header)]
         cells = [_texts([row[at] for row in full], one, size, self.arrows) for at, one in enumerate(self.header)]
@@ -190,6 +197,42 @@ class View(NamedTuple):
         less = self.short and size != SIZES[0]
         header = [name, *("n" if less and one == "raters" else str(one) for one in values)]
         return View(f"{self.title}{over}", header, rows)
+
+    def frame(self) -> pl.DataFrame:
+        """Return every cell, numbers as numbers; with intervals, as structs of value, low, high and what follows."""
+        rows, heading = [], ""
+        for row in self.rows:
+            if len(row) < len(self.header):
+                heading = f"{row[0]}: "
+            else:
+                rows.append([f"{heading}{row[0]}" if heading else row[0], *row[1:]])
+        found: dict[str, pl.Series] = {}
+        for at, name in enumerate(self.header):
+            own = str(name) or ("what" if at == 0 else "result")
+            own = own if own not in found else f"{own} {at + 1}"
+            found[own] = _series([row[at] for row in rows], form_of(name), self.arrows)
+        return pl.DataFrame(found)
+
+    @property
+    def digits(self) -> dict[str, int]:
+        """How many decimals are shown of the values of each column that has a form."""
+        forms = {str(name): form_of(name) for name in self.header}
+        places = {name: int(found[1]) for name, form in forms.items() if (found := _PLACES.search(form))}
+        return {name: n + 2 * ("%" in forms[name]) for name, n in places.items()}
+
+
+def _series(cells: Sequence[Any], form: str, arrows: bool) -> pl.Series:
+    """Return a column: numbers where each cell is one or empty, otherwise texts."""
+    texts = any(isinstance(cell, bool) or (isinstance(cell, str) and cell) for cell in cells)
+    if texts or all(cell is None or cell == "" for cell in cells):
+        return pl.Series(
+            [None if cell is None else written(cell, form, arrows=arrows) for cell in cells], dtype=pl.String
+        )
+    values = [Value(None) if isinstance(cell, str) else Value.of(cell, form, arrows=arrows) for cell in cells]
+    if any(value.low is not None or value.after for value in values):
+        return pl.Series([value._asdict() for value in values], dtype=pl.Struct(_FIELDS))
+    whole = all(isinstance(value.value, int) for value in values if value.value is not None)
+    return pl.Series([value.value for value in values], dtype=pl.Int64 if whole else pl.Float64)
 
 
 def _texts(cells: Sequence[Any], heading: str, size: str, arrows: bool) -> list[str]:

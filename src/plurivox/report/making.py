@@ -11,6 +11,7 @@ import polars as pl
 
 from plurivox.infer.merging import merged
 from plurivox.infer.result import Result, Statement
+from plurivox.infer.view import View
 from plurivox.lenses.items.result import Items
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Switch
 from plurivox.statistics.registry import LABELS
@@ -49,6 +50,15 @@ def switched(name: str, label: str, figures: Iterable[tuple[str, Figure]]) -> li
     return [Switch(name, label, every)] if len(every) > 1 else [replace(figure, id=name) for _, figure in every]
 
 
+def shown(
+    name: str, view: View, note: str = "", *, title: str = "", most: int = 1000, brief: Brief | None = None
+) -> list[Block]:  # fmt: skip
+    """Return a view of a lens as a table with its numbers, nothing if it has no rows; ``brief`` knows items' texts."""
+    frame = view.frame() if brief is None else with_text(view.frame(), brief)
+    said = title or view.title[:1].upper() + view.title[1:]
+    return [table(name, said, frame, most, note, digits=view.digits, search=True)] if view.rows else []
+
+
 def table(
     name: str, title: str, frame: pl.DataFrame, most: int, note: str = "", *, ending: str = "",
     digits: Mapping[str, int] | None = None, search: bool = False,
@@ -59,14 +69,30 @@ def table(
     return DataTable(name, title, frame.head(most), digits or {}, said, search)
 
 
-def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
-    """Return the rows of a result, each value next to what chance gives, under the names that readers see."""
-    columns = frame.select(
-        "axis", "group", *more, pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
-        chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
-        **({"unweighted": "unweighted"} if "unweighted" in frame.columns else {}),
-    )  # fmt: skip
-    return columns.rename({"p_corrected": "p corrected"})
+_NAMES = {
+    "of": "estimated", "model": "model", "prompt": "prompt", "reference": "reference", "method": "method",
+    "bin": "ratings of an item",
+    "axis": "axis", "group": "group", "subset": "subset", "statistic": "statistic", "value": "value", "ci_low": "low",
+    "ci_high": "high", "null_median": "chance", "p_value": "p", "p_adjusted": "p corrected", "rank": "rank",
+    "n_raters": "raters", "n_items": "items", "prior_share": "share of prior", "note": "note",
+    "unweighted": "unweighted",
+}  # fmt: skip
+"""What readers see of the frame of a result, and under which names."""
+
+
+def tested_values(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a result, each value next to what chance gives, without columns that say nothing."""
+    known = frame.select(pl.col(name).alias(to) for name, to in _NAMES.items() if name in frame.columns)
+    said = [
+        name for name in known.columns
+        if name == "value" or not known[name].cast(pl.String).fill_null("").is_in(["", "NaN", "all"]).all()
+    ]  # fmt: skip
+    return known.with_columns(pl.col("statistic").replace(LABELS)).select(said)
+
+
+def values(name: str, title: str, frame: pl.DataFrame, most: int = 1000) -> DataTable:
+    """Return all values of a result as a table."""
+    return table(name, title, tested_values(frame), most, search=True)
 
 
 def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] | None = None) -> list[Finding]:

@@ -79,15 +79,18 @@ def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
 def table_data(frame: pl.DataFrame, digits: Mapping[str, int]) -> str:
     """Return a table as JSON that is safe inside a script element: for each column its name, kind, decimals and values.
 
+    Values with intervals also have ``l`` and ``h``, and what is after them ``a``.
     Repeated texts are listed once and referenced. Numbers have six digits; NaN is null.
     """
     columns = []
     for column in frame.iter_columns():
-        numeric = column.dtype.is_numeric()
         places = 0 if column.dtype.is_integer() else digits.get(column.name, 3)
-        values = [_value(value) for value in column.to_list()]
+        struct = isinstance(column.dtype, pl.Struct)
+        fields = column.struct.unnest() if struct else column.to_frame()
+        values, *beside = ([_value(value) for value in one.to_list()] for one in fields.iter_columns())
         entry: dict[str, Any] = {"n": harmless(column.name), "v": values}
-        if numeric:
+        entry |= {name: told for name, told in zip("lha", beside, strict=False) if any(told)}
+        if struct or column.dtype.is_numeric():
             entry["d"] = places
         else:
             words = list(dict.fromkeys(values))

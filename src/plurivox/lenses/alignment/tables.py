@@ -8,7 +8,7 @@ import polars as pl
 
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row
-from plurivox.infer.view import View, columns, filled, view_of
+from plurivox.infer.view import Column, P, View, columns, filled, view_of
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.result import Alignment
@@ -23,22 +23,22 @@ ENDS = ".3f [.3f]"
 
 def tables(found: Alignment) -> list[View]:
     """Return all tables of a result."""
-    shown = [_accounts(found), *filled(_silent(found))]
-    more = filled(_alphas(found), *_asked(found))
+    shown = [accounts(found), *filled(silent(found))]
+    more = filled(alphas(found), *asked(found))
     if not found.settings["humans"]:
         return [*shown, *more]
-    values = [*_overall(found), *_subsets(found), *_groups(found)]
-    return [*shown, *values, *filled(_closest(found), _stand_ins(found)), *more, _items(found)]
+    values = [*overall(found), *_subsets(found), *_groups(found)]
+    return [*shown, *values, *filled(closest(found), stand_ins(found)), *more, items(found)]
 
 
 def brief(found: Alignment) -> list[View]:
     """Return what became of the items, how far models are from all raters, and which groups they are closest to."""
     if not found.settings["humans"]:
-        return [_accounts(found), *filled(_alphas(found))]
+        return [accounts(found), *filled(alphas(found))]
     kept = ("model", "attribute", "closest group", "next", "gap", "p corrected", "claimed")
     first = ("model", *(record.label for record in of_role("distance") if record.interval_shown))
-    closest = [_only(view, kept) for view in filled(_closest(found))]
-    return [_accounts(found), _only(_overall(found)[0], first), *_subsets(found), *closest]
+    near = [_only(view, kept) for view in filled(closest(found))]
+    return [accounts(found), _only(overall(found)[0], first), *_subsets(found), *near]
 
 
 def _only(view: View, names: Sequence[str]) -> View:
@@ -48,14 +48,17 @@ def _only(view: View, names: Sequence[str]) -> View:
     return view._replace(header=[view.header[at] for at in places], rows=rows)
 
 
-def _accounts(found: Alignment) -> View:
+def accounts(found: Alignment, *, parts: bool = False) -> View:
+    """Return what became of the items, and of each part of them if wanted."""
     states = ("answered", "refused", "unreadable", "failed", "missing")
     title = "Rated items, and what became of them" if found.settings["humans"] else "Items, and what became of them"
-    names = {"model": "model", "n_items": "items", **{state: state for state in states}}
-    return view_of(title, found.accounts().filter(subset=ALL), names)
+    names: dict[str, str] = {"model": "model", "n_items": "items", **{state: state for state in states}}
+    if found.settings["subsets"]:
+        names["subset"] = Column("part of the items", extra=True)
+    return view_of(title, found.accounts() if parts else found.accounts().filter(subset=ALL), names)
 
 
-def _silent(found: Alignment) -> View:
+def silent(found: Alignment) -> View:
     """Return how many items of each subset have no readable answer, as charged by distances."""
     subsets = found.settings["subsets"]
     counts = {(one["model"], one["prompt"], one["subset"]): one["refused"] + one["unreadable"]
@@ -65,7 +68,8 @@ def _silent(found: Alignment) -> View:
     return View(f"Items refused or answered unreadably, by {found.settings['subset']}", ["model", *subsets], lines)
 
 
-def _overall(found: Alignment) -> list[View]:
+def overall(found: Alignment) -> list[View]:
+    """Return how far models are from all raters, and how they do as one more rater."""
     rows = {(row.model, row.prompt, row.statistic): row for row in found.rows if (row.axis, row.subset) == (ALL, ALL)}
     there = {key[2] for key in rows}
     distances, as_rater = ({name: LABELS[name] for name in names if name in there} for names in (DISTANCES, AS_RATER))
@@ -102,17 +106,21 @@ def _values(
     return View(title, ["model", *columns(ENDS, names.values())], lines)
 
 
-def _closest(found: Alignment) -> View:
+def closest(found: Alignment) -> View:
+    """Return which group each model is closest to, and how sure that is."""
     names = {
         "model": "model", "axis": "attribute", "group": "closest group", "next": "next", "by": "by", "gap": "gap",
         "beyond_order": "beyond order", "p_adjusted": "p corrected", "over_items": "over items", "follows": "follows",
-        "claim": "claimed", "n_items": "items",
+        "claim": "claimed", "n_items": "items", "null_median": Column("chance", extra=True),
+        "p_value": Column("p", P, extra=True), "wins": Column("wins", ".2f", extra=True),
+        "matched": Column("at equal sizes", extra=True),
     }  # fmt: skip
     title = "The closest group; each pair is compared on the items that both rated"
     return view_of(title, found.closest().with_columns(pl.col("by").replace(LABELS)), names)
 
 
-def _stand_ins(found: Alignment) -> View:
+def stand_ins(found: Alignment) -> View:
+    """Return for which models a human could be exchanged."""
     frame = found.stand_ins()
     named = found.settings["references"]
     if len(named) > MOST_REFERENCES:
@@ -121,6 +129,7 @@ def _stand_ins(found: Alignment) -> View:
     names = {
         "model": "model", "omega": "ω", "advantage": "ρ", "constant_advantage": "best constant's ρ",
         "p_adjusted": "p corrected", "n_humans": "humans", "n_few": "too few items", "standing": "stands in",
+        "constant": Column("best constant", extra=True), "why": Column("why", extra=True),
     }  # fmt: skip
     known = pl.when("reference").then(pl.lit("reference")).when(pl.col("n_humans") == 0).then(pl.lit("–"))
     standing = known.when("stands_in").then(pl.lit("yes")).otherwise(pl.lit("no"))
@@ -131,7 +140,8 @@ def _stand_ins(found: Alignment) -> View:
     return view_of(title, frame.with_columns(standing=standing), names)
 
 
-def _alphas(found: Alignment) -> View:
+def alphas(found: Alignment) -> View:
+    """Return how far models, and humans, agree among themselves."""
     names = {
         "models": "among", "prompt": "prompt", "level": "level", "value": "alpha", "n_models": "models",
         "n_raters": "raters", "n_items": "items",
@@ -140,7 +150,7 @@ def _alphas(found: Alignment) -> View:
     return view_of(title, found.alphas(), names)
 
 
-def _asked(found: Alignment) -> list[View]:
+def asked(found: Alignment) -> list[View]:
     """Return what only some answers allow: several prompts, repeated samples, shuffled options."""
     return [
         View(title, [name.replace("_", " ") for name in frame.columns], frame.rows())
@@ -152,12 +162,24 @@ def _asked(found: Alignment) -> list[View]:
     ]
 
 
-def _items(found: Alignment) -> View:
+def contrasts(found: Alignment) -> View:
+    """Return by how much farther each other group is."""
+    names = {
+        "model": "model", "axis": "axis", "group": "group", "other": "other group", "by": "by",
+        "difference": Column("farther by", ENDS), "beyond_order": "beyond order", "beyond_low": "its low",
+        "beyond_high": "its high", "matched": "at equal sizes", "n_items": "items",
+    }  # fmt: skip
+    return view_of("Groups compared in pairs", found.contrasts().with_columns(pl.col("by").replace(LABELS)), names)
+
+
+def items(found: Alignment, most: int = MOST_ITEMS) -> View:
+    """Return the items whose mean rating and mean answer are farthest apart."""
     title = "Items that models and humans see most differently"
     if not found.in_numbers:
         title += f"; means use the numbers of the points, {found.numbered_ends}"
     names = {
         "item": "item", "mode_label": "most votes", "answer_label": "most answers", "mean": "mean vote",
         "answer": "mean answer", "n_votes": "votes", "n_silent": "without an answer",
+        "n_voices": Column("answers", extra=True), "distance": Column("distance", extra=True),
     }  # fmt: skip
-    return view_of(title, found.items().filter(pl.col("n_voices") > 0).head(MOST_ITEMS), names)
+    return view_of(title, found.items().filter(pl.col("n_voices") > 0).head(most), names)

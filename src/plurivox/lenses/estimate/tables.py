@@ -16,6 +16,7 @@ from plurivox.infer.view import (
     RANGE,
     Column,
     Line,
+    P,
     Value,
     View,
     columns,
@@ -42,9 +43,9 @@ def tables(found: Estimate) -> list[View]:
     rows = [row for row in found.rows if row.other == found.of[0]]
     headings = {name: _COLUMNS[name] for name in ("estimate", "estimate_humans", "ppi_lambda", "ppi_worth")}
     weighted = beside_unweighted(rows, headings, judge_and_raters_of, "model", {"ppi_worth": ",.0f"})
-    shown = [_accounts(found), *_overall(found), *filled(_needed(found))]
+    shown = [accounts(found), *_overall(found), *filled(_needed(found))]
     shown += [*_apart(found, heads), *_apart(found, [(axis, " by {}") for axis in by])]
-    return [*shown, *filled(_judges(found), _errors(found), _population(found)), *weighted]
+    return [*shown, *filled(judges(found), errors(found), population(found)), *weighted]
 
 
 def brief(found: Estimate) -> list[View]:
@@ -75,7 +76,8 @@ def notes(found: Estimate) -> list[str]:
     return [*told, *not_both(found.settings, found.rows)]
 
 
-def _accounts(found: Estimate) -> View:
+def accounts(found: Estimate) -> View:
+    """Return how many items each model answered."""
     names = {
         "model": "model", "rated": "rated items", "further": "further items", "refused": "refused",
         "unreadable": "unreadable", "failed": "failed", "missing": "not asked",
@@ -186,7 +188,8 @@ def _short(found: Estimate) -> View:
     return view._replace(n_more=len(lines) - len(first))
 
 
-def _judges(found: Estimate) -> View:
+def judges(found: Estimate) -> View:
+    """Return the weight of each judge, and how it compares with humans."""
     names = {
         "of": "of", "model": "model", "weight": "λ together", "alone": "λ alone", "correlation": "correlation",
         "bias": "higher by", "chosen": "selected",
@@ -196,7 +199,7 @@ def _judges(found: Estimate) -> View:
     return view_of(title, found.judges().with_columns(chosen=chosen), names)
 
 
-def _errors(found: Estimate) -> View:
+def errors(found: Estimate) -> View:
     """Return the correlations of errors as a matrix, for what was estimated first."""
     of = found.of[0]
     values = {(one["model"], one["prompt"], one["other_model"], one["other_prompt"]): one["correlation"]
@@ -210,11 +213,14 @@ def _errors(found: Estimate) -> View:
     return View(title, ["model", *columns(".2f", map(str, found.voices))], lines)
 
 
-def _population(found: Estimate) -> View:
+def population(found: Estimate) -> View:
+    """Return in what rated items differ from the others."""
     who = pl.when(axis=ALL).then(pl.lit(ALL_RATERS)).otherwise(pl.format("{}: {}", "axis", "group"))
     names = {
         "who": "rated by", "compared": "compared", "attribute": "by", "value": "value", "rated": "rated",
         "others": "others", "p_adjusted": "p corrected", "differs": "differ",
+        "p_value": Column("p", P, extra=True), "n_rated": Column("rated items", extra=True),
+        "n_others": Column("other items", extra=True),
     }  # fmt: skip
     title = "Rated items compared with the others: the value that differs most and its share, or means"
     return view_of(title, found.population().with_columns(who=who), names)

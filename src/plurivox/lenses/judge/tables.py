@@ -23,8 +23,8 @@ def tables(found: JudgeCard) -> list[View]:
     """Return a card for each model, biases, positions, and requirements."""
     labels = {name: one.label for name, one in OF.items()}
     weighted = beside_unweighted(found.rows, labels, judge_and_raters_of, "model", {"worth": ",.0f"})
-    several = [_biases(found)] if found.biases().height > len(found.voices) else []
-    return [*_cards(found), *several, *filled(_places(found), _requirements(found)), *weighted]
+    several = [biases(found)] if found.biases().height > len(found.voices) else []
+    return [*_cards(found), *several, *filled(places(found), _requirements(found)), *weighted]
 
 
 def brief(found: JudgeCard) -> list[View]:
@@ -36,7 +36,7 @@ def number(value: float | None, quantity: str, *, sign: bool = False) -> str:
     """Return a value formatted by its unit: shares and points with two decimals, ratings whole; a dash for none."""
     form = ",.0f" if OF[quantity].unit == "ratings" else "+.2f" if sign or OF[quantity].better == "zero" else ".2f"
     text = written(value, form)
-    return text.lstrip("+-") if text in ("+0.00", "-0.00", "-0") else text
+    return text.lstrip("-") if text in ("-0.00", "-0") else text
 
 
 def _range(low: float | None, high: float | None, quantity: str = "bias") -> str:
@@ -84,15 +84,29 @@ def _cards(found: JudgeCard) -> list[View]:
     return shown
 
 
-def _biases(found: JudgeCard) -> View:
+def quantities(found: JudgeCard) -> View:
+    """Return every quantity of every card."""
+    frame = found.card().with_columns(pl.col("quantity").replace({name: one.label for name, one in OF.items()}))
+    names = {
+        "model": "model", "quantity": "quantity", "value": Column("value", ".3f [.3f]"), "humans": "two raters",
+        "constant": "best constant", "marginal": "chance", "p_adjusted": "p corrected", "scored": "scored", "of": "of",
+        "note": "note", "unweighted": "unweighted",
+    }  # fmt: skip
+    return view_of("Every quantity", frame, {name: to for name, to in names.items() if name in frame.columns})
+
+
+def biases(found: JudgeCard) -> View:
+    """Return how far answers are from ratings, for each group of raters and part of the items."""
     ends = "95 % interval", "nine in ten raters"
-    header = ["model", "raters", "items", "bias", *ends, Column("p corrected", P), "off", "scored"]
+    header = ["model", "raters", "items", Column("bias", "+.2f"), *ends, Column("p corrected", P), "off", "scored",
+              Column("p beyond raters", P, extra=True)]  # fmt: skip
     rows = [
         [
             str(Voice(one["model"], one["prompt"])), named(one["axis"], one["group"]), one["subset"],
-            number(one["value"], "bias"), _range(one["ci_low"], one["ci_high"]),
-            _range(one["humans_low"], one["humans_high"]), one["p_adjusted"],
+            one["value"], _range(one["ci_low"], one["ci_high"]), _range(one["humans_low"], one["humans_high"]),
+            one["p_adjusted"],
             "more than raters" if one["biased"] else "on average" if one["shifted"] else "not certain", one["n_items"],
+            one["p_beyond"],
         ]
         for one in found.biases().iter_rows(named=True)
     ]  # fmt: skip
@@ -100,7 +114,8 @@ def _biases(found: JudgeCard) -> View:
     return View(f"Answers minus ratings of the same items, in points; {over}", header, rows)
 
 
-def _places(found: JudgeCard) -> View:
+def places(found: JudgeCard) -> View:
+    """Return where the options were shown that models chose."""
     names = {
         "model": "model", "place": "place", "n": "answers", "share": Column("share", ".1%"),
         "expected": Column("expected", ".1%"),

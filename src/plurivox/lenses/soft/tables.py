@@ -36,7 +36,7 @@ def tables(found: SoftScores) -> list[View]:
     shown = _all_scores(found)
     shown += [_bins(found, name) for name in with_ce if len(found.bins) > 1]
     shown += _parts(found, with_ce)
-    shown += filled(_intervals(found, by_bin), _comparisons(found, by_bin), _interactions(found))
+    shown += filled(_intervals(found, by_bin), comparisons(found, by_bin), interactions(found))
     return shown + filled(*_curves(found, by_bin), _calibration(found), *_groups(found), _unweighted(found))
 
 
@@ -115,12 +115,20 @@ def _intervals(found: SoftScores, metrics: list[str]) -> View:
     return View("95 % intervals over items", ["model", *columns(ENDS, _labels(metrics))], lines)
 
 
-def _comparisons(found: SoftScores, metrics: list[str]) -> View:
-    known = pl.col("ci_low").is_not_null() | pl.col("p_value").is_not_null()
-    frame = found.comparisons().filter(pl.col("bin") == ALL, pl.col("statistic").is_in(metrics), known)
+def comparisons(found: SoftScores, metrics: Sequence[str], *, every: bool = False) -> View:
+    """Return the differences between predictions that are tested or have an interval, or every one, in bins too."""
+    frame = found.comparisons().filter(pl.col("statistic").is_in(metrics))
+    if len(found.bins) < 2 or not every:
+        frame = frame.filter(bin=ALL)
+    if not every:
+        frame = frame.filter(pl.col("ci_low").is_not_null() | pl.col("p_value").is_not_null())
+    leads = (pl.col("statistic") != found.main, pl.col("bin") != ALL)
+    frame = frame.sort(*leads, maintain_order=True) if every else frame
     names = {
         "pair": "", "statistic": "metric", "difference": Column("difference", ENDS),
         "p_better": Column("first is better", ".0%"), "p_value": "p", "p_adjusted": "p corrected", "note": "note",
+        "bin": Column("ratings of an item", extra=True), "n_items": Column("items", extra=True),
+        "n_permutations": Column("sign-flips", extra=True),
     }  # fmt: skip
     if not any(frame["note"]):
         del names["note"]
@@ -128,18 +136,26 @@ def _comparisons(found: SoftScores, metrics: list[str]) -> View:
     return view_of(title, frame.with_columns(pair=pl.format("{} − {}", "model", "other")), names)
 
 
-def _interactions(found: SoftScores) -> View:
+def interactions(found: SoftScores, most: int = MOST_NOTES) -> View:
+    """Return how the differences between models change, the surest first."""
     frame = found.interactions().sort("p_adjusted", maintain_order=True, nulls_last=True)
     place = pl.when(kind=BINS).then(pl.format("{} ratings", "group")).otherwise(pl.format("{}: {}", "axis", "group"))
     names = {
         "pair": "", "place": "where", "difference": "difference there", "elsewhere": "elsewhere", "n_items": "items",
-        "p_value": "p", "p_adjusted": "p corrected",
+        "p_value": "p", "p_adjusted": "p corrected", "n_permutations": Column("draws", extra=True),
     }  # fmt: skip
-    cut = f", the first {MOST_NOTES} of {frame.height}" if frame.height > MOST_NOTES else ""
+    cut = f", the first {most} of {frame.height}" if frame.height > most else ""
     where = "in a bin or for a group" if found.settings["items_by"] is None else "in a bin, on a part or for a group"
     title = f"Does the difference in {LABELS[found.main]} between two models change {where}{cut}"
-    shown = frame.head(MOST_NOTES).with_columns(pair=pl.format("{} − {}", "model", "other"), place=place)
+    shown = frame.head(most).with_columns(pair=pl.format("{} − {}", "model", "other"), place=place)
     return view_of(title, shown, names)
+
+
+def prior_weights(found: SoftScores) -> View:
+    """Return how much the prior weighs, by number of ratings of an item."""
+    names = {"bin": "ratings of an item", "n_items": "items", "n_ratings": "ratings",
+             "prior_share": "share of prior"}  # fmt: skip
+    return view_of("How much the prior weighs", found.prior_weight(), names)
 
 
 def _curves(found: SoftScores, metrics: list[str]) -> list[View]:

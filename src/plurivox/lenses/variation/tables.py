@@ -43,7 +43,7 @@ def tables(found: Variation) -> list[View]:
     """Return all tables of a result."""
     shown = [*_groups(found), _contrasts(found), *_pairs(found), _adjusted(found)]
     shown += beside_unweighted([row for row in found.rows if row.kind == "group"], _headings())
-    return filled(*shown, _drifts(found), *_repeats(found), _components(found), _reliability(found))
+    return filled(*shown, _drifts(found), *_repeats(found), components(found), reliability(found))
 
 
 def brief(found: Variation) -> list[View]:
@@ -51,7 +51,7 @@ def brief(found: Variation) -> list[View]:
     alone = list(filter(names_raters, found.axes))
     title, over = "Who rates higher on the same items", intervals_over(found.settings)
     view = compact(found, without=alone, title=title, over=over)
-    shares = _components(found, f"{SHARES}; intervals with --all", intervals=False)
+    shares = components(found, f"{SHARES}; intervals with --all", intervals=False)
     more = [*_raters(found), _contrasts(found), *_pairs(found), _adjusted(found), _drifts(found), *_repeats(found)]
     return filled(view, *more, shares)
 
@@ -161,7 +161,8 @@ def _repeats(found: Variation) -> list[View]:
     ]
 
 
-def _components(found: Variation, title: str = SHARES, *, intervals: bool = True) -> View:
+def components(found: Variation, title: str = SHARES, *, intervals: bool = True) -> View:
+    """Return the shares of the components of variance, overall and for each axis."""
     lines: dict[str, dict[str, Value]] = {}
     for row in found.components().filter(subset="all").iter_rows(named=True):
         share, low, high = (None if row[name] is None else 100 * row[name] for name in ("share", "ci_low", "ci_high"))
@@ -171,14 +172,15 @@ def _components(found: Variation, title: str = SHARES, *, intervals: bool = True
     return View(title, header, [[axis, *(own.get(name, "") for name in COMPONENTS)] for axis, own in lines.items()])
 
 
-def _reliability(found: Variation) -> View:
+def reliability(found: Variation) -> View:
+    """Return how reliable means of some raters are, and how many raters a reliable mean needs."""
     curve, lines = found.reliability().filter(subset="all"), []
     for row in found.needed().filter(subset="all").iter_rows(named=True):
         if row["axis"] != "all" and row["group"] == "all":
             continue  # nearly the same as of all raters
         at = dict(curve.filter(axis=row["axis"], group=row["group"]).select("k", "relative").iter_rows())
         who = ALL_RATERS if row["axis"] == "all" else f"{row['axis']}: {row['group']}"
-        needed = [row["relative"], row["absolute"]]
+        needed = [Value(row[kind], row[f"{kind}_low"], row[f"{kind}_high"]) for kind in ("relative", "absolute")]
         lines.append([who, row["ratings_per_item"], *(at[k] for k in SHOWN_K), *needed])
     target = f"{found.settings['target']:g}".removeprefix("0")
     header = ["raters", Column("per item", ".1f"), *columns(".2f", (f"k = {k}" for k in SHOWN_K))]
