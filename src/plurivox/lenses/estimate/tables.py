@@ -76,13 +76,15 @@ def notes(found: Estimate) -> list[str]:
     return [*told, *not_both(found.settings, found.rows)]
 
 
-def accounts(found: Estimate) -> View:
-    """Return how many items each model answered."""
-    names = {
+def accounts(found: Estimate, *, parts: bool = False) -> View:
+    """Return how many items each model answered, and how many of each part if wanted."""
+    names: dict[str, str] = {
         "model": "model", "rated": "rated items", "further": "further items", "refused": "refused",
         "unreadable": "unreadable", "failed": "failed", "missing": "not asked",
     }  # fmt: skip
-    frame = found.accounts().filter(subset=ALL)
+    if found.settings["subsets"]:
+        names["subset"] = Column("part of the items", extra=True)
+    frame = found.accounts() if parts else found.accounts().filter(subset=ALL)
     for name in ("rated", "further"):
         shares = [f"{n:,} of {total:,}" for n, total in frame.select(f"{name}_answered", f"n_{name}").iter_rows()]
         frame = frame.with_columns(pl.Series(name, shares, pl.String))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
@@ -161,27 +162,37 @@ def _repeats(found: Variation) -> list[View]:
     ]
 
 
-def components(found: Variation, title: str = SHARES, *, intervals: bool = True) -> View:
-    """Return the shares of the components of variance, overall and for each axis."""
+def components(found: Variation, title: str = SHARES, *, intervals: bool = True, parts: bool = False) -> View:
+    """Return the shares of the components of variance, overall and for each axis; of parts of the items if wanted."""
     lines: dict[str, dict[str, Value]] = {}
-    for row in found.components().filter(subset="all").iter_rows(named=True):
+    for row in _on(found.components(), parts).iter_rows(named=True):
         share, low, high = (None if row[name] is None else 100 * row[name] for name in ("share", "ci_low", "ci_high"))
         value = Value(share, low, high, "(negative)" * (row["variance"] < 0))
-        lines.setdefault(ALL_RATERS if row["axis"] == "all" else row["axis"], {})[row["component"]] = value
+        by = ALL_RATERS if row["axis"] == "all" else row["axis"]
+        lines.setdefault(_where(by, row), {})[row["component"]] = value
     header = ["by", *columns(".1f [.1f]" if intervals else ".1f", COMPONENTS.values())]
-    return View(title, header, [[axis, *(own.get(name, "") for name in COMPONENTS)] for axis, own in lines.items()])
+    return View(title, header, [[by, *(own.get(name, "") for name in COMPONENTS)] for by, own in lines.items()])
 
 
-def reliability(found: Variation) -> View:
+def _on(frame: pl.DataFrame, parts: bool) -> pl.DataFrame:
+    return frame if parts else frame.filter(subset="all")
+
+
+def _where(name: str, row: dict[str, Any]) -> str:
+    return name if row["subset"] == "all" else f"{name}, {row['subset']}"
+
+
+def reliability(found: Variation, *, parts: bool = False) -> View:
     """Return how reliable means of some raters are, and how many raters a reliable mean needs."""
-    curve, lines = found.reliability().filter(subset="all"), []
-    for row in found.needed().filter(subset="all").iter_rows(named=True):
+    keys, lines = ("axis", "group", "subset"), []
+    curves = {key: dict(own.select("k", "relative").iter_rows()) for key, own in found.reliability().group_by(*keys)}
+    for row in _on(found.needed(), parts).iter_rows(named=True):
         if row["axis"] != "all" and row["group"] == "all":
             continue  # nearly the same as of all raters
-        at = dict(curve.filter(axis=row["axis"], group=row["group"]).select("k", "relative").iter_rows())
+        at = curves[tuple(row[key] for key in keys)]
         who = ALL_RATERS if row["axis"] == "all" else f"{row['axis']}: {row['group']}"
         needed = [Value(row[kind], row[f"{kind}_low"], row[f"{kind}_high"]) for kind in ("relative", "absolute")]
-        lines.append([who, row["ratings_per_item"], *(at[k] for k in SHOWN_K), *needed])
+        lines.append([_where(who, row), row["ratings_per_item"], *(at[k] for k in SHOWN_K), *needed])
     target = f"{found.settings['target']:g}".removeprefix("0")
     header = ["raters", Column("per item", ".1f"), *columns(".2f", (f"k = {k}" for k in SHOWN_K))]
     header += columns(",.0f", (f"k for {target}", "if raters differ"))

@@ -34,6 +34,7 @@ METHODS = (
     "ratings."
 )
 MAX_CHARTS = 6
+ANSWERED_ITEMS = "With repeated answers, the best of them counts for an item."
 
 
 def found_in(brief: Brief) -> Estimate:
@@ -129,8 +130,8 @@ def _tables(found: Estimate) -> list[Block]:
     """Return what models answered, all estimates, judges and how far they err alike, and how rated items differ."""
     frame = found.to_frame().drop("p_value", "p_adjusted", "null_median")
     blocks = [
-        *shown("estimate-accounts", views.accounts(found), "With repeated answers, the best of them counts."),
-        values("estimate-table", "All estimates; shares are between 0 and 1", frame),
+        *shown("estimate-accounts", views.accounts(found, parts=True), ANSWERED_ITEMS),
+        values("estimate-table", "All estimates", frame),
     ]
     if len(found.voices) > 1:
         judges = "The selected one gives the estimate that varies least; its interval holds for all judges at once."

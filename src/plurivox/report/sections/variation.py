@@ -317,6 +317,6 @@ def _tables(found: Variation) -> list[Block]:
     note = f"The last columns: how many raters a mean needs for a reliability of {found.settings['target']:g}."
     return [
         *([values("variation-table", f"All values of {names}", frame, most)] if frame.height else []),
-        *shown("variation-components", views.components(found)),
-        *shown("variation-needed", views.reliability(found), note),
+        *shown("variation-components", views.components(found, parts=True)),
+        *shown("variation-needed", views.reliability(found, parts=True), note),
     ]
