@@ -27,8 +27,21 @@ from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
 from plurivox.plots.items import DIVIDED
 from plurivox.plots.of_lenses import OF_LENSES, chart_of
-from plurivox.report.making import drawn, findings_of, shown, table, tested_values, with_text
-from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
+from plurivox.report.parts import (
+    Block,
+    Brief,
+    DataTable,
+    Prose,
+    Section,
+    drawn,
+    findings_of,
+    shown,
+    slug,
+    table,
+    tested_values,
+    text_column,
+    with_text,
+)
 from plurivox.report.sections import alignment, cohesion, home_of, responsiveness, soft, variation
 from plurivox.workbench.looking import few_values
 from plurivox.workbench.making import Desk, fragment, groups_in, lens_named

@@ -11,8 +11,7 @@ from plurivox.lenses.aggregate import tables
 from plurivox.lenses.aggregate.fits import too_large
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED, METHODS, OF_COUNTS
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, shown, values
-from plurivox.report.parts import Block, Brief, Section
+from plurivox.report.parts import Block, Brief, Section, drawn, findings_of, headline, remarks_of, shown, values
 
 LEAD = (
     "If every item could have only one label, whose view would it be? All methods here assume one true label per item."

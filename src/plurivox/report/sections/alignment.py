@@ -13,7 +13,6 @@ from plurivox.domain.ratings import Ratings
 from plurivox.lenses.alignment import tables as views
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, shown, switched, values
 from plurivox.report.parts import (
     Block,
     Brief,
@@ -23,7 +22,14 @@ from plurivox.report.parts import (
     Section,
     Terms,
     Tile,
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    shown,
     slug,
+    switched,
+    values,
 )
 from plurivox.statistics.stand_in import LEAST_ITEMS
 

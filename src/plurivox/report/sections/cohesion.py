@@ -10,16 +10,24 @@ from plurivox.infer.claims import interval_words
 from plurivox.infer.grouping import axes_of
 from plurivox.infer.result import Row
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.report.making import (
+from plurivox.report.parts import (
+    CAUTION,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Section,
+    Tile,
     drawn,
     findings_of,
     headline,
     remarks_of,
+    slug,
     switched,
     undefined_remarks,
     values,
 )
-from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Figure, Section, Tile, slug
 from plurivox.statistics.registry import of_role
 
 LEAD = (

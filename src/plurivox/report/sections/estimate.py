@@ -15,8 +15,24 @@ from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.estimate import tables as views
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.words import EstimateFindings
-from plurivox.report.making import drawn, findings_of, remarks_of, shown, switched, values
-from plurivox.report.parts import CAUTION, COLLECT, Action, Block, Brief, Figure, Prose, Section, Tile, slug
+from plurivox.report.parts import (
+    CAUTION,
+    COLLECT,
+    Action,
+    Block,
+    Brief,
+    Figure,
+    Prose,
+    Section,
+    Tile,
+    drawn,
+    findings_of,
+    remarks_of,
+    shown,
+    slug,
+    switched,
+    values,
+)
 
 LEAD = (
     "People rated some of the items; models answered more. What would people say about all of them? The mean of the "

@@ -12,8 +12,20 @@ from plurivox.base.wording import counted
 from plurivox.lenses.items import tables as views
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
-from plurivox.report.making import drawn, findings_of, headline, shown, with_text
-from plurivox.report.parts import CHECK, COLLECT, Action, Block, Brief, DataTable, Section
+from plurivox.report.parts import (
+    CHECK,
+    COLLECT,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Section,
+    drawn,
+    findings_of,
+    headline,
+    shown,
+    with_text,
+)
 
 LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
 EVERYBODY = "Which items deserve more ratings, and on which do raters disagree most?"

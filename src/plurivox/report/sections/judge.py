@@ -8,8 +8,21 @@ from plurivox.lenses.alignment.matching import as_answers
 from plurivox.lenses.judge import tables as views
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING, NOT
-from plurivox.report.making import drawn, findings_of, remarks_of, shown, switched
-from plurivox.report.parts import CAUTION, Action, Block, Brief, Prose, Section, Terms, slug
+from plurivox.report.parts import (
+    CAUTION,
+    Action,
+    Block,
+    Brief,
+    Prose,
+    Section,
+    Terms,
+    drawn,
+    findings_of,
+    remarks_of,
+    shown,
+    slug,
+    switched,
+)
 from plurivox.report.sections.alignment import compared_axes
 from plurivox.statistics.registry import of_role
 

@@ -19,19 +19,28 @@ from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.plots.comparisons import correlation_words
-from plurivox.report.making import (
+from plurivox.report.parts import (
+    CHECK,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Prose,
+    Section,
+    Tile,
     drawn,
     findings_of,
     headline,
     remarks_of,
     shown,
+    slug,
     switched,
     table,
     undefined_remarks,
     values,
     with_text,
 )
-from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
 from plurivox.statistics.responsiveness_records import MEASURES

@@ -10,8 +10,20 @@ from plurivox.base.errors import SoftScoresWarning
 from plurivox.lenses.soft import tables as views
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, shown, values
-from plurivox.report.parts import CHECK, Action, Block, Brief, Prose, Section
+from plurivox.report.parts import (
+    CHECK,
+    Action,
+    Block,
+    Brief,
+    Prose,
+    Section,
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    shown,
+    values,
+)
 from plurivox.statistics.registry import LABELS
 
 LEAD = (

@@ -8,8 +8,7 @@ from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
 from plurivox.lenses.overview.tables import panel_view
-from plurivox.report.making import drawn, shown, switched, table
-from plurivox.report.parts import CAUTION, Action, Block, Brief, Section, slug
+from plurivox.report.parts import CAUTION, Action, Block, Brief, Section, drawn, shown, slug, switched, table
 from plurivox.report.sections import has_section
 
 WEIGHTED = "study-weights"

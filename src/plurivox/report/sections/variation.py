@@ -11,15 +11,6 @@ from plurivox.base.wording import counted, listed
 from plurivox.lenses.variation import tables as views
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.words import below_one, stepped
-from plurivox.report.making import (
-    drawn,
-    findings_of,
-    remarks_of,
-    shown,
-    switched,
-    undefined_remarks,
-    values,
-)
 from plurivox.report.parts import (
     CHECK,
     COLLECT,
@@ -30,7 +21,14 @@ from plurivox.report.parts import (
     Prose,
     Section,
     Tile,
+    drawn,
+    findings_of,
+    remarks_of,
+    shown,
     slug,
+    switched,
+    undefined_remarks,
+    values,
 )
 from plurivox.statistics.registry import LABELS, names_of
 
