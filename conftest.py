@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 # Modules that need an extra, where that is not installed; any other that cannot be imported is an error.
 collect_ignore = [] if find_spec("inspect_ai") else ["src/plurivox/inspect.py"]
+collect_ignore += ["src/plurivox/intake"]  # an old name, of which it warns
 collect_ignore += [] if find_spec("torch") else ["src/plurivox/torch", "src/plurivox/models"]
 
 

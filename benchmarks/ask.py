@@ -22,7 +22,7 @@ import openai
 import polars as pl
 
 from plurivox import Scale, ask
-from plurivox.ask.planning import Plan
+from plurivox.ask.planning import AskingPlan
 
 CONCURRENCY, REQUESTS, ITEMS = 32, 3000, 100_000
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
@@ -64,7 +64,7 @@ def items(n: int) -> pl.DataFrame:
     return pl.DataFrame({"item": [str(at) for at in range(n)], "text": [f"Rule number {at}." for at in range(n)]})
 
 
-def plan_of(n: int, url: str) -> Plan:
+def plan_of(n: int, url: str) -> AskingPlan:
     """Return what is asked."""
     return ask.make_plan(items(n), QUESTION, ["m"], base_url=url)
 

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 import plurivox as pv
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Measured
+from plurivox.statistics.checks import votes
 from plurivox.statistics.cohesion import parts as parts
-from plurivox.statistics.ties import votes
 
 
 def dices_shape(n_points: int = 3) -> tuple[pv.Ratings, list[Axis]]:

@@ -24,10 +24,10 @@ import plurivox as pv
 from benchmarks.cohesion import best
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws, item_weights
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 GROUPS, ITEMS, REFERENCES, DRAWS = 30, 1000, 30, 1000
 

@@ -33,8 +33,7 @@ def one(way: str, n: int) -> dict[str, float]:
     """Encode texts in one way; return the figures."""
     texts = drawn(n)
     start = time.process_time()
-    from plurivox.models.texts import BagEncoder
-    from plurivox.models.tokens import words
+    from plurivox.models.texts import BagEncoder, words
 
     if way == "scikit-learn":
         from sklearn.feature_extraction.text import TfidfVectorizer

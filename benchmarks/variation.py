@@ -23,7 +23,7 @@ import plurivox as pv
 from benchmarks.cohesion import _memory, _reset_peak
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.variation.sums import Measured
 

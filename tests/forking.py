@@ -59,7 +59,7 @@ def load() -> None:
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
-    for name in ("undrawn", "altair", "jinja2", "scipy.optimize", "scipy.special", "scipy.stats", "vl_convert"):
+    for name in ("undrawn", "jinja2", "scipy.optimize", "scipy.special", "scipy.stats", "vl_convert"):
         importlib.import_module(name)
     for name, module in list(sys.modules.items()):
         if name.startswith("plurivox.kernels."):

@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from plurivox.domain.reader import Reading
-from plurivox.reproduce.norms import LABELS, NOT_READ, answers, options, readings
+from plurivox.reproduce.printed import NOT_READ, OPTION_LABELS, answers, options, readings
 
-__all__ = ["LABELS", "answers", "letters", "options", "published", "readings"]
+__all__ = ["OPTION_LABELS", "answers", "letters", "options", "published", "readings"]
 
 
 def letters(found: list[Reading]) -> list[str]:

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox import Scale, ask
-from plurivox.ask.question import shuffled
-from plurivox.ask.replies import as_shown, read_reply
-from plurivox.ask.requests import Reply, Request
+from plurivox.ask.question import Reply, Request, as_shown, read_reply, shuffled
 
 LABELS = ["never", "sometimes", "often"]
 QUESTION = ask.Question(Scale(LABELS), "How often is this right?")

@@ -14,7 +14,7 @@ import pytest
 import plurivox as pv
 from plurivox.base.errors import InputError, SoftScoresWarning
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.aggregate.labels import labels_of
 from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings

@@ -13,7 +13,7 @@ import pytest
 import norms
 import plurivox as pv
 from plurivox.base.errors import ConfigError, InputError, ScaleError, SelectionError
-from plurivox.domain.answer_texts import letters_of
+from plurivox.domain.answer_columns import letters_of
 from plurivox.domain.answers import Answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.statistics import krippendorff_alpha
@@ -256,7 +256,9 @@ def test_the_command_reproduces_published_tables_from_texts(real_data: Path, wri
     """Tables of Galarnyk et al.: 132 counts of refusals, and alphas of models whose texts are read as published."""
     folder = real_data / "lm_social_norms"
     told = [one[2] for one in norms.options(norms.answers(folder), "description")]
-    known = f"labels = {json.dumps(list(norms.LABELS.values()))}\n[descriptions]\ndescription = {json.dumps(told)}\n"
+    known = (
+        f"labels = {json.dumps(list(norms.OPTION_LABELS.values()))}\n[descriptions]\ndescription = {json.dumps(told)}\n"
+    )
     made = run(
         "align", "--answers", folder / "responses.parquet", "--scale", write("scale.toml", known), "--items",
         folder / "items.csv", "--subset", "area", "--convention", "published", "--json",

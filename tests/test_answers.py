@@ -18,10 +18,9 @@ import typer
 
 from model_server import ModelServer, say
 from plurivox import Scale, ask
-from plurivox.ask import replies as reading_module
+from plurivox.ask import question as reading_module
 from plurivox.ask.database import StoreError
-from plurivox.ask.replies import as_shown
-from plurivox.ask.requests import Reply
+from plurivox.ask.question import Reply, as_shown
 from plurivox.base.errors import FileError, InputError
 from plurivox.cli import answers_check
 from stored_answers import (

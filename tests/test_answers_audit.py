@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from plurivox import ask
 from plurivox.ask.auditing import chances, shares
-from plurivox.ask.requests import Reply
+from plurivox.ask.question import Reply
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError
 from stored_answers import (
     LABELS,

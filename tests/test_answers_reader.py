@@ -18,7 +18,7 @@ import pytest
 
 from model_server import NAMED, Answer, ModelServer, by_message, completion, say, script, status
 from plurivox import Scale, ask
-from plurivox.ask.requests import Reply
+from plurivox.ask.question import Reply
 from plurivox.base.errors import InputError
 from stored_answers import (
     DESCRIBED,

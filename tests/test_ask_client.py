@@ -29,8 +29,8 @@ from model_server import (
     status,
 )
 from plurivox.ask import client, wire
-from plurivox.ask.client import AskFailed, ModelGone, Pace, Server
-from plurivox.ask.requests import Mode, Reply, Request
+from plurivox.ask.client import AskFailed, ChatServer, ModelGone, Pace
+from plurivox.ask.question import Mode, Reply, Request
 from plurivox.base.errors import InputError, MissingExtraError, PlurivoxError
 
 pytest.importorskip("openai", reason="the openai client is not installed")
@@ -69,11 +69,11 @@ def request(mode: Mode = "text", content: str = "How rude is this?", **params: A
     return Request("here", "m", "plain", "1", 0, (0, 1), ({"role": "user", "content": content},), mode, params)
 
 
-def using(base_url: str, use: Callable[[Server], Awaitable[T]], **options: Any) -> T:
+def using(base_url: str, use: Callable[[ChatServer], Awaitable[T]], **options: Any) -> T:
     """Use a server and close it."""
 
     async def run() -> T:
-        server = Server(base_url, **{"key": KEY, "timeout": 20, "rng": random.Random(1), **options})
+        server = ChatServer(base_url, **{"key": KEY, "timeout": 20, "rng": random.Random(1), **options})
         try:
             return await use(server)
         finally:
@@ -296,7 +296,7 @@ def test_a_server_is_left_alone_as_long_as_it_asks(code: int, clock: Clock) -> N
 
 
 def test_others_hold_back_as_well(clock: Clock) -> None:
-    async def use(server: Server) -> float:
+    async def use(server: ChatServer) -> float:
         with pytest.raises(AskFailed):
             await server.ask(request())
         assert not clock.waits
@@ -364,7 +364,7 @@ def test_attempts_count_towards_the_rate(clock: Clock) -> None:
 
 
 def test_thirty_two_are_really_in_flight() -> None:
-    async def use(server: Server) -> list[Reply]:
+    async def use(server: ChatServer) -> list[Reply]:
         return await asyncio.gather(*(server.ask(request()) for _ in range(32)))
 
     with ModelServer(say(gate=32)) as server:  # which answers nobody before all 32 are there
@@ -374,7 +374,7 @@ def test_thirty_two_are_really_in_flight() -> None:
 
 
 def test_cancelling_is_not_an_attempt() -> None:
-    async def use(server: Server) -> None:
+    async def use(server: ChatServer) -> None:
         task = asyncio.create_task(server.ask(request()))
         while not local.requests:
             await asyncio.sleep(0.01)
@@ -491,7 +491,7 @@ def test_the_key_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_the_key_is_in_no_repr() -> None:
-    async def use(server: Server) -> str:
+    async def use(server: ChatServer) -> str:
         return f"{server!r} {server} {server._client!r} {server.pace!r}"
 
     said = using("https://me:hunter2@example.org/v1", use)
@@ -536,7 +536,7 @@ def test_a_login_in_the_address_is_in_no_message() -> None:
 @pytest.mark.parametrize("key", ["sk-\n-x", "sk-é", "sk-\x00"])
 def test_a_key_that_cannot_be_one(key: str) -> None:
     with pytest.raises(InputError, match="characters that cannot be part of a key") as raised:
-        Server("https://example.org/v1", key)
+        ChatServer("https://example.org/v1", key)
     assert "sk-" not in str(raised.value)
 
 
@@ -548,12 +548,12 @@ def test_a_key_that_cannot_be_one(key: str) -> None:
 )
 def test_plain_http_to_other_machines_is_refused(address: str) -> None:
     with pytest.raises(InputError, match="add --insecure") as raised:
-        Server(address, KEY)
+        ChatServer(address, KEY)
     assert "hunter2" not in str(raised.value)
     using(address, _nothing, insecure=True)
 
 
-async def _nothing(server: Server) -> None:
+async def _nothing(server: ChatServer) -> None:
     pass
 
 
@@ -573,7 +573,7 @@ def test_this_machine_may_speak_plain_http(address: str) -> None:
 )  # fmt: skip
 def test_addresses_that_are_none(address: str) -> None:
     with pytest.raises(InputError, match=r"Give an address such as https://example.org/v1\.$") as raised:
-        Server(address, KEY)
+        ChatServer(address, KEY)
     assert "hunter2" not in str(raised.value)
 
 
@@ -594,4 +594,4 @@ def test_without_openai(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(MissingExtraError, match=r"plurivox\[ask\]"):
-        Server("https://example.org/v1", KEY)
+        ChatServer("https://example.org/v1", KEY)

@@ -20,10 +20,10 @@ import polars as pl
 import pytest
 
 from model_server import Answer, Body, ModelServer, misbehave, say
-from plurivox.ask import database, processes
+from plurivox.ask import database
 from plurivox.ask import store as module
 from plurivox.ask.database import StoreError
-from plurivox.ask.requests import Reply, Request
+from plurivox.ask.question import Reply, Request
 from plurivox.ask.store import Store
 from plurivox.base.errors import DamageWarning, FileError
 from support import Done, Write, run_cli
@@ -139,7 +139,7 @@ def change(path: Path, statement: str) -> None:
 def test_a_silent_run_of_this_machine_loses_its_claims(path: Path) -> None:
     with Store.open(path, ABOUT) as stopped, Store.open(path, ABOUT) as other:
         stopped.claim(REQUESTS[:6])
-        change(path, f"UPDATE runs SET heartbeat = heartbeat - {processes.LEASE - 5} WHERE id = {stopped.run}")
+        change(path, f"UPDATE runs SET heartbeat = heartbeat - {database.LEASE - 5} WHERE id = {stopped.run}")
         assert other.claim(REQUESTS[:6]) == []
         change(path, f"UPDATE runs SET heartbeat = heartbeat - 10 WHERE id = {stopped.run}")
         assert other.claim(REQUESTS[:3]) == REQUESTS[:3]
@@ -172,7 +172,7 @@ def test_a_stopped_run_is_taken_over_and_stores_nothing_twice(
     path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is stopped while four requests get no answer and others are claimed; then it goes on."""
-    monkeypatch.setattr(processes, "LEASE", 1.0)
+    monkeypatch.setattr(database, "LEASE", 1.0)
     stuck = [True]
 
     def behave(body: Body, number: int) -> Answer:

@@ -21,8 +21,8 @@ import pytest
 
 from model_server import Answer, Body, ModelServer, completion, say
 from plurivox import Scale, ask
-from plurivox.ask import client, replies, transport
-from plurivox.ask.scrubbing import Scrubber
+from plurivox.ask import client, question, wire
+from plurivox.ask.wire import Scrubber
 from plurivox.base.errors import InputError
 from support import Write, run_cli
 
@@ -201,7 +201,7 @@ def test_an_odd_reply_is_stored(name: str, hostile: tuple[Any, dict[str, dict[st
     ids=["flood", "bomb", "many objects"],
 )  # fmt: skip
 def test_memory_stays_bounded(answer: Answer, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "LARGEST", 2**20)  # tracing is slow
+    monkeypatch.setattr(wire, "LARGEST", 2**20)  # tracing is slow
     run_with(answer, store, attempts=2, concurrency=1, max_requests=1)  # imports what it needs
     tracemalloc.start()
     try:
@@ -231,7 +231,7 @@ def test_a_redirect_leads_nowhere(store: Path) -> None:
 
 
 def test_a_failure_of_our_own_while_reading_ends_nothing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = replies.read_reply
+    real = question.read_reply
 
     def read(text: str, *more: Any) -> Any:
         if text == "odd":

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurivox import Scale
-from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan, templates
+from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan, prompts
 from plurivox.ask.prompts import SYSTEM, fenced
-from plurivox.ask.question import shuffled
-from plurivox.ask.replies import distribution_of
+from plurivox.ask.question import distribution_of, shuffled
 from plurivox.base.errors import ColumnError, DuplicateError, FileError, IdError, InputError, ScaleError
 from support import Write, run_cli
 
@@ -308,7 +307,7 @@ def test_bad_items_and_models() -> None:
     ],
 )  # fmt: skip
 def test_a_template_takes_no_more_than_it_may(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "BUDGET", 200_000)
+    monkeypatch.setattr(prompts, "BUDGET", 200_000)
     prompt = Prompt("own", QUESTION, template)
     tracemalloc.start()
     try:
@@ -341,8 +340,8 @@ def test_templates_without_jinja(write: Write, monkeypatch: pytest.MonkeyPatch) 
     for name in [name for name in sys.modules if name.partition(".")[0] == "jinja2"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    templates._environment.cache_clear()
-    templates._compiled.cache_clear()
+    prompts._environment.cache_clear()
+    prompts._compiled.cache_clear()
     for prompt in (str(path), "plain"):
         done = run_cli("ask", table, "--scale", "0:4", "--model", "m", "--prompt", prompt, "--dry-run")
         assert done.code == 1

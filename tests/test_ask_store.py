@@ -22,8 +22,7 @@ import pytest
 from plurivox.ask import database
 from plurivox.ask import store as module
 from plurivox.ask.database import StoreError
-from plurivox.ask.question import Question
-from plurivox.ask.requests import Reply, Request
+from plurivox.ask.question import Question, Reply, Request
 from plurivox.ask.store import Store
 from plurivox.base.errors import FileError, InputError, PlurivoxError
 
@@ -228,7 +227,7 @@ def test_a_run_on_another_host_lives_by_its_heartbeat(path: Path) -> None:
 
 CHILD = """
 import sys, time
-from plurivox.ask.requests import Reply, Request
+from plurivox.ask.question import Reply, Request
 from plurivox.ask.store import Store
 requests = [Request("s", "m", "p", str(n), 0, (0,), ({"role": "user", "content": str(n)},)) for n in range(500)]
 store = Store.open(sys.argv[1], {"labels": ["a"]})

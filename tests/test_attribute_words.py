@@ -195,8 +195,12 @@ def test_the_config_keeps_columns_the_least_size_and_the_encoding(tmp_path: Path
     text = (tmp_path / "plurivox.toml").read_text()
     for line in ("min_group_size = 2", 'encoding = "latin-1"', 'columns = ["who"]', 'columns = ["topic"]'):
         assert f"\n{line}" in text
-    kept = load_config(tmp_path / "plurivox.toml")
-    assert (kept.min_group_size, kept.rater_attributes, kept.item_attributes) == (2, ("who",), ("topic",))
+    kept = load_config(tmp_path / "plurivox.toml").reading
+    assert (kept.min_group_size, kept.rater_attributes, kept.item_attributes) == (
+        2,
+        ("who",),
+        ("topic",),
+    )
     assert "0 (2), 1 (2)" in " ".join(run_cli("describe", path).out.split())
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 import plurivox as pv
 from plurivox.base.errors import SoftScoresWarning
-from plurivox.plots.comparisons import correlation_words, metric_comparison_data
+from plurivox.plots.responsiveness import correlation_words, metric_comparison_data
 from plurivox.report.sections.items import _how_many
 from plurivox.report.sections.soft import _weights
 

@@ -219,7 +219,7 @@ def test_demo(demo_folder: Path) -> None:
 @pytest.mark.slow
 def test_demo_without_the_extra(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     monkeypatch.setattr(simulate, "DEMO", {**simulate.DEMO, "n_items": 120})
     assert program("demo") == 0
     last = program.out.strip().splitlines()[-1]
@@ -344,7 +344,7 @@ def test_a_gold_column_is_what_a_file_of_the_same_says(study: Path, tmp_path: Pa
     assert found.to_frame().equals(pv.Responsiveness.from_json(program.out).to_frame())
     assert found.settings["reference"]["n_raters"] == 0
     assert found.settings["reference"]["n_items_without"] == items.height - one.height
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     out = tmp_path / "r.html"
     quick = ("--permutations", 9, "--max-permutations", 9, "--interval", "none", "-o", out)
     assert program("report", study / "ratings.csv", "--by", "gender", *given, *asked[4:6], *quick) == 0
@@ -360,7 +360,7 @@ def test_a_language_model_as_reference(study: Path, program: Program) -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_report(study: Path, program: Program, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     out = tmp_path / "out.html"
     trained = ("--reference", study / "trained.csv", "--reference-scale", "safe,unsafe")
     assert program("report", study / "ratings.csv", "--by", "gender", *trained, *QUICK, "-o", out) == 0
@@ -379,7 +379,7 @@ def test_report(study: Path, program: Program, tmp_path: Path) -> None:
 def test_a_report_says_what_it_replaces(
     study: Path, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     monkeypatch.setattr("plurivox.report.printing.BROWSERS", ())
     monkeypatch.setattr("plurivox.report.build.lenses", list)
     asked = ("report", study / "ratings.csv", "--by", "gender", *QUICK, "--summary", "-o", tmp_path / "r.html")
@@ -404,7 +404,7 @@ def test_a_report_says_what_it_replaces(
 
 
 def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     monkeypatch.chdir(tmp_path)
     behind = inspect.unwrap(pv.studies.responsiveness)  # the function behind the check of arguments
     quick = {**(behind.__kwdefaults__ or {}), "tops": (2, 3), "repeats": 2, "n_items": 60}

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.ask.requests import Reply, Request
+from plurivox.ask.question import Reply, Request
 from plurivox.ask.store import Store
 from plurivox.lenses.alignment import LENS
 from support import Write

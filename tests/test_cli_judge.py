@@ -94,7 +94,7 @@ def test_requirements_can_stand_in_the_config(files: tuple[Path, Path], tmp_path
 
 
 def test_a_chart_is_drawn_and_a_terminal_shows_what_matters(files: tuple[Path, Path], tmp_path: Path) -> None:
-    pytest.importorskip("altair", reason="charts need plurivox[report]")
+    pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
     done = run("judge", *files, "--chart", tmp_path / "card.svg")
     assert done.code == 0
     assert "model-a can serve as a judge" in (tmp_path / "card.svg").read_text()

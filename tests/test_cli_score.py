@@ -557,7 +557,7 @@ def test_a_precision_out_of_reach(study: Study) -> None:
 
 @pytest.mark.slow
 def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     out, predictions = tmp_path / "report.html", tmp_path / "predictions.csv"
     pl.read_csv(study.files[1]).filter(model="confident").write_csv(predictions)  # fewer charts to draw
     asked = (

@@ -21,8 +21,7 @@ import pytest
 import plurivox as pv
 from cluster_work import Deadly, Square
 from plurivox.engine.cluster import Cluster, ClusterError
-from plurivox.engine.pool import at_once, in_batches
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, at_once, in_batches
 from test_executors import CASES
 
 pytestmark = pytest.mark.slow

@@ -25,12 +25,12 @@ from plurivox.domain.axis import Axis
 from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion.sums import Measured
-from plurivox.reproduce import grasp
+from plurivox.reproduce import printed
 from plurivox.statistics.cohesion.parts import alpha_nominal_from
 from plurivox.statistics.registry import of_role
 from support import run_cli
@@ -217,7 +217,9 @@ def dices(real_data: Path) -> pv.Ratings:
 def test_by_default_cross_negentropy_is_not_as_published(real_data: Path) -> None:
     """All 20 groups × 5 statistics of GRASP Table 5 still are; tests/test_reproduce.py has the published convention."""
     rows = [
-        cell.as_row() for cell in grasp.cells(real_data / "dices350", "default") if cell.column != "voting_agreement"
+        cell.as_row()
+        for cell in printed.grasp_cells(real_data / "dices350", "default")
+        if cell.column != "voting_agreement"
     ]
     agreeing = {name for _, _, name, *_, agrees in rows if agrees}
     assert sum(agrees for *_, agrees in rows) == 100
@@ -249,8 +251,8 @@ def test_stars_of_grasp_table_5_and_what_does_not_come_out(dices: pv.Ratings, re
     otherwise, votes, undecided = {}, [], 0
     for row in pl.read_csv(real_data / "dices350" / "grasp_table5.csv").iter_rows(named=True):
         axis = row["axis"].replace(" x ", " × ")
-        group = " × ".join(grasp.RACES.get(part, part) for part in row["group"].split(", "))
-        for name in grasp.STATISTICS:
+        group = " × ".join(printed.RACES.get(part, part) for part in row["group"].split(", "))
+        for name in printed.STATISTICS:
             p = found.row(axis, group, name).p_value
             assert p is not None
             close = abs(p - 0.05) < 3 * math.sqrt(0.05 * 0.95 / 4000)

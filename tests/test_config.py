@@ -6,7 +6,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import ConfigError
-from plurivox.config import Bins, config_text, find_config, load_config, load_scale
+from plurivox.config import config_text, find_config, load_config, load_scale
+from plurivox.read.settings import ReadSettings
 from support import Write
 
 
@@ -39,12 +40,12 @@ def test_everything_it_can_say(write: Write, tmp_path: Path) -> None:
         columns = ["topic"]
         """,
     )
-    config = load_config(path)
+    config = load_config(path).reading
     assert (config.item, config.rater, config.score) == ("conv", "who", "Q")
     assert config.scale == pv.Scale(["No", "Unsure", "Yes"], values=[0, 1, 5], missing=["skip"])
     assert config.raters == str(tmp_path / "people.csv")
     assert config.by == (("age",), ("race", "gender"))
-    assert config.bins == {"age": Bins((18, 30)), "income": Bins((0, 1000), ("low", "high"))}
+    assert config.bins == {"age": (18, 30), "income": {"edges": (0, 1000), "labels": ("low", "high")}}
     assert config.several == {"race": ";"}
     assert (config.min_group_size, config.duplicates, config.encoding) == (3, "first", "latin-1")
     assert config.rater_attributes == ("gender",)
@@ -90,7 +91,7 @@ def test_what_was_recognised_is_read_back(write: Write) -> None:
     data = write("r.csv", 'conv id,who,"Q ""1"""\n1,a,No\n2,b,Yes\n')
     scale = pv.Scale(["No", 'Un"sure', "Yes"], missing=["–"])
     ratings = pv.read_ratings(data, item="conv id", rater="who", score='Q "1"', scale=scale, duplicates="mode")
-    config = load_config(write("plurivox.toml", config_text(ratings, raters="people.csv")))
+    config = load_config(write("plurivox.toml", config_text(ratings, ReadSettings(raters="people.csv")))).reading
     assert (config.item, config.rater, config.score) == ("conv id", "who", 'Q "1"')
     assert config.scale == scale
     assert config.duplicates == "mode"

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from plurivox.plots import converting

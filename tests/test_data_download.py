@@ -19,9 +19,9 @@ import pytest
 from plurivox.base.errors import FileError
 from plurivox.base.files import resuming
 from plurivox.data import download
-from plurivox.data.catalogue import catalogue, dataset
 from plurivox.data.download import DownloadError, allowed, fetch
 from plurivox.data.record import Dataset, Download
+from plurivox.data.sets import catalogue, dataset
 from support import run_cli
 
 BODY = bytes(range(256)) * 4_096

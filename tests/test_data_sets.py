@@ -17,8 +17,8 @@ import pytest
 import plurivox as pv
 from docs.building import pages
 from plurivox.base.errors import ColumnError, FileError, IdError, InputError, ScoreError, SelectionError
-from plurivox.data.catalogue import catalogue
 from plurivox.data.record import Dataset
+from plurivox.data.sets import catalogue
 from support import Write, run_cli
 
 ALL = catalogue()
@@ -313,7 +313,7 @@ def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
 
 
 def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.data.reading.MAX_WHOLE", 1 << 20)
+    monkeypatch.setattr("plurivox.data.record.MAX_WHOLE", 1 << 20)
     path = tmp_path / "social-chem-101.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("social-chem-101.v1.0.tsv", b"\n" * (8 << 20))

@@ -229,7 +229,7 @@ def test_no_small_set_of_raters_follows_from_who_rates_higher(tmp_path: Path) ->
 
 
 def test_a_study_that_withheld_only_small_groups_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("axis", "engine.grouping"):
+    for module in ("domain.axis", "infer.grouping"):
         monkeypatch.setattr(f"plurivox.{module}.withholding", lambda axes, rated=None: list(axes))
     monkeypatch.setattr(grouping, "withheld_together", lambda sides, least, given: [side.withheld for side in sides])
     caught = []
@@ -272,6 +272,22 @@ def test_no_small_set_of_raters_follows_from_all_results_together(seed: int) -> 
     ratings, raters = study(seed, sparse=seed % 2 == 0, missing=seed % 3 == 0)
     rows = [row for frame in frames_of(asked(ratings, BY)) for row in frame.to_dicts()]
     assert check(rows, ratings, raters, "mean_group") >= 3
+
+
+@pytest.mark.parametrize(
+    ("seed", "by"), [(8, ["gender", "age", ("race", "gender")]), (13, ["race", "age", ("race", "gender")])]
+)
+def test_what_effects_are_adjusted_for_reveals_nothing_next_to_the_rest(
+    seed: int, by: list[Any], tmp_path: Path
+) -> None:
+    """Variation adjusts for the attributes of crossings, too, shows their groups, and withholds others for that."""
+    ratings, raters = study(seed)
+    groups, everyone = groups_of(raters), frozenset(range(raters.height))
+    with only_sections("variation", "cohesion"):
+        path = pv.write_report(tmp_path / "r.html", ratings, by, permutations=9, max_permutations=9, interval="none")
+    shown = printed(rows_of(path.read_text(encoding="utf-8")), groups)
+    assert shown
+    assert not exposed([everyone, *sets_of(shown, groups)], small_sets(groups), everyone)
 
 
 def test_json_and_notebooks_show_the_same_groups() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import compared
 from plurivox.infer.inference import Inference

@@ -25,9 +25,8 @@ from plurivox.domain.scale import Scale
 from plurivox.engine import counting, pool, shipping
 from plurivox.engine.counting import add_up, counts_of, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.run import Sums, run, total
-from plurivox.engine.running import Running
-from plurivox.engine.units import UnitSums, and_all, units_of
+from plurivox.engine.pool import Running
+from plurivox.engine.run import Sums, UnitSums, and_all, run, total, units_of
 from plurivox.infer.grouping import Grouping
 
 

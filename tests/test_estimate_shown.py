@@ -12,7 +12,7 @@ import pytest
 import plurivox as pv
 from support import only_sections, run_cli
 
-pytest.importorskip("altair", reason="charts need plurivox[report]")
+pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
 from plurivox import plots
 from plurivox.lenses.estimate.judges import TOGETHER

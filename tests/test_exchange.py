@@ -17,7 +17,7 @@ from scipy.stats import chi2_contingency
 import plurivox as pv
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer import exchange
 from plurivox.infer.exchange import Entanglement, Exchange, blocks_of, entanglement
 from plurivox.infer.grouping import Grouping

@@ -22,8 +22,8 @@ from exports.record import lines
 from plurivox.base.errors import IdError, InputError, PlurivoxError, PlurivoxWarning
 from plurivox.domain.raw import MEMBER, RawTable
 from plurivox.read.formats import ratings_of
-from plurivox.read.formats.python_text import as_json
-from plurivox.read.formats.record import Asked
+from plurivox.read.formats.unfolding import as_json
+from plurivox.read.settings import ReadSettings
 from support import Write, run_cli
 from test_formats import damaged
 
@@ -171,8 +171,8 @@ def members(files: dict[str, str]) -> RawTable:
     return RawTable("project.zip", list(texts[0]), iter([pl.DataFrame(texts)]), text=True)
 
 
-@pytest.mark.parametrize("asked", [Asked(), Asked(rater="annotator")])
-def test_raters_of_doccano_are_the_names_of_files(asked: Asked) -> None:
+@pytest.mark.parametrize("asked", [ReadSettings(), ReadSettings(rater="annotator")])
+def test_raters_of_doccano_are_the_names_of_files(asked: ReadSettings) -> None:
     taken = ratings_of(members(doccano.MEMBER_FILES), None, asked)
     assert taken is not None
     assert taken.platform.name == "doccano"
@@ -182,7 +182,7 @@ def test_raters_of_doccano_are_the_names_of_files(asked: Asked) -> None:
 
 
 def test_a_shared_project_of_doccano_has_no_raters() -> None:
-    taken = ratings_of(members({"all": doccano.ALICE}), None, Asked())
+    taken = ratings_of(members({"all": doccano.ALICE}), None, ReadSettings())
     assert taken is not None
     with pytest.raises(IdError, match="raters are missing"):
         taken.export.table.frame()
@@ -190,7 +190,7 @@ def test_a_shared_project_of_doccano_has_no_raters() -> None:
 
 def test_spans_of_doccano_are_not_ratings() -> None:
     spans = lines({"id": 1, "text": "ab", "label": [[0, 1, "PER"]], "Comments": []})
-    assert ratings_of(members({"alice": spans}), None, Asked()) is None
+    assert ratings_of(members({"alice": spans}), None, ReadSettings()) is None
 
 
 @given(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised, step_down, undecided
 from plurivox.infer.inference import Inference, Shuffled

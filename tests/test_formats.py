@@ -16,7 +16,8 @@ import plurivox as pv
 from exports import cases
 from exports.record import Case
 from plurivox.base.errors import InputError, PlurivoxError, PlurivoxWarning
-from plurivox.read.formats import FORMATS, PLATFORMS
+from plurivox.read.formats import PLATFORMS
+from plurivox.read.settings import FORMATS
 from support import run_cli
 
 CASES = cases()

@@ -100,7 +100,7 @@ def test_terminal_csv_report_and_wrong_names(ratings: pv.Ratings, tmp_path: Path
     failed = run_cli(*common, "--gai", "votes")
     assert failed.code
     assert "Choose from irr, negentropy, plurality" in failed.words
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     with only_sections("cohesion"):
         page = pv.write_report(tmp_path / "r.html", ratings, "gender", permutations=19, gai="plurality").read_text()
     assert "GAI of plurality" in page or "gai_plurality" in page

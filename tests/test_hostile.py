@@ -20,8 +20,8 @@ import pytest
 import plurivox as pv
 from hostile.calls import GIVEN, Call, calls
 from hostile.corpus import ROWS, TABLE, Case, cases, parquet
-from plurivox.read.footer import unpacked_size
 from plurivox.read.json_documents import loaded
+from plurivox.read.parquet import unpacked_size
 from support import Done, Write, run_cli
 
 CASES = cases()

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 import plurivox
 from plurivox.base.errors import InputError
 from plurivox.engine.draws import item_weights, rater_weights
-from plurivox.engine.pool import in_batches
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.families import METHODS, adjust
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.permutation import compare, max_t, upper_p
@@ -557,7 +556,7 @@ def test_batches_need_sizes_above_0(batch: int, threads: int | None) -> None:
 STOPPED = """
 import signal, threading
 from plurivox.engine.pool import in_batches
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored in a job in the background
 release, started, ended = threading.Event(), [], []

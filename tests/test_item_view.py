@@ -17,7 +17,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import InputError, SelectionError
-from plurivox.plots.item_views import item_groups, item_groups_data
+from plurivox.plots.items import item_groups, item_groups_data
 from plurivox.plots.writing import to_svg
 from support import Write, run_cli
 
@@ -535,7 +535,7 @@ def test_markdown_has_a_table_for_each_axis(files: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_the_command_draws_a_chart(files: tuple[Path, Path], tmp_path: Path, kind: str) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     path = tmp_path / f"item.{kind}"
     done = run_cli(*arguments(files, "--chart", path, "--permutations", "9"))
     assert done.code == 0, done.err
@@ -590,7 +590,7 @@ def test_hostile_names_stay_text_in_every_format(write: Write, form: str) -> Non
 
 
 def test_hostile_names_end_no_script_of_a_chart(write: Write, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     path, chart = write("ratings.csv", hostile_frame().write_csv()), tmp_path / "item.html"
     item = hostile_frame()["item"][0]
     done = run_cli("item", path, item, "--rater-attributes", "group", "--chart", chart, "--permutations", "0")
@@ -620,7 +620,7 @@ def test_long_scales_and_labels_fit(write: Write) -> None:
 
 
 def test_the_chart_draws_what_its_table_holds() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     view = pv.item_view(ratings_of(crossed(), "race", "gender", "age"), "one", ["race", "gender"], min_group_size=2)
     data = item_groups_data(view)
     assert data.columns == ["axis", "group", "point", "ratings", "share", "most often"]
@@ -641,7 +641,7 @@ def test_the_chart_draws_what_its_table_holds() -> None:
 
 
 def test_of_many_groups_the_chart_shows_the_largest_and_says_so() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     frame = frame_of("i", {f"g{at:02}": "01234" * (1 + at % 3) for at in range(50)})
     view = pv.item_view(ratings_of(frame), "i", "group", permutations=0)
     data = item_groups_data(view)
@@ -653,7 +653,7 @@ def test_of_many_groups_the_chart_shows_the_largest_and_says_so() -> None:
 
 
 def test_the_chart_stands_whatever_the_names_are_and_without_groups() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     frame = hostile_frame()
     view = pv.item_view(ratings_of(frame), frame["item"][0], "group", permutations=9)
     svg = to_svg(item_groups(view), "item")
@@ -664,7 +664,7 @@ def test_the_chart_stands_whatever_the_names_are_and_without_groups() -> None:
 
 
 def test_the_chart_counts_what_is_withheld_and_names_none() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     frame = frame_of("i", {"big": "0123" * 5, "middling": "22344", "tiny": "14", "small": "314"})
     text = json.dumps(item_groups(pv.item_view(ratings_of(frame), "i", "group")).to_dict())
     assert "2 groups withheld" in text

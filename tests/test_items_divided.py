@@ -18,7 +18,7 @@ from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Grouping, compared
 from plurivox.infer.permutation import compare

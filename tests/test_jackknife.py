@@ -22,7 +22,7 @@ from claims import interval_coverage as claims
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer import jackknife
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import Interval
@@ -32,7 +32,7 @@ from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics.cohesion import functions
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 HOW = Running(threads=1)
 ANY = (-math.inf, math.inf)

@@ -400,7 +400,7 @@ def test_records_are_in_order_name_what_exists_and_are_light() -> None:
     assert [lens.order for lens in found] == sorted(lens.order for lens in found)
     assert len({lens.command for lens in found} | {lens.name for lens in found}) >= len(found)
     for lens in found:
-        for what in ("run", "result", "tables", "show", "section", "kernel"):
+        for what in ("run", "result", "tables", "kernel"):
             assert (lens.load(what) is None) == (not getattr(lens, what))
         assert lens.load("run").settings is lens.settings
     script = (
@@ -419,7 +419,7 @@ def test_everything_that_a_record_names_is_there() -> None:
     records = [*lenses(), ADVISE, SELECT, CURATE]
     records += [lens.instead.lens for lens in records if lens.instead is not None]
     for lens in records:
-        for what in ("run", "result", "tables", "notes", "show", "section", "kernel", "chart"):
+        for what in ("run", "result", "tables", "brief", "notes", "gate", "kernel"):
             reference = getattr(lens, what)
             assert not reference or lens.load(what) is not None, (lens.name, what)
         for source in lens.inputs:

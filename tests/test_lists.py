@@ -11,7 +11,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import InputError, PlurivoxWarning
-from plurivox.domain.roles import named
+from plurivox.domain.raw import named
 from support import run_cli
 
 SCALES = {"CSC": "1:6", "Paraphrase": "-5:5"}

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurivox import Answers, Scale
-from plurivox.ask.logs import COLUMNS, read_inspect_log, read_lm_eval_samples
-from plurivox.ask.logs.common import in_order
+from plurivox.ask.logs import COLUMNS, in_order, read_inspect_log, read_lm_eval_samples
 from plurivox.base.errors import DuplicateError, FileError, InputError, ScaleError
 from plurivox.domain.reader import read_answer
 from support import Write

@@ -33,7 +33,7 @@ torch = pytest.importorskip("torch", reason="models need plurivox[torch]")
 pytest.importorskip("safetensors", reason="models need plurivox[torch]")
 
 from plurivox import models  # noqa: E402
-from plurivox.models import networks, texts, tokens, training  # noqa: E402
+from plurivox.models import kinds, texts, training  # noqa: E402
 from plurivox.models.inputs import Examples  # noqa: E402
 from plurivox.models.kinds import KINDS  # noqa: E402
 
@@ -131,7 +131,7 @@ def validation_rows(n: int, share: float, seed: int) -> NDArray[np.int64]:
     ],
 )
 def test_words(text: str, found: list[str]) -> None:
-    assert tokens.words(text) == found
+    assert texts.words(text) == found
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_words(text: str, found: list[str]) -> None:
     ],
 )
 def test_words_and_signs(text: str, found: list[str]) -> None:
-    assert list(tokens.words_and_signs(text)) == found
+    assert list(texts.words_and_signs(text)) == found
 
 
 def test_tf_idf_against_scikit_learn() -> None:
@@ -155,7 +155,7 @@ def test_tf_idf_against_scikit_learn() -> None:
     said = [" ".join(rng.choice(FILLERS + list(WORDS), rng.integers(1, 30))) + f" only{i}" for i in range(60)]
     new = ["kind kind the", "nothing known", *said[:5]]
     encoder, _ = texts.BagEncoder.learn(said, [()] * len(said), features=10_000, length=1)
-    oracle = vectorizer.TfidfVectorizer(analyzer=tokens.words, min_df=2)
+    oracle = vectorizer.TfidfVectorizer(analyzer=texts.words, min_df=2)
     oracle.fit(said)
     assert set(encoder.text.words) == set(oracle.get_feature_names_out())
     order = [oracle.vocabulary_[word] for word in encoder.text.words]
@@ -269,7 +269,7 @@ def test_cumulative_link_against_differences_of_expit() -> None:
     gaps = rng.uniform(0.05, 3, 3)
     cuts = -4 + np.concatenate([[0], np.cumsum(gaps)])
     z = cuts - rng.normal(0, 3, (50, 1))
-    found = networks.cumulative_link(torch.tensor(z), torch.tensor(gaps)).exp().numpy()
+    found = kinds.cumulative_link(torch.tensor(z), torch.tensor(gaps)).exp().numpy()
     bounds = np.hstack([np.zeros((50, 1)), expit(z), np.ones((50, 1))])
     np.testing.assert_allclose(found, np.diff(bounds, axis=1), atol=1e-13)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-13)
@@ -277,7 +277,7 @@ def test_cumulative_link_against_differences_of_expit() -> None:
 
 def test_cumulative_link_has_digits_where_differences_of_expit_have_none() -> None:
     z = torch.tensor([[-800.0, -799.0], [799.0, 800.0]], dtype=torch.float64, requires_grad=True)
-    found = networks.cumulative_link(z, torch.ones(1, dtype=torch.float64))
+    found = kinds.cumulative_link(z, torch.ones(1, dtype=torch.float64))
     # σ(z) → eᶻ far below 0: ln(e⁻⁷⁹⁹ − e⁻⁸⁰⁰), and the same mirrored
     assert found[0].tolist() == pytest.approx([-800, -799 + math.log(1 - math.exp(-1)), 0])
     assert found[1].tolist() == pytest.approx([0, -799 + math.log(1 - math.exp(-1)), -800])
@@ -286,7 +286,7 @@ def test_cumulative_link_has_digits_where_differences_of_expit_have_none() -> No
 
 
 def test_cut_points_are_ordered_may_be_negative_and_start_from_shares() -> None:
-    network = networks.CumulativeLink(4, 5, 1).double()
+    network = kinds.CumulativeLink(4, 5, 1).double()
     shares = torch.tensor([0.6, 0.1, 0.1, 0.1, 0.1], dtype=torch.float64)
     network.start_from(shares)
     cuts = network.cut_points()
@@ -318,7 +318,7 @@ def test_losses_against_their_definitions(kind: str) -> None:
     encoder, _ = known.encoder.learn(said, [()] * 30, features=100, length=8)
     torch.manual_seed(0)
     network = known.network(encoder.n_features, 5, 8).eval()
-    part = training.Part.of(known, encoder.encode(said, [()] * 30), counts, torch.device("cpu"))
+    part = training.TrainingItems.of(known, encoder.encode(said, [()] * 30), counts, torch.device("cpu"))
     with torch.no_grad():
         q = training.log_shares(network, part.inputs, np.arange(30), part.targets).exp().double().numpy()
     assert training.mean_loss(network, known, part) == pytest.approx(literal_loss(kind, counts, q), rel=1e-5)

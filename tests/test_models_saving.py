@@ -23,7 +23,7 @@ pytest.importorskip("safetensors", reason="models need plurivox[torch]")
 import safetensors.torch  # noqa: E402
 
 from plurivox import models  # noqa: E402
-from plurivox.models import saving  # noqa: E402
+from plurivox.models import predictor  # noqa: E402
 from plurivox.models.kinds import KINDS  # noqa: E402
 
 TEXTS = [f"word{i % 4} {'🙃 שלום' if i % 3 else 'no'} only{i}" for i in range(20)]
@@ -305,7 +305,7 @@ def test_tensors_of_another_network(folder: Path, change: Callable[[dict[str, An
     tensors = safetensors.torch.load(weights(folder).read_bytes())
     change(tensors)
     with_weights(folder, safetensors.torch.save(tensors))
-    assert refused(folder) == f"model.json: it does not match its numbers: {problem}. {saving.AGAIN}"
+    assert refused(folder) == f"model.json: it does not match its numbers: {problem}. {predictor.AGAIN}"
 
 
 @pytest.mark.parametrize(

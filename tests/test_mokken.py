@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom, norm
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.mokken import NO_PARTNER, NO_SCALE, NO_SCORE, ONE_SCORE, Mokken, mokken_h
-from plurivox.statistics.mokken_checks import TOO_FEW_ITEMS, Monotonicity, mokken_scales, monotonicity
+from plurivox.statistics.mokken import (
+    NO_PARTNER,
+    NO_SCALE,
+    NO_SCORE,
+    ONE_SCORE,
+    TOO_FEW_ITEMS,
+    Mokken,
+    Monotonicity,
+    mokken_h,
+    mokken_scales,
+    monotonicity,
+)
 
 Array = NDArray[np.float64]
 Exact = Fraction | None

@@ -18,7 +18,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.ask import accuracy, draw_audit, reread
-from plurivox.base.cards import MOST_ROWS, Cell, Grid, Sentence, card
+from plurivox.base.cards import MOST_ROWS, CardCell, CardGrid, CardSentence, card
 from plurivox.infer.result import Result
 from plurivox.statistics.registry import STATISTICS
 from stored_answers import fill
@@ -326,13 +326,13 @@ def test_accuracy_and_rereading(tmp_path: Path) -> None:
 
 
 def test_claims_come_first_and_remarks_last() -> None:
-    said = [Sentence("plain"), Sentence("a remark", remark=True), Sentence("sure", claim=True)]
+    said = [CardSentence("plain"), CardSentence("a remark", remark=True), CardSentence("sure", claim=True)]
     text = Page(card("T", said=said)).text
     assert text.index("◆ claimed sure") < text.index("plain") < text.index("a remark")
 
 
 def test_long_lists_are_folded_and_cut() -> None:
-    text = card("T", said=[Sentence(f"finding {n} " + "x" * 5000) for n in range(100)])
+    text = card("T", said=[CardSentence(f"finding {n} " + "x" * 5000) for n in range(100)])
     page = checked(text)
     assert page.seen.count("details") == 1
     assert page.seen.count("li") == 16
@@ -341,7 +341,9 @@ def test_long_lists_are_folded_and_cut() -> None:
 
 
 def test_tables_share_the_rows() -> None:
-    grids = [Grid(["a", "b"], [False, True], [[Cell("x"), Cell("1")]] * n, f"table {n}") for n in (2, 300, 40)]
+    grids = [
+        CardGrid(["a", "b"], [False, True], [[CardCell("x"), CardCell("1")]] * n, f"table {n}") for n in (2, 300, 40)
+    ]
     page = checked(card("T", grids=grids, more="to_frame()"))
     assert [len(part.split("x")) - 1 for part in re.split(r"table \d+", page.text)[1:]] == [2, 5, 5]
     assert "295 more: to_frame()" in page.text

@@ -281,3 +281,18 @@ def test_a_sha256_can_be_demanded(where: str, study: Path, memory: str) -> None:
         for wrong in (digest[:-1], digest + "0", "", "x" * 64):
             with pytest.raises(FileError, match="what it demands is not a SHA-256"):
                 pv.read_ratings(f"{name}#sha256={wrong}")
+
+
+def test_a_demand_is_not_met_by_a_folder_that_has_it_in_its_name(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who unpacked an archive may have such a folder beside the study, or in place of an address."""
+    monkeypatch.chdir(study.parent)
+    other = f"{study.name}#sha256={'0' * 64}"
+    study.with_name(other).mkdir()
+    for path in study.iterdir():
+        (study.with_name(other) / path.name).write_bytes(path.read_bytes())
+    for name in (other, f"{other}#sha256={'1' * 64}"):
+        with pytest.raises(FileError, match=r"is demanded"):
+            pv.read_ratings(name)
+    digest = hashlib.sha256((study / MANIFEST).read_bytes()).hexdigest()
+    with pytest.raises(FileError, match="there is no such file"):
+        pv.read_ratings(f"study.pvx#sha256={'2' * 64}#sha256={digest}")  # neither demand is left out

@@ -175,7 +175,7 @@ def test_finished_work_cannot_be_planted(study: Path, monkeypatch: pytest.Monkey
     parts = pv.read_ratings(study).parts()
     mine = name_of(parts)
     assert name_of(pv.read_ratings(study).parts()) == mine
-    monkeypatch.setattr(stored, "_secret", lambda: b"that of somebody else")
+    monkeypatch.setattr(stored, "secret", lambda: b"that of somebody else")
     assert name_of(parts) != mine
 
 

@@ -21,8 +21,7 @@ import packing_work
 import plurivox as pv
 from plurivox.base.errors import DuplicateError, FileError, NeedsMemoryError
 from plurivox.domain import part as parts
-from plurivox.domain.code import Coder
-from plurivox.domain.spill import Spill
+from plurivox.domain.code import Coder, Spill
 from plurivox.read.packed import packing
 from plurivox.read.packed.folder import read_manifest
 from plurivox.read.packed.manifest import MANIFEST
@@ -35,7 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts.cut, "__defaults__", (7,))
     monkeypatch.setattr(packing, "_LEAST_ROWS", 10)
     monkeypatch.setattr(packing, "_resident", lambda: 10**12)
-    monkeypatch.setattr("plurivox.domain.spill.stretches.__defaults__", (9,))
+    monkeypatch.setattr("plurivox.domain.code.stretches.__defaults__", (9,))
 
 
 def frame_of(seed: int, n: int = 60, *, repeats: bool = False) -> pl.DataFrame:
@@ -283,7 +282,7 @@ def test_appending_against_packing_all(
     with pytest.MonkeyPatch.context() as patch:
         small.__wrapped__(patch)  # type: ignore[attr-defined]
         # A column that hardly describes raters is refused, which depends on all of the rows; so is a scale of nothing.
-        patch.setattr("plurivox.domain.describing.Described._judge", lambda *given: None)
+        patch.setattr("plurivox.domain.attributes.AttributeReader._judge", lambda *given: None)
         pieces = [folder / f"{number}.csv" for number in range(len(bounds) - 1)]
         if not _has_scores(pieces[0], 2 if inferred else 0):
             return

@@ -417,4 +417,4 @@ def test_a_written_config_keeps_the_weights(files: Path) -> None:
     ratings, population = files / "ratings.csv", files / "population.csv"
     run_cli("describe", ratings, "--scale", "0:2", "--weights", population, "--trim", "4", "--write-config")
     config = load_config(files / "plurivox.toml")
-    assert (config.weights, config.trim) == (str(population), 4)
+    assert (config.reading.weights, config.reading.trim) == (str(population), 4)

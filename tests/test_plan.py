@@ -25,7 +25,7 @@ from plurivox.actions.plan.standing import Standing, family_of
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import step_down
 from plurivox.infer.grouping import compared

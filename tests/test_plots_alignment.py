@@ -19,7 +19,7 @@ from plurivox.base.errors import SelectionError
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.simulation.simulate import DEMO
 
-pytest.importorskip("altair", reason="charts need plurivox[report]")
+pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
 from plurivox import plots
 from plurivox.plots import theme

@@ -18,7 +18,7 @@ from plurivox.infer.result import Table
 from plurivox.lenses.variation.result import Variation
 from support import Write, run_cli
 
-pytest.importorskip("altair", reason="charts need plurivox[report]")
+pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
 from plurivox import plots
 from plurivox.plots import forests

@@ -10,12 +10,13 @@ import pytest
 
 from plurivox.base.errors import InputError
 
-pytest.importorskip("altair", reason="charts need plurivox[report]")
+pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
 import all_charts
 from all_charts import DRAWN, MODELS, TEAMS, Charts
 from plurivox import plots
-from plurivox.plots import layout, measure, theme
+from plurivox.plots import layout, theme
+from plurivox.plots.vega import Chart
 
 SMALL = ("ratings_per_item", "xrr_matrix", "alignment_wins", "reproduction")
 """Charts that need not be as wide as they may, because they have few columns."""
@@ -57,13 +58,12 @@ def test_widths_are_asked_for_and_given_back(charts: Charts) -> None:
 
 @pytest.mark.parametrize("text", ["Woman × Black", "illicit fill", "WWW MMM", "p < .05 after correction", "0.123"])
 def test_text_is_as_wide_as_it_is_drawn(text: str) -> None:
-    alt = theme.load_altair()
-    drawn = alt.Chart(alt.InlineData(values=[{"t": text * 6}])).mark_text(align="left", fontSize=12)
-    chart = drawn.encode(x=alt.value(0), y=alt.value(0), text="t:N").properties(width=1, height=1).configure(
-        font=theme.FONT
-    )  # fmt: skip
+    drawn = Chart.of([{"t": text * 6}]).mark("text", align="left", fontSize=12)
+    chart = drawn.encode(x={"value": 0}, y={"value": 0}, text="t:N").properties(
+        width=1, height=1, config={"font": theme.FONT}
+    )
     width = float(ElementTree.fromstring(plots.to_svg(chart, "chart")).attrib["width"]) - 10
-    assert measure.wide(text * 6, 12) == pytest.approx(width, rel=0.06)
+    assert theme.wide(text * 6, 12) == pytest.approx(width, rel=0.06)
 
 
 @pytest.mark.parametrize("width", [340, 680, 930])

@@ -13,12 +13,12 @@ import pytest
 import plurivox as pv
 from plurivox.base.errors import InputError
 
-pytest.importorskip("altair", reason="charts need plurivox[report]")
+pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
 import all_charts
 from all_charts import DRAWN, Charts, labels_of, units
 from plurivox import plots
-from plurivox.plots import describing, groups, theme
+from plurivox.plots import groups, theme, writing
 from test_plots import HOSTILE, study_of
 from test_plots import drawn as drawn_of
 from test_plots_alignment import aligned, asked, rated
@@ -102,9 +102,9 @@ def test_what_marks_say_is_inert() -> None:
 
 def test_very_many_marks_say_nothing(charts: Charts, monkeypatch: pytest.MonkeyPatch) -> None:
     chart, table = charts("gai_forest")
-    monkeypatch.setattr(describing, "MOST_TOLD", table.height)
+    monkeypatch.setattr(writing, "MOST_TOLD", table.height)
     assert len(labels_of(plots.to_svg(chart, "chart"))) == table.height
-    monkeypatch.setattr(describing, "MOST_TOLD", table.height - 1)
+    monkeypatch.setattr(writing, "MOST_TOLD", table.height - 1)
     svg = plots.to_svg(chart, "chart")
     assert labels_of(svg) == []
     assert "aria-label" not in svg
@@ -119,11 +119,11 @@ def test_what_is_told_of_a_mark() -> None:
         {"field": "share", "format": ".1%"},
     ]  # fmt: skip
     row = {"group": "a\nb", "gai": -1.0, "low": -2.0, "high": 0.5, "p": 0.0123, "n": 1200, "sure": True, "share": 0.256}
-    assert describing.sentence(row, tips) == (
+    assert writing.sentence(row, tips) == (
         "group: a b; GAI: −1.000; 95 % interval from −2.00 to 0.50; p: 0.012; raters: 1,200; sure: yes; share: 25.6%"
     )
-    assert describing.sentence({"group": None, "gai": math.nan, "n": 3.0}, tips) == "raters: 3"
-    assert len(describing.sentence({"group": "x" * 999}, tips)) < 260
+    assert writing.sentence({"group": None, "gai": math.nan, "n": 3.0}, tips) == "raters: 3"
+    assert len(writing.sentence({"group": "x" * 999}, tips)) < 260
 
 
 def scales(chart: Any, column: str) -> list[Any]:

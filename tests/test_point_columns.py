@@ -169,7 +169,7 @@ def test_command_line_and_config_say_the_same(tmp_path: Path) -> None:
     assert "item = talk,turn, rater = rater, score = s.*; scale -1 < 0 < 1" in result.words
     assert run("describe", path, *asked, "--write-config").code == 0
     config = load_config(tmp_path / "plurivox.toml")
-    assert (config.item, config.score, config.point_columns) == ("talk,turn", None, "s.*")
+    assert (config.reading.item, config.reading.score, config.reading.point_columns) == ("talk,turn", None, "s.*")
     assert run("describe", path, "--json").json() == result.json()
     by_rater = pl.DataFrame({"item": [1, 2], "a.1": [1, 0], "a.2": [0, 1]}).write_csv()
     ratings = pv.read_ratings(write(tmp_path, by_rater), point_columns="{rater}.*")

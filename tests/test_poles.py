@@ -10,7 +10,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.actions.advise.result import MEANING, NEXT
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.report.sections.responsiveness import LEAD, REGIONS, WITHOUT_REFERENCE
 
 FORBIDDEN = ("unsafe", "safe ", "sever")

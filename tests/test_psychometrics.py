@@ -230,7 +230,7 @@ def test_totals_have_no_raters_to_compare(write: Write) -> None:
 
 
 def test_where_all_groups_are_withheld_there_is_no_scale() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     result = pv.psychometrics(ratings_of(study(n_raters=12)), "group")
     assert result.to_frame().is_empty()
     assert result.findings()[0] == "4 groups are withheld, having fewer than 5 raters."
@@ -498,7 +498,7 @@ def test_responsiveness_shows_them_beside_mpa_and_wra(files: tuple[Path, Path]) 
 
 
 def test_charts_draw_what_their_tables_hold() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     result = pv.psychometrics(ratings_of(study()), ["group", "rater"])
     forest = plots.scale_forest_data(result, "group")
     assert forest.height == 8
@@ -520,7 +520,7 @@ def test_charts_draw_what_their_tables_hold() -> None:
 
 
 def test_charts_say_why_there_is_nothing_to_draw() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     result = pv.psychometrics(ratings_of(study(n_raters=2)))
     for chart in (plots.item_severity(result), plots.score_curves(result, "rater"), plots.scale_forest(result)):
         assert chart.to_dict()["mark"]["type"] == "text"
@@ -530,7 +530,7 @@ def test_charts_say_why_there_is_nothing_to_draw() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     ratings = ratings_of(study())
     with only_sections("responsiveness", "items"):
         pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
@@ -543,7 +543,7 @@ def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_pa
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
     with only_sections("responsiveness", "items"):
         pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)

@@ -13,7 +13,7 @@ from plurivox.infer.exchange import Exchange
 from plurivox.lenses.responsiveness.peers import Peers, against_peers, leniencies, spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 WRA = list(MEASURES).index("wra")
 

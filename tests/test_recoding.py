@@ -249,7 +249,7 @@ def test_a_scale_that_was_inferred_is_recoded_like_one_that_was_given(write: Wri
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_on_an_inferred_scale_that_is_recoded(files: Path, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     data, page = files / "five.csv", tmp_path / "report.html"
     beside = [x for role in ("reference", "answers") for x in (f"--{role}", files / f"{role}.csv")]
     table().with_columns(rater=pl.lit("trained")).unique("item").write_csv(files / "reference.csv")

@@ -332,7 +332,7 @@ def test_a_config_remembers_both(tmp_path: Path) -> None:
 
     (tmp_path / "plurivox.toml").write_text(config_text(kept(table())))
     config = load_config(tmp_path / "plurivox.toml")
-    assert (config.duplicates, config.time) == ("keep", "time")
+    assert (config.reading.duplicates, config.reading.time) == ("keep", "time")
 
 
 # Simulated -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import FileError, InputError
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.lens import Input, Lens
 from plurivox.infer.result import Statement
 from plurivox.plots import converting
@@ -25,10 +25,10 @@ from plurivox.report.settings import ReportSettings
 from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
 from support import Markup, only_sections, six
-
-pytest.importorskip("altair")
-
 from undrawn import undrawn
+
+pytest.importorskip("vl_convert")
+
 
 QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
 OLD = f'{build.MARKS[0].decode()}0.1.0">the old one'

@@ -14,7 +14,7 @@ from plurivox.report.build import make_report
 from plurivox.report.parts import DataTable, Figure, Section, Terms
 from support import Markup, blocks_in, only_sections
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from undrawn import undrawn
 

@@ -22,7 +22,7 @@ from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from support import Markup
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -34,7 +34,7 @@ from plurivox.report.render import page
 from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 FOLDER = Path(__file__).parent / "snapshots"
 
 

@@ -12,7 +12,7 @@ import plurivox as pv
 from plurivox.report.build import make_report
 from support import Markup
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 N_GROUPS, PER_GROUP, N_ITEMS, PER_RATER = 1_000, 6, 60, 6
 

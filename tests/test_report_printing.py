@@ -12,7 +12,7 @@ from plurivox.base.errors import FileError, InputError
 from plurivox.report import printing
 from support import run_cli
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 with_browser = pytest.mark.skipif(printing.browser() is None, reason="there is no Chromium on this machine")
 
 

@@ -19,7 +19,7 @@ from plurivox.report.parts import DataTable, Prose, Section, Switch
 from plurivox.report.render import LONGEST, TERMS, Explained, pictures, slim, table_data, with_unique_ids
 from support import six
 
-altair = pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 # Terms
 

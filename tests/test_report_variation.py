@@ -17,7 +17,7 @@ from plurivox.simulation.simulate import DEMO
 from plurivox.statistics.registry import LABELS
 from support import Markup, blocks_in, only_sections, six
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 QUICK: dict[str, Any] = {"permutations": 99, "max_permutations": 99}
 

@@ -14,9 +14,9 @@ import plurivox as pv
 from plurivox import reproduce
 from plurivox.base.errors import InputError
 from plurivox.cli.app import program
-from plurivox.cli.reproduce import PAPERS
-from plurivox.reproduce import norms, responsiveness
-from plurivox.reproduce.record import Cell
+from plurivox.cli.data import PAPERS
+from plurivox.reproduce import printed
+from plurivox.reproduce.record import PublishedCell
 from plurivox.reproduce.tables import tables
 from test_lewidi import Items, rater_twin, soft_twin
 
@@ -51,7 +51,7 @@ def test_grasp_from_the_catalogue_is_the_same(real_data: Path, tmp_path: Path, m
 
 
 def test_norms_tables_4_and_5_but_one_cell(real_data: Path) -> None:
-    found = reproduce.run("norms", real_data / "lm_social_norms" / norms.ITEMS)
+    found = reproduce.run("norms", real_data / "lm_social_norms" / printed.ITEMS)
     assert found.to_frame().group_by("table", maintain_order=True).len().rows() == [("Table 4", 15), ("Table 5", 132)]
     assert off(found).select("row", "column").rows() == [("llama-3.1 70b and 405b", "zero-shot")]
 
@@ -78,7 +78,7 @@ def test_soft_examples_and_what_knows_nothing_on_convabuse(real_data: Path) -> N
 
 
 def test_responsiveness_of_the_paper_and_of_the_definitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(responsiveness, "REPEATS", 2)
+    monkeypatch.setattr(printed, "REPEATS", 2)
     found = reproduce.run("responsiveness")
     assert (found.n_compared, off(found).height) == (10, 0)
     expected = {
@@ -96,13 +96,11 @@ def test_responsiveness_of_the_paper_and_of_the_definitions(monkeypatch: pytest.
 def test_lewidi_against_a_plain_script(
     real_data: Path, name: str, low: int, high: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from plurivox.reproduce import lewidi
-
     folder, points = real_data / "lewidi2025", list(range(low, high + 1))
-    monkeypatch.setattr(lewidi, "KINDS", ("mlp-kl",))
-    found = lewidi.scored(folder, name)
+    monkeypatch.setattr(printed, "KINDS", ("mlp-kl",))
+    found = printed.scored(folder, name)
     items: Items = json.loads((folder / f"{name}_test.json").read_text())
-    learned: Items = json.loads((folder / f"{lewidi.SETS[name][1]}.json").read_text())
+    learned: Items = json.loads((folder / f"{printed.SETS[name][1]}.json").read_text())
     labels = [int(label) for one in learned.values() for label in one["annotations"].values()]
     most = max(points, key=labels.count)
     one = [float(point == most) for point in points]
@@ -126,7 +124,7 @@ def test_lewidi_against_a_plain_script(
      ("0.60", 0.6, True), ("", 0.3, None), ("0.5", float("nan"), None)],
 )  # fmt: skip
 def test_a_cell_agrees_to_the_decimals_printed(published: str, ours: float, agrees: bool | None) -> None:
-    assert Cell("t", "r", "c", published, ours).as_row()[-1] is agrees
+    assert PublishedCell("t", "r", "c", published, ours).as_row()[-1] is agrees
 
 
 @pytest.mark.parametrize(

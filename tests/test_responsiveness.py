@@ -31,8 +31,8 @@ from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness import raters as one_by_one
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Metrics, Responses
-from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
-from plurivox.statistics.ties import tie_priorities
+from plurivox.statistics.checks import tie_priorities
+from plurivox.statistics.responsiveness import MEASURES as STATISTICS
 
 Array = NDArray[Any]
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}

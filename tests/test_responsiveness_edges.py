@@ -19,7 +19,7 @@ import plurivox as pv
 import reference as twin
 from plurivox import statistics
 from plurivox.base.errors import InputError, NeedsRatersError, SelectionError, SharedRatersWarning
-from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
+from plurivox.statistics.responsiveness import MEASURES as STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])

@@ -20,7 +20,7 @@ from fuzz.values import study
 from plurivox.base.errors import ConfigError, FileError, InputError
 from plurivox.config import load_config
 from plurivox.domain.scale_files import load_scale
-from plurivox.read.owners import table_to
+from plurivox.read.parquet import table_to
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "cohesion": lambda: pv.cohesion(study().ratings, "gender", permutations=0),

@@ -15,8 +15,8 @@ import plurivox as pv
 from odd_ids import IDS, ODD, TEXTS, back, is_harmless
 from plurivox import ask
 from plurivox.actions.curate.files import read_selected
+from plurivox.ask.question import Reply
 from plurivox.ask.read_answers import read_answers
-from plurivox.ask.requests import Reply
 from plurivox.base.csv_files import csv_text, write_frame
 from plurivox.read.beside import read_table
 from stored_answers import QUESTION, a_request

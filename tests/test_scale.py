@@ -242,4 +242,4 @@ def test_a_config_keeps_the_poles(tmp_path: Path) -> None:
     for names, wanted in (("safe,unsafe", ("safe", "unsafe")), (None, None)):
         text = config_text(pv.Ratings.from_frame(FRAME, poles=names))
         (tmp_path / "plurivox.toml").write_text(text)
-        assert load_config(tmp_path / "plurivox.toml").poles == wanted
+        assert load_config(tmp_path / "plurivox.toml").reading.poles == wanted

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from plurivox.base.errors import InputError
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import frozen, mapping, ordered_mapping, read_prior, read_two, read_value
-from plurivox.engine.running import Running
+from plurivox.base.settings.record import frozen, mapping, ordered_mapping, read_prior, read_two, read_value
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 
 

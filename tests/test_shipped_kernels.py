@@ -52,7 +52,7 @@ for part in range(shipping.PARTS):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One small kernel, compiled as the build does, twice."""
     home = tmp_path_factory.mktemp("shipped")
-    (home / "list.txt").write_text(f"{ONE}\nexposure.add_signs{signs()}\n", encoding="utf-8")
+    (home / "list.txt").write_text(f"{ONE}\nvariation.add_signs{signs()}\n", encoding="utf-8")
     for name in ("one", "two"):
         command = [sys.executable, "-c", SHIP, str(home / name), str(home / "list.txt")]
         subprocess.run(command, check=True, env=os.environ | {"NUMBA_CACHE_DIR": str(home / f"cache-{name}")})
@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def signs() -> str:
-    return next(text for module, kernel, text in shipping.entries() if (module, kernel) == ("exposure", "add_signs"))
+    return next(text for module, kernel, text in shipping.entries() if (module, kernel) == ("variation", "add_signs"))
 
 
 USE = """
@@ -95,7 +95,7 @@ def used(folder: Path, cache: Path, **variables: str) -> list[str]:
 
 def test_two_builds_give_the_same_bytes(folder: Path) -> None:
     names = sorted(one.name for one in (folder / "one").iterdir())
-    assert names == ["exposure.add_signs", "shuffling.mixed"]
+    assert names == ["shuffling.mixed", "variation.add_signs"]
     for name in names:
         content = (folder / "one" / name).read_bytes()
         assert content == (folder / "two" / name).read_bytes()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 from test_report_browser import Page, browser, pytestmark  # noqa: F401
 
 SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"

@@ -16,9 +16,9 @@ import plurivox as pv
 from plurivox import statistics
 from plurivox.domain import ratings as ratings_module
 from plurivox.domain.part import cut
-from plurivox.engine import units
+from plurivox.engine import run
 from plurivox.engine.draws import item_weights
-from plurivox.engine.units import MOST_UNITS, units_of
+from plurivox.engine.run import MOST_UNITS, units_of
 from plurivox.lenses.soft import sums
 from soft_studies import (
     EMPIRICAL,
@@ -78,7 +78,7 @@ def test_processes_and_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_bundles_in_several_parts_differ_by_rounding_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units, "_LEAST", 4)
+    monkeypatch.setattr(run, "_LEAST", 4)
     monkeypatch.setattr(sums, "units_of", functools.partial(units_of, most=12))
     simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)
     predictions = simulated.predictions

@@ -16,9 +16,9 @@ from claims import stand_in
 from plurivox.base.errors import InputError
 from plurivox.lenses.alignment.references import MOST_CONSTANTS, constant_points
 from plurivox.lenses.alignment.stand_ins import DRAWS
-from plurivox.reproduce import alt_test
+from plurivox.reproduce import printed
 from plurivox.statistics import advantage
-from plurivox.statistics.stand_in import stand_in_p
+from plurivox.statistics.alignment import stand_in_p
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False}
 Given = dict[int, list[int | None]]
@@ -219,7 +219,7 @@ def test_bad_input_gets_one_clear_error(wrong: dict[str, Any], message: str) -> 
 
 def test_published_winning_rates_and_advantages(real_data: Path) -> None:
     """Of the six models of the paper none is near a constant; tests/test_reproduce.py has their published ω and ρ."""
-    found = alt_test.aligned(real_data / "alt_test").stand_ins().filter(~pl.col("reference"))
+    found = printed.aligned(real_data / "alt_test").stand_ins().filter(~pl.col("reference"))
     assert found.height == 6
     assert found["stands_in"].all()
 
@@ -436,7 +436,7 @@ def test_a_long_scale_has_constants_that_stand_for_its_votes() -> None:
 def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
     from time import perf_counter
 
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import as_answers, match
     from plurivox.lenses.alignment.references import References
     from plurivox.lenses.alignment.stand_ins import Closeness, StandIns

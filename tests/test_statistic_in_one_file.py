@@ -118,7 +118,7 @@ def test_the_terminal_shows_it_with_its_interval(ratings: pv.Ratings, tmp_path: 
 
 @pytest.mark.usefixtures("unanimous", "undrawn")
 def test_the_report_and_its_glossary_have_it(ratings: pv.Ratings, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     text = pv.write_report(tmp_path / "r.html", ratings, "gender", permutations=19, bootstrap=19).read_text()
     page = Markup(text)
     page.sound()

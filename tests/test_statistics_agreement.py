@@ -28,11 +28,14 @@ from plurivox.statistics.cohesion.cohen import (
     WEIGHTS,
     cohen_kappa,
     disagreements,
+    fleiss_from,
+    fleiss_kappa,
     kappa_from,
     mean_over_pairs,
     tables_with,
+    why_fleiss,
 )
-from plurivox.statistics.cohesion.fleiss import fleiss_from, fleiss_kappa, why_fleiss
+from plurivox.statistics.cohesion.further import distance_from_unimodality, ndfu, ndfu_parts
 from plurivox.statistics.cohesion.icc import (
     FEW_COMPLETE,
     NO_SPREAD,
@@ -50,9 +53,9 @@ from plurivox.statistics.cohesion.icc import (
     why_icc1k,
 )
 from plurivox.statistics.cohesion.parts import ac_parts as fleiss_parts
-from plurivox.statistics.cohesion.polarisation import distance_from_unimodality, ndfu, ndfu_parts
-from plurivox.statistics.cohesion.sums import mean_of, why_unpaired
+from plurivox.statistics.cohesion.parts import mean_of
 from plurivox.statistics.records import About
+from plurivox.statistics.undefined import why_unpaired
 
 Array = NDArray[Any]
 NAN = math.nan

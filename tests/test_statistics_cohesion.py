@@ -21,14 +21,13 @@ import reference
 from plurivox import statistics
 from plurivox.base.errors import InputError
 from plurivox.engine.counting import counts_of as group_counts
-from plurivox.reproduce.grasp import RACES
+from plurivox.reproduce.printed import RACES
 from plurivox.reproduce.record import published as published_table
-from plurivox.statistics import STATISTICS, Statistic, estimate_records, undefined, undefined_reason
+from plurivox.statistics import STATISTICS, Statistic, registry, undefined, undefined_reason
+from plurivox.statistics.checks import distances, tie_priorities, votes
 from plurivox.statistics.cohesion import parts as parts
-from plurivox.statistics.levels import distances
 from plurivox.statistics.records import About
 from plurivox.statistics.registry import names_of
-from plurivox.statistics.ties import tie_priorities, votes
 
 Array = NDArray[Any]
 Sides = tuple[Array, ...]
@@ -466,7 +465,7 @@ def test_every_statistic_is_classified_and_tested() -> None:
         *("leniency", "dominance", "drift"),
         *names_of("judged"),
         *names_of("hidden"),
-        *(record.name for record in estimate_records.RECORDS),
+        *(record.name for record in registry.ESTIMATED),
     }
     assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}
     assert set(TWO_SIDED) == {record.name for record in COUNTED if record.needs == "pair"}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import reference
 from plurivox.base.errors import InputError
-from plurivox.statistics import dirichlet_mean, posterior
+from plurivox.statistics import dirichlet, posterior
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
 
 Array = NDArray[Any]
@@ -447,7 +447,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     counts = np.random.default_rng(0).multinomial(9, [0.1, 0.2, 0.4, 0.2, 0.1], 200)
     whole = (*mean_interval(counts), information_gain(counts))
     monkeypatch.setattr(posterior, "_ROWS", 7)
-    monkeypatch.setattr(dirichlet_mean, "_CELLS", 100)
+    monkeypatch.setattr(dirichlet, "_CELLS", 100)
     for one, other in zip(whole, (*mean_interval(counts), information_gain(counts)), strict=True):
         assert other == pytest.approx(one, rel=1e-12)
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import optimize, stats
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats
 from plurivox.statistics.ppi import (
     added,
     effective_judges,

@@ -21,7 +21,7 @@ import plurivox as pv
 from plurivox.base.errors import SoftScoresWarning
 from plurivox.domain import part as parts
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange, entanglement
 from plurivox.infer.families import undecided
 from plurivox.infer.grouping import Grouping

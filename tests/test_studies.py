@@ -102,7 +102,7 @@ def test_bad_requests() -> None:
 
 
 def test_the_figure_has_the_numbers(found: pv.studies.ResponsivenessStudy, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     chart = pv.plots.responsiveness_study(found)
     spec = chart.to_dict()
     (data,) = spec["datasets"].values()
@@ -153,7 +153,7 @@ def test_a_study_of_soft_scores_needs_two_predictions() -> None:
 
 
 def test_the_figure_of_more_ratings() -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     chart = pv.plots.soft_study(pv.studies.soft()).to_dict()
     panels = [panel for line in chart["vconcat"] for panel in line["hconcat"]]
     assert [panel["name"] for panel in panels] == [f"panel_{at}" for at in range(5)]

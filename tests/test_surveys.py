@@ -13,7 +13,7 @@ import plurivox as pv
 from exports.qualtrics import R1, R2, export, response
 from plurivox.base.errors import ColumnError, InputError, ScaleError
 from plurivox.read.formats import sheets
-from plurivox.read.people import tells_of_people
+from plurivox.read.respondents import tells_of_people
 from support import run_cli
 
 Write = Callable[[str, str], Path]

@@ -22,11 +22,11 @@ import typer
 
 import plurivox as pv
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
-from plurivox.base.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
+from plurivox.base.wording import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
 from plurivox.cli.printing import put_csv, say
-from plurivox.cli.progress import telling
+from plurivox.cli.running import telling
 from plurivox.cli.tables import plain_table
 from stored_answers import fill
 from support import Done, Terminal, looked_at, only_sections, run_cli
@@ -114,7 +114,7 @@ def _dotted(node: ast.AST) -> str:
 
 def test_only_one_module_prints() -> None:
     found = {path.relative_to(COMMANDS.parent).as_posix(): _writes(path) for path in COMMANDS.parent.rglob("*.py")}
-    given_back = {"intake/panics.py": ["os.write"]}  # what another thread wrote while polars was kept quiet
+    given_back = {"read/opening.py": ["os.write"]}  # what another thread wrote while polars was kept quiet
     given_back |= {"kernels/shipping.py": ["print"]}  # a list for developers
     assert {name: calls for name, calls in found.items() if calls} == {"cli/printing.py": ["print"] * 4, **given_back}
 
@@ -273,7 +273,7 @@ def test_no_look_into_a_store_does(hostile: Hostile, options: list[str]) -> None
 
 def test_the_demo_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr("plurivox.cli.demo._report", lambda ratings, given, folder, seed: folder / "report.html")
+    monkeypatch.setattr("plurivox.cli.simulate._report", lambda ratings, given, folder, seed: folder / "report.html")
     done = looked_at("demo", "--folder", tmp_path / f"de{HOSTILE}mo")
     assert "de\ufffd" in done.out
     clean(done)

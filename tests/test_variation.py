@@ -19,8 +19,8 @@ from plurivox.domain.part import cut
 from plurivox.domain.ratings import Ratings
 from plurivox.engine import pool
 from plurivox.engine.draws import Draws, item_weights, rater_weights
+from plurivox.engine.pool import Running
 from plurivox.engine.run import run, total
-from plurivox.engine.running import Running
 from plurivox.infer import jackknife
 from plurivox.infer.jackknife import RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.lenses.variation import adjusted

@@ -19,11 +19,11 @@ from plurivox import statistics
 from plurivox.domain import part as parts
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Finish, Measured, place_of
-from plurivox.statistics.cohesion import view
+from plurivox.statistics.cohesion import further
 from support import run_cli
 
 Scores = NDArray[np.float64]
@@ -110,7 +110,7 @@ def test_a_rater_who_counts_twice_by_hand() -> None:
     (part,) = ratings.parts()
     weights = np.array([[2, 1, 1, 1]], np.int32)
     sums = agreement._moments(part, Draws.resampled(1, 0, "raters"), np.zeros((1, 0), np.int32), weights)
-    assert view.view_from(sums["moments"])[0] == pytest.approx([5 / 6 / math.sqrt(16 / 27)] * 2, abs=1e-12)
+    assert further.view_from(sums["moments"])[0] == pytest.approx([5 / 6 / math.sqrt(16 / 27)] * 2, abs=1e-12)
 
 
 def test_leniency_spread_and_units_change_nothing() -> None:
@@ -131,11 +131,11 @@ def test_it_is_not_clipped() -> None:
 
 
 UNDEFINED: list[tuple[str, Any, Any]] = [
-    (view.FEW_ITEMS, [[0, 1], [2, 2]], [[0, 1], [2, 2]]),
-    (view.FEW_ITEMS, [[0, np.nan], [2, 2], [3, 3]], [[0, 1], [2, 2], [1, 1]]),
-    (view.GROUP_NOISE, [[1, 1], [1, 1], [1, 1]], [[0, 0], [2, 2], [1, 1]]),
-    (view.GROUP_NOISE, [[0, 3], [3, 0], [1, 2], [2, 1]], [[0, 0], [2, 2], [1, 1], [3, 3]]),
-    (view.REST_NOISE, [[0, 0], [2, 2], [1, 1]], [[0, 3], [3, 0], [2, 2]]),
+    (further.FEW_ITEMS, [[0, 1], [2, 2]], [[0, 1], [2, 2]]),
+    (further.FEW_ITEMS, [[0, np.nan], [2, 2], [3, 3]], [[0, 1], [2, 2], [1, 1]]),
+    (further.GROUP_NOISE, [[1, 1], [1, 1], [1, 1]], [[0, 0], [2, 2], [1, 1]]),
+    (further.GROUP_NOISE, [[0, 3], [3, 0], [1, 2], [2, 1]], [[0, 0], [2, 2], [1, 1], [3, 3]]),
+    (further.REST_NOISE, [[0, 0], [2, 2], [1, 1]], [[0, 3], [3, 0], [2, 2]]),
 ]
 
 

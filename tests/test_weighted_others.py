@@ -92,7 +92,7 @@ def test_shuffles_move_weights_with_groups_in_responsiveness() -> None:
     found = Responses.of(ratings, axis.codes, len(axis), reference)
     draws = Draws.permuted(4, 9)
     grouping = Grouping.of(ratings, axis.codes, len(axis))
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
 
     null = found.null(draws, Running())
     for d, (labels, weights) in enumerate(zip(grouping.labels(draws), grouping.rater_weights(draws), strict=True)):
@@ -368,7 +368,7 @@ def test_weights_of_1_change_nothing_in_alignment() -> None:
 def test_shuffles_move_weights_with_groups_in_alignment() -> None:
     ratings = study(rows(), weights=[round(w * 1024) / 1024 for w in REAL])
     from plurivox.domain.answers import Answers
-    from plurivox.engine.running import Running
+    from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import match
     from plurivox.lenses.alignment.pairs import Pairs
     from plurivox.lenses.alignment.sums import Aligner

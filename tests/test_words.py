@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plurivox.kernels import exposure, moments
+from plurivox.kernels import moments, variation
 from plurivox.kernels.shuffling import FEW, TOGETHER, fill_places, fill_words, place_in
 
 
@@ -50,7 +50,7 @@ def test_words_and_places_give_the_same_bits(n_groups: int, n_draws: int, crosse
 
 def _squares(offsets: Any, raters: Any, labels: Any, words: Any, places: Any, n_groups: int) -> Any:
     squares = np.zeros((len(labels), n_groups, 2))
-    exposure.add_squares(offsets, raters, labels, words, places, np.zeros(0, np.uint8), squares)
+    variation.add_squares(offsets, raters, labels, words, places, np.zeros(0, np.uint8), squares)
     return squares
 
 

@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
+from plurivox.workbench import making
+from plurivox.workbench.records import DATABASE
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.watches import Watches
+from workbench_support import RATINGS, add_study, send, settled, workbench
+
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from plurivox.workbench.marking import DATABASE
-from plurivox.workbench.store import Store
-from plurivox.workbench.watches import Watches
-from workbench_support import RATINGS, add_study, send, settled, workbench
 
 ASKED = {"by": "gender", "permutations": "20", "max_permutations": "20"}
 
@@ -27,7 +29,7 @@ ASKED = {"by": "gender", "permutations": "20", "max_permutations": "20"}
 @pytest.fixture
 def lost(tmp_path: Path) -> Path:
     """Return the folder of a study in a store whose list of studies is lost."""
-    with contextlib.closing(Store(tmp_path / "store")) as store:
+    with contextlib.closing(StudyStore(tmp_path / "store")) as store:
         study = store.add_study("One", {"scale": "0:3"}, {"by": [["gender"]]})
         for role in ("ratings", "raters", "predictions", "predictions-2"):
             with store.adding(study, role, f"{role}.csv") as upload:
@@ -40,14 +42,14 @@ def lost(tmp_path: Path) -> Path:
     return tmp_path / "store" / "studies" / study
 
 
-def store_of(client: Any) -> Store:
-    found: Store = client.guard.app.state.bench.store
+def store_of(client: Any) -> StudyStore:
+    found: StudyStore = client.guard.app.state.bench.store
     return found
 
 
 def opened(home: Path, adopt: bool = True) -> tuple[list[Any], list[str]]:
     """Open the store that a study's folder is in; return its studies and what was said."""
-    with contextlib.closing(Store(home.parent.parent, adopt=adopt)) as store:
+    with contextlib.closing(StudyStore(home.parent.parent, adopt=adopt)) as store:
         return store.studies(), store.remarks
 
 
@@ -84,9 +86,31 @@ def test_a_study_goes_there_and_back(tmp_path: Path) -> None:
     assert not (tmp_path / "studies" / study).exists()
 
 
+def test_results_that_came_with_a_study_are_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages hold them as they are. Whoever hands over a study may have put others in their place."""
+    monkeypatch.setattr(making, "secret", lambda: b"that of somebody else")
+    with workbench(tmp_path / "theirs") as client:
+        home = add_study(client)
+        assert send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"}).status_code == 303
+        settled(client, send(client, f"{home}/ask", **ASKED).headers["location"])
+    study = home.rpartition("/")[2]
+    told = [path for path in (tmp_path / "theirs").rglob("*.html") if "made" in path.parts]
+    assert told
+    for path in told:
+        path.write_text("<p hx-post='/studies/simulated' hx-trigger='load'>PLANTED</p>")
+    with contextlib.closing(StudyStore(tmp_path / "mine")) as store:
+        shutil.copytree(tmp_path / "theirs" / "studies" / study, store.home(study))
+    assert opened(tmp_path / "mine" / "studies" / study)[1] == ["1 study was taken in: ratings"]
+    monkeypatch.undo()
+    with workbench(tmp_path / "mine") as client:
+        shown = settled(client, send(client, f"{home}/ask", **ASKED).headers["location"])
+    assert "In short" in shown
+    assert "PLANTED" not in shown
+
+
 def test_looks_are_counted_on_and_no_path_is_watched(lost: Path) -> None:
     opened(lost)
-    with contextlib.closing(Store(lost.parent.parent)) as store:
+    with contextlib.closing(StudyStore(lost.parent.parent)) as store:
         watch = Watches(store).of(lost.name)
         assert watch is not None
         assert (watch.planned, len(watch.looks), watch.going, watch.sources) == (4, 1, False, {})
@@ -98,7 +122,7 @@ def test_looks_are_counted_on_and_no_path_is_watched(lost: Path) -> None:
 
 
 def test_each_change_is_in_the_manifest(tmp_path: Path) -> None:
-    with contextlib.closing(Store(tmp_path)) as store:
+    with contextlib.closing(StudyStore(tmp_path)) as store:
         study = store.add_study("One")
         manifest = store.home(study) / "study.json"
 
@@ -117,7 +141,7 @@ def test_each_change_is_in_the_manifest(tmp_path: Path) -> None:
         store.remove_file(study, "ratings")
         assert told()["files"] == []
         manifest.unlink()
-    with contextlib.closing(Store(tmp_path)):
+    with contextlib.closing(StudyStore(tmp_path)):
         assert told()["name"] == "Two"  # each start writes those that are missing
 
 
@@ -169,6 +193,7 @@ HOSTILE: list[Spoil] = [
         {"bins": deep(90)}),
     *settings("asked", None, 1, {"permutations": -1}, {"by": 5},
         {"by": deep(90)}, {"seed": "x"}),
+    *settings("revision", None, -1, "1", 1.0, True),
     *settings("version", 2, "1", None, 1.0),
     *settings("kind", None, "a recipe"),
     lambda told: told["files"].append(first(told)),
@@ -176,7 +201,7 @@ HOSTILE: list[Spoil] = [
     lambda told: first(told).update(more=1),
     lambda told: first(told).pop("shown"),
     *(lambda told, name=name: told.pop(name) for name in (
-        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks",
+        "name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks", "revision",
     )),
     lambda told: told.clear(),
 ]  # fmt: skip

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 from plurivox.lenses import lenses
-from plurivox.workbench.openapi import description, schema_of
+from plurivox.workbench.api import description, schema_of
 from plurivox.workbench.reading import ReadingSettings
 from workbench_support import RATINGS, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 from exports.label_studio import severity
 from workbench_support import OFTEN, RATINGS, serve_line
 

@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
-from plurivox.workbench.charts import Places, at_home, with_links
+from plurivox.workbench.charts import LinkedPages, at_home, with_links
 from workbench_support import RATINGS, add_study, send, settled
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 DRAWN = True
 LINK = re.compile(r'<a class="to" href="([^"]*)"( tabindex="-1")?>(.*?)</a>')
@@ -31,7 +32,9 @@ def mark(said: str) -> str:
     return f'<path aria-label="{html.escape(said)}" d="M0,0"/>'
 
 
-PLACES = Places({"gender": ["Woman", "Man"], "age": ["1", "60+"], "kind": ["Man", "A & <b>"]}, lambda one: one == "i1")
+PLACES = LinkedPages(
+    {"gender": ["Woman", "Man"], "age": ["1", "60+"], "kind": ["Man", "A & <b>"]}, lambda one: one == "i1"
+)
 
 
 def links(text: str) -> list[tuple[str, bool, str]]:

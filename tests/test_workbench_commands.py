@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import plurivox as pv
-from plurivox.ask.recoded import are_before
+from plurivox.ask.read_answers import are_before
 from plurivox.base.errors import InputError
 from plurivox.base.settings import Settings
 from plurivox.base.settings.record import Spec

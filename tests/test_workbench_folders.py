@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from plurivox.base.errors import FileError
-from plurivox.workbench.marking import DATABASE, MARKER
-from plurivox.workbench.store import Store
+from plurivox.workbench.records import DATABASE, MARKER
+from plurivox.workbench.store import StudyStore
 
 OLD = Path(__file__).parent / "stores" / "0.2.0.zip"
 """A folder that version 0.2.0 made: two studies, one with a note, settings and a counted look."""
@@ -41,7 +42,7 @@ def write(path: Path, content: bytes = b"item,rater,score\na,b,1\n") -> Path:
 
 def with_a_study(folder: Path) -> str:
     """Make a store with one study of one file, closed."""
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         study = store.add_study("One")
         with store.adding(study, "ratings", "ratings.csv") as upload:
             upload.write(b"item,rater,score\na,b,1\n")
@@ -50,7 +51,7 @@ def with_a_study(folder: Path) -> str:
 
 def start(folder: Path) -> tuple[list[str], list[str]]:
     """Start in a folder, add and delete a study, and end; return the names of the studies, and the remarks."""
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         names = sorted(one.name for one in store.studies())
         new = store.add_study("new")
         with store.adding(new, "ratings", "ratings.csv") as upload:
@@ -204,7 +205,7 @@ def test_a_folder_of_others_is_refused_and_stays_as_it_is(tmp_path: Path, make: 
     before = seen(tmp_path)
     for _ in range(2):
         with pytest.raises(FileError, match=FOREIGN[make]) as found:
-            Store(folder, adopt=True)
+            StudyStore(folder, adopt=True)
         assert "--folder" in str(found.value)
         assert "Nothing was changed" in str(found.value)
     assert seen(tmp_path) == before
@@ -225,7 +226,7 @@ def test_a_folder_that_is_read_only_is_refused(tmp_path: Path) -> None:
         before = seen(disk)
         for name in ("store", "old", "empty", "new"):
             with pytest.raises(FileError, match=r"Read-only file system.*--folder"):
-                Store(disk / name)
+                StudyStore(disk / name)
         assert seen(disk) == before
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
@@ -280,7 +281,7 @@ def test_a_store_of_version_0_2_goes_on_and_gets_the_marker(tmp_path: Path) -> N
     assert len(inputs) == 2
     assert start(tmp_path) == (["Second", "ratings"], [])
     assert (tmp_path / MARKER).is_file()
-    with contextlib.closing(Store(tmp_path)) as store:
+    with contextlib.closing(StudyStore(tmp_path)) as store:
         first = next(one for one in store.studies() if one.name == "ratings")
         assert first.reading == {"scale": "0:3", "rater_attributes": ["gender"]}
         assert first.asked["by"] == [["gender"]]
@@ -318,13 +319,13 @@ def test_nothing_behind_a_link_is_deleted(tmp_path: Path, place: str) -> None:
     (home / place).rename(other)
     (home / place).symlink_to(other)
     before = {name: one for name, one in seen(other).items() if name != "study.json"}
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         assert store.study(study).files["ratings"].shown == "ratings.csv"
         with store.adding(study, "ratings", "new.csv") as upload:
             upload.write(b"new")
         store.delete_study(study)
         assert store.studies() == []
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         assert any(study in one for one in store.remarks)
     assert (home / place).is_symlink()
     assert {name: one for name, one in seen(other).items() if name in before} == before
@@ -339,7 +340,7 @@ def test_links_in_inputs_are_not_followed(tmp_path: Path) -> None:
     (stored.parent / "theirs.csv").symlink_to(mine)
     (folder / "studies" / study / "study.json").unlink()
     (folder / "studies" / study / "study.json").symlink_to(mine)
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         store.write_note(study, "answer", "not written through the link")
         store.delete_study(study)
     assert mine.read_bytes() == b"item,rater,score\na,b,1\n"
@@ -434,7 +435,7 @@ def missing_beside_its_log(base: Path) -> None:
 def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder, mine = tmp_path / "store", write(tmp_path / "mine.csv")
     study = with_a_study(folder)
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         before = store.study(study)
     damage(folder / DATABASE)
     damaged = {path.name: path.read_bytes() for path in folder.glob(f"{DATABASE}*")}
@@ -443,7 +444,7 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     assert f"{DATABASE} was damaged" in remarks[0]
     assert {path.name: path.read_bytes() for path in (folder / "damaged-1").iterdir()} == damaged
     assert start(folder) == (["One"], [])  # it is in order now
-    with contextlib.closing(Store(folder)) as store:
+    with contextlib.closing(StudyStore(folder)) as store:
         now = store.study(study)
         assert (now.name, now.files, now.reading, now.asked) == (
             before.name,
@@ -456,6 +457,44 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     assert not (folder / "studies" / study).exists()
 
 
+def test_a_list_that_is_in_order_but_lost_rows_costs_no_file(tmp_path: Path) -> None:
+    """The log beside the SQLite file was removed, say, with the last changes in it; but names of ours stand."""
+    study = with_a_study(tmp_path)
+    files = {path: path.read_bytes() for path in (tmp_path / "studies" / study / "inputs").iterdir()}
+    for lost, names, remark in (
+        ("delete from files", ["One"], "files of One were no longer in the list of studies, and were taken in again"),
+        ("delete from studies", [], f"1 folder in studies/ is not in the list of studies: {study}; plurivox"),
+    ):
+        with contextlib.closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as base:
+            base.execute("pragma foreign_keys = on")
+            base.execute(lost)
+        found, (said,) = start(tmp_path)
+        assert (found, said[: len(remark)]) == (names, remark)
+        assert {path: path.read_bytes() for path in files} == files
+    with contextlib.closing(StudyStore(tmp_path, adopt=True)) as store:
+        assert [one.stored for one in store.study(study).files.values()] == [path.name for path in files]
+        store.delete_study(study)
+    assert not list((tmp_path / "studies").iterdir())
+
+
+def test_what_was_replaced_or_deleted_stays_so_after_an_interruption(tmp_path: Path, monkeypatch: Any) -> None:
+    """The list of studies is further than what the folder of a study says of itself, or nothing is said there."""
+    study = with_a_study(tmp_path)
+    monkeypatch.setattr(StudyStore, "_write_manifests", lambda store, base: None)
+    monkeypatch.setattr(StudyStore, "discard", lambda store, study, stored: None)
+    with contextlib.closing(StudyStore(tmp_path)) as store:
+        store.remove_file(study, "ratings")
+    monkeypatch.undo()
+    assert start(tmp_path) == (["One"], [])
+    assert not list((tmp_path / "studies" / study / "inputs").iterdir())
+    monkeypatch.setattr(StudyStore, "remove_home", lambda store, study: None)
+    with contextlib.closing(StudyStore(tmp_path)) as store:
+        store.delete_study(study)
+    monkeypatch.undo()
+    assert start(tmp_path) == ([], [])
+    assert not list((tmp_path / "studies").iterdir())
+
+
 def test_flipped_bytes_never_lose_a_study_nor_make_a_traceback(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     study = with_a_study(folder)
@@ -464,7 +503,7 @@ def test_flipped_bytes_never_lose_a_study_nor_make_a_traceback(tmp_path: Path) -
     for at in range(0, len(good), len(good) // 60):
         (folder / DATABASE).write_bytes(good[:at] + bytes(255 - one for one in good[at : at + 40]) + good[at + 40 :])
         try:
-            store = Store(folder)
+            store = StudyStore(folder)
         except FileError as error:
             refused.append(str(error))
             continue

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 pytest.importorskip("httpx")
 
 from workbench_support import RATINGS, Server

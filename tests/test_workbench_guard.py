@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette")
-pytest.importorskip("jinja2")
-
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from plurivox.base.errors import InputError
 from plurivox.workbench.guard import SMALL, policy
 from plurivox.workbench.server import Address, guarded, hosts_of
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from workbench_support import HOME, OWN, PORT, RATINGS, add_study, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("jinja2")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def test_what_changes_something_must_say_where_it_comes_from(client: Any, study:
 
 
 def test_the_first_address_holds_good_once(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = StudyStore(tmp_path)
     guard = guarded(store, PORT)
     with TestClient(guard, base_url=HOME) as first:
         done = first.get(f"/help?token={guard.token}&a=b", follow_redirects=False)
@@ -116,7 +115,7 @@ def test_the_first_address_holds_good_once(tmp_path: Path) -> None:
 
 
 def test_a_path_never_leads_to_another_host(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = StudyStore(tmp_path)
     guard = guarded(store, PORT)
     client = TestClient(guard, base_url=HOME)
     done = client.get(f"{HOME}//evil.example/x?token={guard.token}", follow_redirects=False)
@@ -193,6 +192,13 @@ def test_the_names_by_which_browsers_may_call_a_host(host: str, names: tuple[str
     assert hosts_of(host, names) == hosts
 
 
+@pytest.mark.parametrize("host", ["0", "0.0.0.0", "::0"])
+def test_everywhere_is_everywhere_however_it_is_written(host: str) -> None:
+    address = Address.open(host, 0)
+    with address.listening:
+        assert (address.hosts, address.nameless) == (("127.0.0.1", "localhost", "[::1]"), True)
+
+
 @pytest.mark.parametrize(
     "name",
     ["*", "*.example.org", "", ".", "lab.", ".lab", "http://lab", "lab:8000", "lab/", "a b", "-a", "läb", "a" * 300,
@@ -207,7 +213,7 @@ def test_an_allowed_name_is_one_more_and_no_other(tmp_path: Path) -> None:
     address = Address.open("127.0.0.1", 0, ["lab.example.org"])
     with address.listening:
         assert not address.local  # so that no folder of this machine can be named from there
-    store = Store(tmp_path)
+    store = StudyStore(tmp_path)
     guard = guarded(store, PORT, address.hosts)
     lab = f"http://lab.example.org:{PORT}"
     with TestClient(guard, base_url=lab) as client:

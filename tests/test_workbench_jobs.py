@@ -12,27 +12,28 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
-
 from forking import forks
-from plurivox.workbench import keeping
+from plurivox.workbench import records
 from plurivox.workbench.jobs import Jobs, Progress
 from plurivox.workbench.making import Desk, Source, make
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from workbench_support import RATINGS
+
+pytest.importorskip("vl_convert")
+
 
 READING = {"rater_attributes": ["gender"], "scale": "0:3"}
 ASKED = {"by": [["gender"]], "permutations": 20, "max_permutations": 20}
 LONG = {**ASKED, "permutations": 50_000, "max_permutations": 50_000, "bootstrap": 5_000, "interval": "bootstrap"}
 
 
-def working(folder: Path, work: Callable[[Store, Jobs, str], Awaitable[None]], *, forked: bool = True) -> None:
+def working(folder: Path, work: Callable[[StudyStore, Jobs, str], Awaitable[None]], *, forked: bool = True) -> None:
     """Run something on a store with one study, and end all processes afterwards."""
 
     async def all_of_it() -> None:
-        store = Store(folder)
+        store = StudyStore(folder)
         jobs = Jobs(store)
         study = store.add_study("One", READING)
         with store.adding(study, "ratings", "my ratings.csv") as upload:
@@ -68,7 +69,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_run_tells_of_its_parts_and_is_made_once(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         record = store.study(study)
         run = jobs.ask(record, "run", ASKED)
         assert jobs.ask(record, "run", ASKED).id == run.id  # the same question is the same run
@@ -91,7 +92,7 @@ def test_a_run_tells_of_its_parts_and_is_made_once(tmp_path: Path) -> None:
 
 
 def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         run = jobs.ask(store.study(study), "run", LONG)
         await until(lambda: bool(jobs.progress(run.id).parts))
         (pid,) = pids(jobs)
@@ -107,7 +108,7 @@ def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_killed_is_said_to_be(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         run = jobs.ask(store.study(study), "run", LONG)
         await until(lambda: bool(jobs.progress(run.id).parts))
         os.killpg(pids(jobs)[0], signal.SIGKILL)
@@ -121,7 +122,7 @@ def test_a_process_that_is_killed_is_said_to_be(tmp_path: Path) -> None:
 
 
 def test_two_at_once_and_no_more(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         runs = [jobs.ask(store.study(study), "run", {**LONG, "seed": seed}) for seed in range(4)]
         await asyncio.sleep(1)
         assert len(jobs._workers) == 2
@@ -137,7 +138,7 @@ def test_two_at_once_and_no_more(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_data_names_the_file_of_its_owner(tmp_path: Path) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         run = await jobs.until_ended(jobs.ask(store.study(study), "run", {"by": [["shoe size"]]}).id)
         assert run.state == FAILED
         assert run.problem is not None
@@ -207,7 +208,7 @@ def test_a_damaged_result_is_worked_out_anew(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_nobody_looked_at_for_longest_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(store: Store, jobs: Jobs, study: str) -> None:
+    async def work(store: StudyStore, jobs: Jobs, study: str) -> None:
         record = store.study(study)
 
         async def done(kind: str, asked: dict[str, Any]) -> str:
@@ -225,12 +226,12 @@ def test_what_nobody_looked_at_for_longest_is_let_go(tmp_path: Path, monkeypatch
         for result in (store.made(study) / "results").iterdir():
             os.utime(result, (9, 9))
         jobs.ask(record, "question", {"lens": "variation", "settings": {"by": [["gender"]], "seed": 0}, "given": {}})
-        monkeypatch.setattr(keeping, "MOST_ENTRIES", 6)  # there are 4, 3 results, and one that comes
+        monkeypatch.setattr(records, "MOST_ENTRIES", 6)  # there are 4, 3 results, and one that comes
         last = await done("items", {})
         kept = {path.name for path in store.made(study).iterdir()}
         assert kept == {look, keys[0], last, "results"}  # the first was looked at again; the look stays in any case
         assert {run.key for run in store.runs(study)} == {look, keys[0], last}
-        monkeypatch.setattr(keeping, "MOST_BYTES", 0)
+        monkeypatch.setattr(records, "MOST_BYTES", 0)
         await done("config", {})
         assert len(list((store.made(study) / "results").iterdir())) == 0
         assert (store.made(study) / look).exists()

@@ -18,7 +18,7 @@ pytest.importorskip("httpx")
 
 import httpx
 
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watches
 from workbench_support import OFTEN, RATINGS, Server
 
@@ -51,7 +51,7 @@ while True:
 
 def whole(folder: Path) -> int:
     """Hold that a folder is in order after a restart; return how many studies are in it."""
-    store = Store(folder)
+    store = StudyStore(folder)
     studies = store.studies()
     for study in studies:
         on_disk = {path.name for path in store.inputs(study.id).iterdir()}

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 import plurivox as pv
 from plurivox.base.errors import FileError
-from plurivox.workbench.linking import WHOLE, link_of
-from plurivox.workbench.starting import begin
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.uploads import WHOLE, begin, link_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, send, settled, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 PREDICTIONS = "item,0,1,2,3\n" + "".join(f"i{item},0.1,0.2,0.3,0.4\n" for item in range(12))
 FEW = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}
@@ -232,7 +232,7 @@ def test_another_machine_names_no_folders(packed: Path, tmp_path: Path) -> None:
 def test_it_is_begun_from_the_command_line(packed: Path, tmp_path: Path) -> None:
     (tmp_path / "predictions.csv").write_text(PREDICTIONS)
     (tmp_path / "predictions_two.csv").write_text(PREDICTIONS)
-    store = Store(tmp_path / "bench")
+    store = StudyStore(tmp_path / "bench")
     try:
         first = begin(store, [str(packed)])
         assert begin(store, [str(packed)]) == first  # it is open already

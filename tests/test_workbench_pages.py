@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from exports.label_studio import severity
 from plurivox.report.printing import browser

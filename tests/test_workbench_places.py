@@ -15,12 +15,12 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from plurivox.workbench.places import KNOWN, STRANGERS
+from plurivox.workbench.server import KNOWN, STRANGERS
 from workbench_support import Server
 
 pytestmark = pytest.mark.slow
 MANY = 210
-SOON = "from plurivox.workbench import places; places.WITHIN = 2.0"
+SOON = "from plurivox.workbench import server; server.WITHIN = 2.0"
 
 
 @pytest.fixture

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 import plurivox as pv
 from plurivox.base.errors import InputError
-from plurivox.workbench.starting import begin
-from plurivox.workbench.store import Store
-from plurivox.workbench.uploads import role_of
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.uploads import begin, role_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 POPULATION = "attribute,value,share\ngender,woman,0.75\ngender,man,0.25\n"
 LACKING = "attribute,value,share\ngender,woman,0.6\ngender,man,0.3\ngender,other,0.1\n"
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said_where_the_file_is(client: Any, text: str, problem
 
 def test_it_is_given_on_the_command_line(here: Path) -> None:
     pv.pack("ratings.csv", "study.pvx", rater_attributes=["gender"])
-    store = Store(here / "bench")
+    store = StudyStore(here / "bench")
     try:
         for files in (["ratings.csv"], ["study.pvx"]):
             found = store.study(begin(store, files, "population.csv", 2.5).rpartition("/")[2])

@@ -11,18 +11,18 @@ import pytest
 
 from plurivox.base.errors import FileError, SelectionError
 from plurivox.workbench.records import DONE, INTERRUPTED, RUNNING, ChangedError
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[[], Store]]:
+def opened(tmp_path: Path) -> Iterator[Callable[[], StudyStore]]:
     """Yield what opens a folder, once more after a restart; all are closed at the end."""
-    every: list[Store] = []
+    every: list[StudyStore] = []
 
-    def open_store() -> Store:
+    def open_store() -> StudyStore:
         for one in every:
             one.close()
-        every.append(Store(tmp_path / "bench"))
+        every.append(StudyStore(tmp_path / "bench"))
         return every[-1]
 
     yield open_store
@@ -31,20 +31,20 @@ def opened(tmp_path: Path) -> Iterator[Callable[[], Store]]:
 
 
 @pytest.fixture
-def store(opened: Callable[[], Store]) -> Store:
+def store(opened: Callable[[], StudyStore]) -> StudyStore:
     return opened()
 
 
-def put(store: Store, study: str, role: str, name: str, content: bytes = b"a,b\n") -> None:
+def put(store: StudyStore, study: str, role: str, name: str, content: bytes = b"a,b\n") -> None:
     with store.adding(study, role, name) as upload:
         upload.write(content)
 
 
-def files_of(store: Store, study: str) -> list[bytes]:
+def files_of(store: StudyStore, study: str) -> list[bytes]:
     return sorted(path.read_bytes() for path in store.inputs(study).iterdir())
 
 
-def test_a_study_is_there_after_a_restart(store: Store, opened: Callable[[], Store]) -> None:
+def test_a_study_is_there_after_a_restart(store: StudyStore, opened: Callable[[], StudyStore]) -> None:
     study = store.add_study("One", {"scale": "0:4"}, {"by": [["age"]]})
     put(store, study, "ratings", "My ratings.csv", b"item,rater,score\n")
     store.write_note(study, "cohesion", "look here")
@@ -60,7 +60,7 @@ def test_a_study_is_there_after_a_restart(store: Store, opened: Callable[[], Sto
     "name",
     ["../../etc/passwd", "..\\..\\x.csv", "/etc/passwd", "a/../b.csv", "", "\x00.csv", "x" * 5000 + ".csv", "..", "."],
 )
-def test_files_are_named_by_us(store: Store, name: str) -> None:
+def test_files_are_named_by_us(store: StudyStore, name: str) -> None:
     study = store.add_study("One")
     put(store, study, "ratings", name)
     stored = store.study(study).files["ratings"].stored
@@ -70,7 +70,7 @@ def test_files_are_named_by_us(store: Store, name: str) -> None:
     assert [path.name for path in store.inputs(study).iterdir()] == [stored]
 
 
-def test_a_file_in_the_place_of_another_leaves_nothing_of_it(store: Store) -> None:
+def test_a_file_in_the_place_of_another_leaves_nothing_of_it(store: StudyStore) -> None:
     study = store.add_study("One")
     put(store, study, "ratings", "a.csv", b"old")
     put(store, study, "ratings", "b.parquet", b"new")
@@ -78,7 +78,7 @@ def test_a_file_in_the_place_of_another_leaves_nothing_of_it(store: Store) -> No
     assert store.study(study).revision == 2
 
 
-def test_an_upload_that_breaks_off_changes_nothing(store: Store) -> None:
+def test_an_upload_that_breaks_off_changes_nothing(store: StudyStore) -> None:
     study = store.add_study("One")
     put(store, study, "ratings", "a.csv", b"old")
     before = store.study(study)
@@ -95,7 +95,7 @@ def test_an_upload_that_breaks_off_changes_nothing(store: Store) -> None:
     assert store.rows("select count(*) from ours")[0][0] == 2
 
 
-def test_deleting_a_study_deletes_its_files(store: Store) -> None:
+def test_deleting_a_study_deletes_its_files(store: StudyStore) -> None:
     study, other = store.add_study("One"), store.add_study("Two")
     put(store, study, "ratings", "a.csv")
     store.add_run(study, "run", "key", {})
@@ -111,7 +111,7 @@ def test_deleting_a_study_deletes_its_files(store: Store) -> None:
     base.close()
 
 
-def test_two_tabs_cannot_both_change_one_state(store: Store) -> None:
+def test_two_tabs_cannot_both_change_one_state(store: StudyStore) -> None:
     study = store.add_study("One")
     seen = store.study(study).revision
     store.change_study(study, seen, name="first")
@@ -120,7 +120,9 @@ def test_two_tabs_cannot_both_change_one_state(store: Store) -> None:
     assert store.study(study).name == "first"
 
 
-def test_runs_that_did_not_end_are_interrupted_after_a_restart(store: Store, opened: Callable[[], Store]) -> None:
+def test_runs_that_did_not_end_are_interrupted_after_a_restart(
+    store: StudyStore, opened: Callable[[], StudyStore]
+) -> None:
     study = store.add_study("One")
     going, done = store.add_run(study, "run", "a", {"by": []}), store.add_run(study, "run", "b", {})
     store.end_run(going.id, RUNNING)
@@ -130,7 +132,7 @@ def test_runs_that_did_not_end_are_interrupted_after_a_restart(store: Store, ope
     assert again.run(going.id).ended is not None
 
 
-def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: Callable[[], Store]) -> None:
+def test_what_was_made_and_no_row_tells_of_is_swept_away(store: StudyStore, opened: Callable[[], StudyStore]) -> None:
     """As after a kill in the midst of an upload, of a new study, and of a deletion: the names were noted before."""
     study = store.add_study("One")
     put(store, study, "ratings", "a.csv", b"kept")
@@ -139,6 +141,7 @@ def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: C
     put(store, deleted, "ratings", "b.csv", b"deleted")
     with store.receiving(study, "ratings", "a.csv") as upload:
         upload.write(b"arrived")
+    (store.home(deleted) / "study.json").unlink()  # with which a deletion begins
     with store.changing() as base:
         row = (study, "ratings", "a.csv", upload.stored.stored, 7, upload.stored.sha256)
         base.execute("insert into arrived values (?, ?, ?, ?, ?, ?)", row)
@@ -155,7 +158,7 @@ def test_what_was_made_and_no_row_tells_of_is_swept_away(store: Store, opened: C
     assert again.remarks == []
 
 
-def test_what_others_put_there_stays(store: Store, opened: Callable[[], Store]) -> None:
+def test_what_others_put_there_stays(store: StudyStore, opened: Callable[[], StudyStore]) -> None:
     study, deleted = store.add_study("One"), store.add_study("Two")
     put(store, study, "ratings", "a.csv", b"kept")
     put(store, deleted, "ratings", "a.csv", b"gone")
@@ -181,34 +184,34 @@ def test_what_others_put_there_stays(store: Store, opened: Callable[[], Store]) 
     assert again.remarks == [f"3 folders in studies/ are not studies, and are left alone: {named}"]
 
 
-def test_one_server_at_a_time(store: Store) -> None:
+def test_one_server_at_a_time(store: StudyStore) -> None:
     with pytest.raises(FileError, match="another plurivox serve is using it"):
-        Store(store.folder)
+        StudyStore(store.folder)
     store.close()
-    Store(store.folder).close()
+    StudyStore(store.folder).close()
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="--folder"):
-        Store(tmp_path / "file")
+        StudyStore(tmp_path / "file")
 
 
 def test_a_damaged_base_is_named(tmp_path: Path) -> None:
-    Store(tmp_path).close()
+    StudyStore(tmp_path).close()
     (tmp_path / "workbench.sqlite3").write_bytes(b"this is not a database" * 100)
-    with contextlib.closing(Store(tmp_path)) as store:
+    with contextlib.closing(StudyStore(tmp_path)) as store:
         assert "was damaged (file is not a database)" in store.remarks[0]
     assert (tmp_path / "damaged-1" / "workbench.sqlite3").read_bytes().startswith(b"this is not a database")
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/b", "", "a.b"])
-def test_no_path_outside_the_folder_can_be_named(store: Store, name: str) -> None:
+def test_no_path_outside_the_folder_can_be_named(store: StudyStore, name: str) -> None:
     with pytest.raises(SelectionError, match="no such study"):
         store.home(name)
 
 
-def test_unknown_roles_and_files_are_refused(store: Store) -> None:
+def test_unknown_roles_and_files_are_refused(store: StudyStore) -> None:
     study = store.add_study("One")
     with pytest.raises(SelectionError, match="ratings, raters"):
         put(store, study, "secrets", "a.csv")

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("altair")
-
 from plurivox.base.errors import InputError
-from plurivox.workbench import watcher
-from plurivox.workbench.starting import begin
-from plurivox.workbench.store import Store
+from plurivox.workbench import watches
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.uploads import begin
 from plurivox.workbench.watches import Watches
 from workbench_support import OWN, RATINGS, send, settled, workbench
+
+pytest.importorskip("starlette")
+pytest.importorskip("vl_convert")
+
 
 FEW = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}
 MORE = "".join(f"i{item},r14,1,woman\n" for item in range(12))
@@ -28,7 +29,7 @@ LINES = RATINGS.count("\n") - 1
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watcher, "EVERY", 0.1)
+    monkeypatch.setattr(watches, "EVERY", 0.1)
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def begun(folder: Path, *files: Path) -> str:
-    store = Store(folder)
+    store = StudyStore(folder)
     try:
         return begin(store, [str(one) for one in files])
     finally:
@@ -277,7 +278,7 @@ def test_raters_beside_the_ratings_are_watched_too(tmp_path: Path) -> None:
 
 
 def test_looks_are_counted_by_data(tmp_path: Path, file: Path, home: str) -> None:
-    store = Store(tmp_path / "bench")
+    store = StudyStore(tmp_path / "bench")
     try:
         watches, study = Watches(store), home.rpartition("/")[2]
         assert watches.look(study) == 1  # nobody watches it

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -85,11 +84,11 @@ def models(study: pv.Simulation) -> list[str]:
 def draw(ratings: pv.Ratings, folder: Path) -> None:
     """Draw a chart, and write a report."""
     found = pv.cohesion(ratings, by=["age"], permutations=19)
-    chart = plots.gai_forest(found)
+    chart = plots.gai_forest(found).properties(width=300)
     assert_type(plots.gai_forest_data(found), pl.DataFrame)
     with plots.sized(340):
         plots.write_chart(chart, folder / "chart.svg")
-    assert isinstance(chart, alt.TopLevelMixin)
+    assert_type(chart.to_dict(), dict[str, Any])
 
 
 def compute() -> float:

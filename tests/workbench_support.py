@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from forking import forks
 from plurivox.workbench.server import guarded
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
 PORT = 8765
 HOME = f"http://127.0.0.1:{PORT}"
@@ -33,7 +33,7 @@ RATINGS = "item,rater,score,gender\n" + "".join(
 @contextlib.contextmanager
 def workbench(folder: Path, *, drawn: bool = False, **options: Any) -> Iterator[TestClient]:
     """Yield a client that has opened the first address of a workbench; unless ``drawn``, its charts are empty."""
-    store = Store(folder)
+    store = StudyStore(folder)
     guard = guarded(store, PORT, **options)
     try:
         with forks().instead(drawn), TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:
@@ -71,7 +71,7 @@ def send(client: TestClient, address: str, **form: Any) -> Any:
     return client.post(address, data=form, headers=OWN, follow_redirects=False)
 
 
-OFTEN = "from plurivox.workbench import watcher; watcher.EVERY = 0.2"
+OFTEN = "from plurivox.workbench import watches; watches.EVERY = 0.2"
 """What a server runs first that shall look often at the files it watches."""
 
 

@@ -184,7 +184,8 @@ class Trial:
         listed = self.must(self.program / "python", "-m", "pip", "list", "--format", "json")
         found = {one["name"]: one["version"] for one in json.loads(listed)}
         told = self.must(self.program / "python", "--version").strip()
-        shown = (name for name in ("numpy", "numba", "scipy", "polars", "narwhals", "typer", "altair") if name in found)
+        packages = ("numpy", "numba", "scipy", "polars", "narwhals", "typer", "vl-convert-python")
+        shown = (name for name in packages if name in found)
         return ", ".join([told, *(f"{name} {found[name]}" for name in shown)])
 
 

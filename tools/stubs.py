@@ -25,10 +25,12 @@ STANDARD = {
     "Mapping": "collections.abc", "Path": "pathlib", "Sequence": "collections.abc",
 }  # fmt: skip
 OURS = {
-    "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Decisions": "actions.curate.parts",
-    "FilePath": "base.arguments", "Frame": "base.arguments", "GivenScale": "domain.scale_files",
-    "ItemId": "lenses.item.run", "Label": "domain.scale",
-    "Progress": "engine.running", "ReferenceLike": "lenses.responsiveness.references",
+    "AnswersLike": "lenses.alignment.matching", "By": "domain.axis", "Choice": "read.settings",
+    "Conflicts": "domain.choices", "Decisions": "actions.curate.parts", "Duplicates": "domain.choices",
+    "FilePath": "base.arguments", "Format": "read.settings", "Frame": "base.arguments",
+    "GivenPoints": "domain.points", "GivenPoles": "domain.scale", "GivenRecoding": "domain.recoding",
+    "GivenScale": "domain.scale_files", "ItemId": "lenses.item.run", "Label": "domain.scale",
+    "Layout": "domain.choices", "Progress": "engine.pool", "ReferenceLike": "lenses.responsiveness.references",
 }  # fmt: skip
 """Names in signatures that are not public, and where they are."""
 
@@ -94,8 +96,10 @@ def plots_stub() -> str:
     imports = [
         f"from plurivox.plots.{home} import {name} as {name}" for name, home in sorted(vars(plots)["_HOMES"].items())
     ]
+    own = ["from collections.abc import Callable", "from typing import Any", *imports, "", "OF_LENSES: dict[str, str]",
+           "def chart_of(lens: str) -> Callable[..., Any]: ..."]  # fmt: skip
     return _formatted(
-        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *imports, "", f"__all__ = {plots.__all__!r}"])
+        "\n".join([HEAD.format((plots.__doc__ or "").splitlines()[0]), *own, f"__all__ = {plots.__all__!r}"])
     )
 
 

@@ -210,7 +210,7 @@ def rules_page() -> str:
 
 def datasets_page() -> str:
     """Return what is known of each public data set, from its record."""
-    from plurivox.data.catalogue import catalogue
+    from plurivox.data.sets import catalogue
 
     parts = [DATASETS]
     for one in catalogue().values():

@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from plurivox.base.later import found_in
+from plurivox.base import found_in
 
 __version__ = "0.2.0"
 

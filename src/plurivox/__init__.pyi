@@ -33,13 +33,16 @@ from plurivox.base.errors import PlurivoxWarning as PlurivoxWarning
 from plurivox.domain.answers import Answers as Answers
 from plurivox.domain.axis import Axis as Axis
 from plurivox.domain.axis import By
+from plurivox.domain.choices import Conflicts, Duplicates, Layout
+from plurivox.domain.points import GivenPoints
 from plurivox.domain.predictions import Predictions as Predictions
 from plurivox.domain.questions import combine as combine
 from plurivox.domain.ratings import Ratings as Ratings
-from plurivox.domain.scale import Label
+from plurivox.domain.recoding import GivenRecoding
+from plurivox.domain.scale import GivenPoles, Label
 from plurivox.domain.scale import Scale as Scale
 from plurivox.domain.scale_files import GivenScale
-from plurivox.engine.running import Progress
+from plurivox.engine.pool import Progress
 from plurivox.lenses.aggregate.result import Aggregation as Aggregation
 from plurivox.lenses.alignment.matching import AnswersLike
 from plurivox.lenses.alignment.result import Alignment as Alignment
@@ -59,7 +62,7 @@ from plurivox.lenses.variation.result import Variation as Variation
 from plurivox.read.packed.making import pack as pack
 from plurivox.read.parquet import write_ratings as write_ratings
 from plurivox.read.read import read_predictions as read_predictions
-from plurivox.read.read import read_ratings as read_ratings
+from plurivox.read.settings import Choice, Format
 from plurivox.report.build import write_report as write_report
 from plurivox.simulation.simulate import Simulation as Simulation
 from plurivox.simulation.simulate import simulate as simulate
@@ -412,6 +415,37 @@ def psychometrics(
     progress: Progress | None = None,
 ) -> Psychometrics:
     """Check whether raters order items alike (Mokken's H), and how sharply each one's scores follow severity (GRM)."""
+
+def read_ratings(
+    source: FilePath,
+    *,
+    item: str | None = None,
+    rater: str | None = None,
+    score: str | None = None,
+    point_columns: GivenPoints | None = None,
+    scale: GivenScale | None = None,
+    poles: GivenPoles | None = None,
+    missing: Iterable[Label] = ...,
+    recode: GivenRecoding | None = None,
+    unsafe_from: Label | None = None,
+    duplicates: Duplicates = "error",
+    time: str | None = None,
+    raters: FilePath | Frame | None = None,
+    items: FilePath | Frame | None = None,
+    by: Sequence[str] = ...,
+    rater_attributes: Sequence[str] = ...,
+    item_attributes: Sequence[str] = ...,
+    conflicts: Conflicts = "missing",
+    unknown: Sequence[str] = ...,
+    layout: Layout | None = None,
+    questions: str | None = None,
+    rejected: Choice | None = None,
+    unfinished: Choice | None = None,
+    format: Format | None = None,
+    encoding: str = "utf-8",
+    connection: Any = None,
+) -> Ratings:
+    """Read ratings from a file, a folder, standard input (``"-"``) or a database."""
 
 def responsiveness(
     ratings: Ratings,

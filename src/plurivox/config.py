@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plurivox.base.arguments import fits, shown, whole
+from plurivox.base.arguments import fits, shown
 from plurivox.base.errors import ConfigError, InputError
-from plurivox.base.settings.shared import MIN_GROUP_SIZE
-from plurivox.domain.attributes import CONFLICTS, UNKNOWN
+from plurivox.base.settings.record import plain
+from plurivox.domain.choices import UNKNOWN
 from plurivox.domain.points import BY_RATER
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
@@ -21,89 +21,58 @@ from plurivox.domain.scale_files import load_question as load_question
 from plurivox.domain.scale_files import load_scale as load_scale
 from plurivox.lenses import lenses
 from plurivox.read.opening import split_name
+from plurivox.read.settings import ReadSettings
 
 if TYPE_CHECKING:
-    from plurivox.base.settings import Settings
+    from plurivox.base.settings import Settings, Spec
     from plurivox.domain.check import Intake
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.recoding import Recoding
     from plurivox.infer.lens import Lens
 
 FILE_NAME = "plurivox.toml"
-_KNOWN: dict[str, Kinds] = {
-    "": {"min_group_size": int},
-    "columns": dict.fromkeys(
-        (
-            "item",
-            "rater",
-            "score",
-            "point_columns",
-            "layout",
-            "duplicates",
-            "time",
-            "encoding",
-            "questions",
-            "rejected",
-            "unfinished",
-            "format",
-        ),
-        str,
-    ),
-    "scale": {**KEYS, "recode": str, "unsafe_from": (str, int, float)},
-    "raters": {
-        "file": str, "columns": list, "by": list, "bins": dict, "several": dict, "conflicts": str, "unknown": list,
-        "weights": str, "trim": (int, float),
-    },
-    "items": {"file": str, "columns": list},
-}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """Where the intervals of a numeric attribute start, and their names, if any."""
+def _places(settings: type[ReadSettings]) -> dict[str, dict[str, tuple[str, Any]]]:
+    """Return what each section may hold, by key: the name of the setting, and the types of its value."""
+    found: dict[str, dict[str, tuple[str, Any]]] = {"": {}, "columns": {}, "scale": {}, "raters": {}, "items": {}}
+    for name, spec in settings.specs().items():
+        if spec.toml is not None:
+            found[spec.toml.section][spec.toml.key] = (name, spec.toml.kinds)
+    return found
 
-    edges: tuple[float, ...]
-    labels: tuple[str, ...] | None = None
+
+def _kinds_of(settings: type[ReadSettings]) -> dict[str, Kinds]:
+    """Return the types of values in each section by key; ``[scale]`` also holds what a file of a scale does."""
+    found = {section: {key: kinds for key, (_, kinds) in keys.items()} for section, keys in _places(settings).items()}
+    return {**found, "scale": {**KEYS, **found["scale"]}}
+
+
+_KNOWN = _kinds_of(ReadSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The content of a ``plurivox.toml``; what it does not set is None or empty.
+    """The content of a ``plurivox.toml``.
 
-    ``lenses`` holds the checked settings of each lens by name.
+    Attributes
+    ----------
+    said
+        What it says about reading, by the name of the setting.
+    path
+        Where it is.
+    lenses
+        The checked settings of each lens by name.
     """
 
-    item: str | None = None
-    rater: str | None = None
-    score: str | None = None
-    point_columns: str | None = None
-    layout: str | None = None
-    duplicates: str | None = None
-    time: str | None = None
-    encoding: str | None = None
-    questions: str | None = None
-    rejected: str | None = None
-    unfinished: str | None = None
-    format: str | None = None
-    scale: Scale | None = None
-    missing: tuple[str, ...] = ()
-    poles: tuple[str, str] | None = None
-    recode: str | None = None
-    unsafe_from: str | int | float | None = None
-    raters: str | None = None
-    items: str | None = None
-    rater_attributes: tuple[str, ...] = ()
-    item_attributes: tuple[str, ...] = ()
-    by: tuple[tuple[str, ...], ...] = ()
-    bins: Mapping[str, Bins] = field(default_factory=dict)
-    several: Mapping[str, str] = field(default_factory=dict)
-    conflicts: str | None = None
-    unknown: tuple[str, ...] | None = None
-    weights: str | None = None
-    trim: float | None = None
-    min_group_size: int | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
     path: str | None = None
     lenses: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def reading(self) -> ReadSettings:
+        """How it says that ratings are read."""
+        return ReadSettings(**self.said)
 
     def settings_for(self, lens: Lens, **given: Any) -> Settings:
         """Return the settings of a lens: as given, otherwise from its section here, otherwise its defaults."""
@@ -117,7 +86,7 @@ def find_config(source: str | os.PathLike[str]) -> Path | None:
     return next((path for path in (folder / FILE_NAME for folder in folders) if path.is_file()), None)
 
 
-def load_config(path: str | os.PathLike[str]) -> Config:
+def load_config(path: str | os.PathLike[str], settings: type[ReadSettings] = ReadSettings) -> Config:
     """Read a ``plurivox.toml``; file names in it are relative to it.
 
     Raises
@@ -128,125 +97,88 @@ def load_config(path: str | os.PathLike[str]) -> Config:
     name = os.fspath(path)
     data = read_toml(name)
     found = _of_lenses(data, name)
-    _check(data, name)
-    columns, scale = data.get("columns", {}), data.get("scale", {})
-    raters, items = data.get("raters", {}), data.get("items", {})
-    folder = Path(path).parent
-    return Config(
-        item=columns.get("item"),
-        rater=columns.get("rater"),
-        score=columns.get("score"),
-        point_columns=columns.get("point_columns"),
-        layout=columns.get("layout"),
-        duplicates=columns.get("duplicates"),
-        time=columns.get("time"),
-        encoding=columns.get("encoding"),
-        questions=columns.get("questions"),
-        rejected=columns.get("rejected"),
-        unfinished=columns.get("unfinished"),
-        format=columns.get("format"),
-        scale=scale_of(scale, name) if "labels" in scale else None,
-        missing=tuple(str(token) for token in scale.get("missing", ())),
-        poles=poles_of(scale, name),
-        recode=scale.get("recode"),
-        unsafe_from=scale.get("unsafe_from"),
-        raters=str(folder / raters["file"]) if "file" in raters else None,
-        items=str(folder / items["file"]) if "file" in items else None,
-        rater_attributes=tuple(map(str, raters.get("columns", ()))),
-        item_attributes=tuple(map(str, items.get("columns", ()))),
-        by=tuple((one,) if isinstance(one, str) else tuple(map(str, one)) for one in raters.get("by", ())),
-        bins={attribute: _bins(attribute, given, name) for attribute, given in raters.get("bins", {}).items()},
-        several=_several(raters.get("several", {}), name),
-        conflicts=_rule(raters.get("conflicts"), name),
-        unknown=tuple(raters["unknown"]) if "unknown" in raters else None,
-        weights=str(folder / raters["weights"]) if "weights" in raters else None,
-        trim=_trim(raters.get("trim"), name),
-        min_group_size=data.get("min_group_size"),
-        path=name,
-        lenses=found,
-    )
+    _check(data, name, _kinds_of(settings))
+    specs, scale = settings.specs(), data.get("scale", {})
+    said: dict[str, Any] = {}
+    for section, keys in _places(settings).items():
+        values = data.get(section, {}) if section else data
+        said |= {keys[key][0]: _value(specs[keys[key][0]], value, name) for key, value in values.items() if key in keys}
+    if "labels" in scale:
+        said["scale"] = scale_of(scale, name)
+    if "missing" in scale:
+        said["missing"] = tuple(map(str, scale["missing"]))
+    if (poles := poles_of(scale, name)) is not None:
+        said["poles"] = poles
+    return Config(said, name, found)
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """What a config says about groups of raters; ``by`` is None for every attribute."""
-
-    by: Sequence[tuple[str, ...]] | None = None
-    bins: Mapping[str, Bins] = field(default_factory=dict)
-    several: Mapping[str, str] = field(default_factory=dict)
-    conflicts: str = "missing"
-    unknown: Sequence[str] = UNKNOWN
-    columns: Sequence[str] = ()
-    min_group_size: int = MIN_GROUP_SIZE
-    weights: str | None = None
-    trim: float | None = None
-
-    def lines(self, attributes: Sequence[str], file: str | None) -> list[str]:
-        """Return the section of raters."""
-        by = [one[0] if len(one) == 1 else list(one) for one in self.by] if self.by else list(attributes)
-        unknown = (
-            f"unknown = {json.dumps(list(self.unknown), ensure_ascii=False)}  # words that mean an attribute is unknown"
-        )
-        bins = [f"{_key(name)} = {_bins_text(one)}" for name, one in self.bins.items()]
-        several = [f"{_key(name)} = {_quoted(between)}" for name, between in self.several.items()]
-        return [
-            "[raters]",
-            f"file = {_quoted(file)}" if file else '# file = "raters.csv"  # one row per rater, with the id as above',
-            _columns_line(
-                self.columns, "columns of the ratings themselves that describe raters, in addition to those in by"
-            ),
-            f'by = {json.dumps(by, ensure_ascii=False)}  # what to analyse; a crossing is a list: ["race", "gender"]',
-            f"conflicts = {_quoted(self.conflicts)}  # or first, error: if a rater has conflicting values",
-            unknown if tuple(self.unknown) != UNKNOWN else f"# {unknown}",
-            *([f"weights = {_quoted(self.weights)}  # shares of the population"] if self.weights else []),
-            *([f"trim = {self.trim:g}  # the largest weight, as a multiple of the mean"] if self.trim else []),
-            "",
-            "[raters.bins]",
-            *(bins or ["# age = [18, 30, 50]  # groups numbers into 18–29, 30–49 and 50+"]),
-            "",
-            "[raters.several]",
-            *(several or ['# race = ";"  # a rater may have several values, with this separator']),
-            "",
-        ]
+def _value(spec: Spec, value: Any, name: str) -> Any:
+    """Return the value of a setting as a record holds it."""
+    assert spec.toml is not None
+    if spec.name == "bins":
+        _check_bins(value, name)
+    if spec.name == "several":
+        _check_several(value, name)
+    if spec.metavar == "FILE":
+        return str(Path(name).parent / value)
+    try:
+        return spec.checked(value)
+    except InputError as error:
+        where = f"'[{spec.toml.section}] {spec.toml.key}' is {shown(value)}" if spec.toml.section else error.problem
+        raise ConfigError(where, source=name, hint=error.hint) from None
 
 
 def config_text(
-    ratings: Ratings,
-    *,
-    raters: str | None = None,
-    items: str | None = None,
-    recoding: Recoding | None = None,
-    groups: Groups | None = None,
-    item_columns: Sequence[str] = (),
-    encoding: str | None = None,
-) -> str:
-    """Return a commented ``plurivox.toml`` that says what was recognised in ``ratings``, and how they were recoded."""
-    groups = groups or Groups()
-    scale = ratings.scale if recoding is None else recoding.old.with_poles(recoding.old.poles or recoding.new.poles)
-    lines = [
+    ratings: Ratings, reading: ReadSettings | None = None, *, recoding: Recoding | None = None
+) -> str:  # fmt: skip
+    """Return a commented ``plurivox.toml`` that says what was recognised in ``ratings``, and how they were read."""
+    reading = reading or ReadSettings()
+    bins = [f"{_key(name)} = {_bins_text(one)}" for name, one in reading.bins.items()]
+    several = [f"{_key(name)} = {_quoted(between)}" for name, between in reading.several.items()]
+    sections = {
+        "columns": _column_lines(ratings.intake, reading.encoding),
+        "scale": _scale_lines(ratings.scale, recoding, inferred=ratings.intake.scale_inferred),
+        "raters": _rater_lines(reading, ratings.raters.columns[1:]),
+        "raters.bins": bins or ["# age = [18, 30, 50]  # groups numbers into 18–29, 30–49 and 50+"],
+        "raters.several": several or ['# race = ";"  # a rater may have several values, with this separator'],
+        "items": [
+            f"file = {_quoted(reading.items)}" if reading.items else '# file = "items.csv"  # one row per item',
+            _columns_line(reading.item_attributes, "columns of the ratings themselves that describe items"),
+        ],
+    }
+    for section, lines in sections.items():
+        lines += _others(reading, section, lines)
+    return "\n".join([
         "# How to read the ratings in this folder. Every plurivox command run on a file here follows it;",
         "# options on the command line override it.",
         "",
         "# Groups with fewer raters are withheld from every result.",
-        f"min_group_size = {groups.min_group_size}",
+        f"min_group_size = {reading.min_group_size}",
         "",
-        *_column_lines(ratings.intake, encoding),
-        *_scale_lines(scale, recoding, inferred=ratings.intake.scale_inferred),
-        *groups.lines(ratings.raters.columns[1:], raters),
-        "[items]",
-        f"file = {_quoted(items)}" if items else '# file = "items.csv"  # one row per item',
-        _columns_line(item_columns, "columns of the ratings themselves that describe items"),
-        "",
-    ]
-    return "\n".join(lines)
+        *(line for section, lines in sections.items() for line in (f"[{section}]", *lines, "")),
+    ])  # fmt: skip
+
+
+def _others(reading: ReadSettings, section: str, lines: Sequence[str]) -> list[str]:
+    """Return lines for the settings of a section that were given but are not written yet, in any form."""
+    specs = reading.specs()
+    written = {line.partition(" ")[0] for line in lines}
+    found = []
+    for name, spec in specs.items():
+        value = getattr(reading, name)
+        if spec.toml is None or spec.toml.section != section or spec.toml.kinds is dict or value == spec.default:
+            continue
+        if written.isdisjoint((spec.toml.key, *spec.replaces)):
+            found.append(f"{spec.toml.key} = {json.dumps(plain(value), ensure_ascii=False)}")
+    return found
 
 
 def _columns_line(names: Sequence[str], what: str) -> str:
     return f"{'' if names else '# '}columns = {json.dumps(list(names), ensure_ascii=False)}  # {what}"
 
 
-def _column_lines(intake: Intake, encoding: str | None) -> list[str]:
-    lines = ["[columns]"]
+def _column_lines(intake: Intake, encoding: str) -> list[str]:
+    lines = []
     if intake.layout in ("long", "survey"):
         known = [role for role in ("item", "rater", "score", "time") if role in intake.columns]
         if intake.point_columns:
@@ -259,35 +191,53 @@ def _column_lines(intake: Intake, encoding: str | None) -> list[str]:
     return [
         *lines,
         *_of_export(intake),
-        *([f"encoding = {_quoted(encoding)}"] if encoding else []),
+        *([f"encoding = {_quoted(encoding)}"] if encoding != "utf-8" else []),
         f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: which repeated rating counts",
-        "",
     ]
 
 
 def _scale_lines(scale: Scale, recoding: Recoding | None, *, inferred: bool) -> list[str]:
-    labels = scale.name or list(scale.labels)
+    recode = '# recode = "0-2=no,3-4=yes"'
+    if recoding is not None:
+        scale = recoding.old.with_poles(recoding.old.poles or recoding.new.poles)
+        recode = f"recode = {_quoted(recoding.rule)}"
     return [
-        "[scale]",
         "# The points from lowest to highest, including those nobody used.",
         *(["# These were inferred from the scores: check that no end point is missing."] if inferred else []),
-        f"labels = {json.dumps(labels, ensure_ascii=False)}",
+        f"labels = {json.dumps(scale.name or list(scale.labels), ensure_ascii=False)}",
         f"# values = {json.dumps(list(scale.values))}  # numbers for the points, if steps are unequal",
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, in addition to blank, NA, NaN and null",
         *_ends(scale),
-        '# recode = "0-2=no,3-4=yes"  # combines these points'
-        if recoding is None
-        else f"recode = {_quoted(recoding.rule)}  # combines these points",
-        "",
+        f"{recode}  # combines these points",
     ]
 
 
-def _bins_text(bins: Bins) -> str:
-    edges = f"[{', '.join(f'{edge:g}' for edge in bins.edges)}]"
-    if bins.labels is None:
-        return edges
-    return f"{{ edges = {edges}, labels = {json.dumps(list(bins.labels), ensure_ascii=False)} }}"
+def _rater_lines(reading: ReadSettings, attributes: Sequence[str]) -> list[str]:
+    """Return the lines about raters; without groups of their own, every attribute is one."""
+    by = [one[0] if len(one) == 1 else list(one) for one in reading.by] or list(attributes)
+    words = json.dumps(list(reading.unknown), ensure_ascii=False)
+    unknown = f"unknown = {words}  # words that mean an attribute is unknown"
+    return [
+        f"file = {_quoted(reading.raters)}"
+        if reading.raters
+        else '# file = "raters.csv"  # one row per rater, with the id as above',
+        _columns_line(
+            reading.rater_attributes,
+            "columns of the ratings themselves that describe raters, in addition to those in by",
+        ),
+        f'by = {json.dumps(by, ensure_ascii=False)}  # what to analyse; a crossing is a list: ["race", "gender"]',
+        f"conflicts = {_quoted(reading.conflicts)}  # or first, error: if a rater has conflicting values",
+        unknown if reading.unknown != UNKNOWN else f"# {unknown}",
+        *([f"weights = {_quoted(reading.weights)}  # shares of the population"] if reading.weights else []),
+        *([f"trim = {reading.trim:g}  # the largest weight, as a multiple of the mean"] if reading.trim else []),
+    ]
+
+
+def _bins_text(bins: Sequence[float] | Mapping[str, Any]) -> str:
+    if isinstance(bins, Mapping):
+        return f"{{ edges = {_bins_text(bins['edges'])}, labels = {json.dumps(bins['labels'], ensure_ascii=False)} }}"
+    return f"[{', '.join(f'{edge:g}' for edge in bins)}]"
 
 
 def _key(name: str) -> str:
@@ -333,65 +283,37 @@ def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _check(data: Mapping[str, Any], name: str) -> None:
+def _check(data: Mapping[str, Any], name: str, known: Mapping[str, Kinds]) -> None:
     for key, value in data.items():
-        if key in _KNOWN and isinstance(value, dict):
+        if key and key in known and isinstance(value, dict):
             for inner, content in value.items():
-                check_key(inner, content, _KNOWN[key], f"[{key}] {inner}", name)
-        else:
-            _check_top(key, value, name)
+                check_key(inner, content, known[key], f"[{key}] {inner}", name)
+            continue
+        named = [*filter(None, known), *(lens.toml for lens in lenses() if lens.toml not in known)]
+        if key in named:
+            raise ConfigError(f"'{key}' is {shown(value)}", source=name, hint=f"Write it as a table: [{key}].")
+        hint = f"Known: {', '.join([*(f'[{section}]' for section in named), *known['']])}."
+        check_key(key, value, known[""], key, name, hint)
 
 
-def _check_top(key: str, value: object, name: str) -> None:
-    named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
-    if key in named:
-        raise ConfigError(f"'{key}' is {shown(value)}", source=name, hint=f"Write it as a table: [{key}].")
-    hint = f"Known: {', '.join(f'[{section}]' for section in named)}, min_group_size."
-    check_key(key, value, _KNOWN[""], key, name, hint)
-    try:
-        whole(key, value, 1)
-    except InputError as error:
-        raise ConfigError(error.problem, source=name, hint=error.hint) from None
+def _check_bins(given: Mapping[str, Any], name: str) -> None:
+    for attribute, bins in given.items():
+        edges, labels = (bins.get("edges"), bins.get("labels")) if isinstance(bins, dict) else (bins, None)
+        known = isinstance(edges, list) and edges and fits(edges, list[float]) and fits(labels, list[str] | None)
+        if not known:
+            raise ConfigError(
+                f"the bins of '{attribute}' are {shown(bins)}", source=name,
+                hint=f"Write where each starts: {attribute} = [18, 30, 50], or {{ edges = [18, 30], labels = […] }}.",
+            )  # fmt: skip
 
 
-def _bins(attribute: str, given: object, name: str) -> Bins:
-    labels = None
-    edges = given
-    if isinstance(given, dict):
-        edges, labels = given.get("edges"), given.get("labels")
-    if not isinstance(edges, list) or not edges or not fits(edges, list[float]) or not fits(labels, list[str] | None):
-        raise ConfigError(
-            f"the bins of '{attribute}' are {shown(given)}",
-            source=name,
-            hint=f"Write where each starts: {attribute} = [18, 30, 50], or {{ edges = [18, 30], labels = […] }}.",
-        )
-    return Bins(tuple(edges), None if labels is None else tuple(map(str, labels)))
-
-
-def _rule(given: str | None, name: str) -> str | None:
-    """Return which value counts if there are several."""
-    if given is None or given in CONFLICTS:
-        return given
-    raise ConfigError(
-        f"'[raters] conflicts' is {shown(given)}", source=name, hint=f"Choose one of {', '.join(CONFLICTS)}."
-    )
-
-
-def _trim(given: float | None, name: str) -> float | None:
-    """Return the largest weight."""
-    if given is None or given >= 1:
-        return given
-    raise ConfigError(f"'[raters] trim' is {shown(given)}", source=name, hint="Give a number of at least 1.")
-
-
-def _several(given: Mapping[str, object], name: str) -> dict[str, str]:
+def _check_several(given: Mapping[str, object], name: str) -> None:
     for attribute, separator in given.items():
         if not isinstance(separator, str) or not separator:
             raise ConfigError(
                 f"what separates the values of '{attribute}' is {shown(separator)}", source=name,
                 hint=f'Write it as {attribute} = ";".',
             )  # fmt: skip
-    return {attribute: str(separator) for attribute, separator in given.items()}
 
 
 def _quoted(text: str) -> str:

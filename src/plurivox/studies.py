@@ -21,7 +21,7 @@ from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.simulation.simulate import STYLES, simulate
 from plurivox.statistics.registry import LABELS
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 PATTERNS = ("normal", "downward_shift", "proportional_shift", "conservative")
 METRICS = {

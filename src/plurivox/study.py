@@ -14,10 +14,10 @@ from typing import Any, Protocol
 from plurivox.base.arguments import check_fields, check_given, checked, kinds_of
 from plurivox.base.errors import SelectionError
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 
 
-class Kept(Protocol):
+class ResultCache(Protocol):
     """Where results outlive a process: by the name of the question, its settings and its inputs."""
 
     def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
@@ -40,7 +40,7 @@ class Study:
     how
         How work is run, and where progress is reported.
     kept
-        Where results are kept beyond this process, see :class:`Kept`; None if nowhere.
+        Where results are kept beyond this process, see :class:`ResultCache`; None if nowhere.
 
     Examples
     --------

@@ -26,14 +26,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 import plurivox as pv
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import wilson
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics.records import scales_of
-from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
+from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
 
 Floats = NDArray[np.float64]
 STATISTICS = ("irr", "xrr", "gai", "percent_agreement", "mpa", "wra")

@@ -423,6 +423,12 @@ def _exports(kind: str) -> Callable[[World], Any]:
     return call
 
 
+def _pages(world: World) -> Any:
+    from corpus.pages import pages  # needs an extra
+
+    return pages(world)
+
+
 CASES: tuple[Case, ...] = (
     Case("python/cohesion", call=lambda world: _json(_cohesion(world)), data=("dense",)),
     Case("python/responsiveness", call=lambda world: _json(_responsiveness(world)), data=("dense",)),
@@ -471,6 +477,7 @@ CASES: tuple[Case, ...] = (
         Case(f"notebook/{kind.replace(' ', '-')}", call=_page(kind), data=("dense", "sparse"))
         for kind in ("cohesion", "responsiveness", "psychometrics", "soft", "alignment", "judge", "item view")
     ),
+    Case("workbench/pages", call=_pages, data=("dense",)),
     Case("ask/asked", call=_asked, data=("stored",)),
     Case("answers/audited", call=_audited, data=("stored",)),
     *(Case(f"fit/{model}", call=_fitted(model), data=("learning",)) for model in ("mlp-ce", "mlp-kl", "cumulative-link",

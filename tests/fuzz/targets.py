@@ -20,7 +20,7 @@ from fuzz.values import CELLS, SOME, WRONG, arguments_of, files, functions, kept
 from plurivox.config import load_config
 from plurivox.domain.reader import read_answer
 from plurivox.domain.scale_files import load_question, load_scale
-from plurivox.read.formats import FORMATS
+from plurivox.read.settings import FORMATS
 from support import run_cli
 
 Target = Callable[[Draw], Case]

@@ -9,13 +9,11 @@ Needs ``pip install 'plurivox[ask]'``.
 
 from __future__ import annotations
 
-from plurivox.ask.auditing import draw_audit
-from plurivox.ask.checked import Accuracy, Share, accuracy
+from plurivox.ask.auditing import Accuracy, Share, accuracy, draw_audit
 from plurivox.ask.prompts import PROMPTS, Example, Prompt
 from plurivox.ask.question import Question
-from plurivox.ask.rereading import Rereading, reread
+from plurivox.ask.rereading import Rereading, SecondReading, read_by_model, reread
 from plurivox.ask.running import Asked, make_plan, run
-from plurivox.ask.second_reader import SecondReading, read_by_model
 from plurivox.ask.store import Store
 from plurivox.domain.reader import Reading, read_answer
 

@@ -22,10 +22,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from plurivox.ask.requests import Reply, Request
-from plurivox.ask.scrubbing import Scrubber, ScrubbingFilter
-from plurivox.ask.transport import ENCODINGS, LARGEST_ERROR, Unwanted, bounded_client
-from plurivox.ask.wire import error_parts, get, reply_of, request_body, retry_after
+from plurivox.ask.question import Reply, Request
+from plurivox.ask.wire import (
+    ENCODINGS,
+    LARGEST_ERROR,
+    Scrubber,
+    ScrubbingFilter,
+    Unwanted,
+    bounded_client,
+    error_parts,
+    get,
+    reply_of,
+    request_body,
+    retry_after,
+)
 from plurivox.base.errors import InputError, MissingExtraError, PlurivoxError
 
 LONGEST_BACKOFF = 60.0
@@ -90,7 +100,7 @@ class Pace:
                 return
 
 
-class Server:
+class ChatServer:
     """A server that speaks OpenAI's chat completions.
 
     Parameters

@@ -11,11 +11,10 @@ from typing import Any, Protocol
 import polars as pl
 
 from plurivox.ask.prompts import Prompt
-from plurivox.ask.question import Asking, Question, shuffled
-from plurivox.ask.requests import OWN_FIELDS, Mode, Request
+from plurivox.ask.question import OWN_FIELDS, Asking, Mode, Question, Request, shuffled
 from plurivox.base.errors import DuplicateError, IdError, InputError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, id_texts, where
-from plurivox.domain.frames import to_polars
+from plurivox.domain.raw import to_polars
 
 CHARACTERS_PER_TOKEN = 4
 """Roughly, of English text; other languages need more tokens."""
@@ -47,7 +46,7 @@ class Planned(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class AskingPlan:
     """Everything that will be asked, lazily."""
 
     question: Question

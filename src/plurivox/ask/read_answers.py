@@ -1,23 +1,28 @@
-"""Answers of language models from files: a store of ``plurivox ask``, a table, or the log of another program."""
+"""Answers of language models from files, and predictions and answers for ratings that may have been recoded."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from plurivox.ask.logs import read_inspect_log, read_lm_eval_samples
 from plurivox.base.arguments import FilePath, Frame, checked
-from plurivox.base.errors import no_column
+from plurivox.base.errors import ColumnError, no_column
 from plurivox.domain.answers import Answers
+from plurivox.domain.choices import Conflicts
+from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.roles import AS_IN_RATINGS, id_column, plain_names
+from plurivox.domain.raw import AS_IN_RATINGS, id_column, plain_names
+from plurivox.domain.recoding import Recoding
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read.beside import attribute_table, read_table
-from plurivox.read.formats import Format, answers_of
-from plurivox.read.formats.record import Asked
+from plurivox.read.formats import answers_of as exported_answers
 from plurivox.read.opening import ANSWERS, printable, split_name
+from plurivox.read.read import read_predictions
+from plurivox.read.settings import Format, ReadSettings
 
 _MODEL_NAMES = ("model", "modelname", "modelid", "llm")
 _NAME_THEM = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
@@ -89,8 +94,8 @@ def _answers(
     if _is_log(path):
         return Answers.from_frame(read_inspect_log(path, scale=points), points, source=printable(path))
     table = read_table(os.fspath(path), format=format, encoding=encoding)
-    asked = Asked(item=item or known.get("item"), score=answer or known.get("score"))
-    if (export := answers_of(table, format, asked)) is not None:
+    asked = ReadSettings(item=item or known.get("item"), score=answer or known.get("score"))
+    if (export := exported_answers(table, format, asked)) is not None:
         return Answers.from_frame(export.table.frame(), points, source=table.name, locate=export.table.locate)
     for given in (item, model, answer):
         if given is not None and given not in table.columns:
@@ -129,3 +134,53 @@ def _is_store(path: Path) -> bool:
     return head.startswith(_SQLITE) and (
         len(head) < _HEAD or int.from_bytes(head[_APPLICATION : _APPLICATION + 4], "big") == ANSWERS
     )
+
+
+# Recoded --------------------------------------------------------------------------------------------------------------
+#
+# Predictions and answers for ratings that may have been recoded.
+
+
+def predictions_of(files: Sequence[str], scale: Scale, recoding: Recoding | None, like: Ratings | None) -> Predictions:
+    """Read predictions on the scale of the ratings; if it was recoded, each may use the points before or after."""
+    if recoding is None:
+        return read_predictions(files, scale, like=like)
+    return Predictions.together([_predictions(file, scale, recoding, like)[0] for file in files])
+
+
+def _predictions(file: str, scale: Scale, recoding: Recoding, like: Ratings | None) -> tuple[Predictions, bool]:
+    """Read one file, and return whether it uses the points before recoding."""
+    try:
+        return read_predictions(file, scale, like=like), False
+    except ColumnError:
+        if file == "-":  # it cannot be read twice
+            raise
+        return read_predictions(file, recoding.old, like=like).recode(recoding), True
+
+
+def answers_of(file: str, scale: Scale, recoding: Recoding | None, like: Ratings | None, **more: Any) -> Answers:
+    """Read answers on the scale of the ratings and recode them likewise; if none fits, on the recoded scale."""
+    return read_answers(file, scale, like=like, **more) if recoding is None else _recoded_answers(
+        file, scale, recoding, like, **more
+    )[0]  # fmt: skip
+
+
+def _recoded_answers(
+    file: str, scale: Scale, recoding: Recoding, like: Ratings | None, **more: Any
+) -> tuple[Answers, bool]:  # fmt: skip
+    """Read answers, and return whether they use the points before recoding."""
+    found = read_answers(file, recoding.old, like=like, **more)
+    if (found.point >= 0).any():
+        return found.recode(recoding), True
+    return read_answers(file, scale, like=like, **more), False
+
+
+def described(found: Answers, items: str | None, ratings: Ratings, conflicts: Conflicts, encoding: str) -> Answers:
+    """Return answers with the attributes in a table of items, also for unrated items; unchanged without a table."""
+    table = attribute_table(items, "item", ratings.intake.columns.get("item", "item"), encoding)
+    return found if table is None else found.with_items(table, conflicts)
+
+
+def are_before(role: str, file: str, ratings: Ratings, recoding: Recoding) -> bool:
+    """Return whether a file of predictions or answers uses the points before the ratings were recoded."""
+    return (_predictions if role == "predictions" else _recoded_answers)(file, ratings.scale, recoding, ratings)[1]

@@ -14,15 +14,22 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.client import AskFailed, ModelGone, Server, shown_address
-from plurivox.ask.planning import Plan, Planned, check_models, items_of, same_fields
+from plurivox.ask.client import AskFailed, ChatServer, ModelGone, shown_address
+from plurivox.ask.planning import AskingPlan, Planned, check_models, items_of, same_fields
 from plurivox.ask.prompts import Example, Prompt
-from plurivox.ask.question import Question
-from plurivox.ask.replies import as_shown, distribution_of, read_reply
-from plurivox.ask.requests import MODES, Mode, Reply, Request, extra_fields
-from plurivox.ask.scrubbing import LONG, Scrubber
+from plurivox.ask.question import (
+    MODES,
+    Mode,
+    Question,
+    Reply,
+    Request,
+    as_shown,
+    distribution_of,
+    extra_fields,
+    read_reply,
+)
 from plurivox.ask.store import Store
-from plurivox.ask.wire import TOP
+from plurivox.ask.wire import LONG, TOP, Scrubber
 from plurivox.base.errors import InputError, PlurivoxError
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
@@ -193,7 +200,7 @@ def carry_out(
     asked = Asked(len(plan), Path(store))
 
     def work() -> None:
-        server = Server(base_url, key, timeout=timeout, attempts=attempts, rate=rate, insecure=insecure)
+        server = ChatServer(base_url, key, timeout=timeout, attempts=attempts, rate=rate, insecure=insecure)
         with Store.open(store, plan.about(), durable=durable) as opened:
             same_fields(plan, opened.params(), opened.path)
             asyncio.run(_Run(plan, server, opened, asked, concurrency, max_requests, progress).all())
@@ -235,7 +242,7 @@ def make_plan(
     request: Mapping[str, Any] | None = None,
     base_url: str = DEFAULT_SERVER,
     source: str = "items",
-) -> Plan:
+) -> AskingPlan:
     """Return what :func:`run` would ask; the parameters are its own."""
     if mode not in MODES:
         raise InputError(f"mode is {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
@@ -268,7 +275,7 @@ def make_plan(
         raise InputError(f"temperature is {temperature}", hint="Give 0, or a little more.")
     params: dict[str, Any] = {} if temperature is None else {"temperature": float(temperature)}
     params |= {} if max_tokens is None else {"max_tokens": int(max_tokens)}
-    return Plan(
+    return AskingPlan(
         question, made, check_models(models), ids, texts, shown_address(base_url), samples, shuffle, seed, mode, params,
         fields,
     )  # fmt: skip
@@ -293,7 +300,7 @@ class _Run:
     def __init__(
         self,
         plan: Planned,
-        server: Server,
+        server: ChatServer,
         store: Store,
         asked: Asked,
         concurrency: int,

@@ -20,20 +20,31 @@ from typing import Any, Self, TypeVar
 import polars as pl
 
 from plurivox.ask.database import (
+    CHANGE,
+    COLUMNS,
+    EACH,
+    FRAME,
     NAME_ANOTHER,
+    REFUSED,
+    REFUSED_COLUMNS,
     SMALLEST,
     VERSION,
+    Change,
+    Stored,
     StoreError,
+    alive,
     connect,
+    damage_in,
     damaged,
+    host_name,
+    in_frame,
     make_file,
     plain,
+    process,
+    salvage,
     target_of,
 )
-from plurivox.ask.processes import alive, host_name, process
-from plurivox.ask.requests import Reply, Request
-from plurivox.ask.salvage import damage_in, salvage
-from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, REFUSED, REFUSED_COLUMNS, Change, Stored, in_frame
+from plurivox.ask.question import Reply, Request
 from plurivox.base.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.domain.reader import State
 from plurivox.read.opening import ANSWERS
@@ -410,9 +421,8 @@ class Store:
             except (TypeError, ValueError, RecursionError):
                 lost += 1
         if lost:
-            warnings.warn(
-                f"{self.path}: the file is damaged; {lost:,} answers cannot be read", DamageWarning, stacklevel=3
-            )
+            told = f"{self.path}: the file is damaged; {lost:,} answers cannot be read"
+            warnings.warn(told, DamageWarning, stacklevel=3)
 
     def copy_to(self, path: str | os.PathLike[str]) -> None:
         """Write everything readable into a new store, which continues from this one."""
@@ -430,13 +440,7 @@ class Store:
             last = rows[-1][0]
 
     def change(self, changes: Iterable[Change]) -> int:
-        """Store other readings, all of them or none, except for answers that have changed.
-
-        Returns
-        -------
-        int
-            How many were stored.
-        """
+        """Store other readings, all of them or none, except for answers that have changed; return how many."""
         with self._transaction() as connection:
             return connection.executemany(CHANGE, (one.values for one in changes)).rowcount
 

@@ -1,14 +1,22 @@
-"""OpenAI's chat completions as JSON: writing requests, and reading answers and errors leniently."""
+"""What goes over the wire: requests and replies as JSON, within limits, and without secrets."""
 
 from __future__ import annotations
 
+import base64
+import functools
+import importlib
+import logging
 import math
+import re
+import ssl
 import time
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
+from html.entities import html5
 from typing import Any
 
-from plurivox.ask.requests import Reply, Request
+from plurivox.ask.question import Reply, Request
 from plurivox.base.errors import InputError
 
 LONGEST_RETRY_AFTER = 300.0
@@ -119,3 +127,238 @@ def _top(tokens: Any) -> tuple[tuple[str, float], ...]:
         for token in (found if isinstance(found, list) and found else [start])
     ]
     return tuple((str(token), float(p)) for token, p in pairs if isinstance(p, (int, float)) and -1e9 < p < 1)
+
+
+# Transport ------------------------------------------------------------------------------------------------------------
+#
+# What comes over the wire, within limits: bodies up to a given size, unpacked and decoded here, and few headers.
+#
+# A server decides what it sends: terabytes, a kilobyte that unpacks to gigabytes, text in an encoding that does not
+# exist. Whatever it is, what leaves this module is UTF-8 text of at most :data:`LARGEST` bytes, or an exception.
+
+
+LARGEST = 8 * 2**20
+"""How many bytes a reply may have, before and after it is unpacked."""
+LARGEST_ERROR = 64 * 2**10
+"""How many bytes of an error reply are read; the rest is ignored."""
+ENCODINGS = "gzip"
+"""How a reply may be compressed: only in a way that can be unpacked piece by piece."""
+_PASSED_ON = ("retry-after", "retry-after-ms")
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Unwanted(Exception):  # noqa: N818
+    """A reply that is not read; the message says why, and repeats nothing that the server sent.
+
+    ``final`` says that another attempt would be pointless.
+    """
+
+    def __init__(self, problem: str, *, final: bool = False) -> None:
+        super().__init__(problem)
+        self.final = final
+
+
+def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
+    """Return an HTTP client of the kind that this version of openai uses, whose replies are bounded."""
+    kind = openai.DefaultAsyncHttpxClient
+    base = next(one for one in kind.__mro__ if one.__name__ == "AsyncClient")
+    http = importlib.import_module(base.__module__.partition(".")[0])
+    inner = http.AsyncHTTPTransport(
+        verify=ssl.create_default_context() if own_certificates else True,
+        trust_env=False,  # no proxies, no netrc
+        limits=http.Limits(max_connections=None, max_keepalive_connections=100),
+    )
+
+    class BoundedTransport(http.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+        async def handle_async_request(self, request: Any) -> Any:
+            received = await inner.handle_async_request(request)
+            try:
+                # No other headers are needed; cookies, reasons and anything else a server sends stay outside.
+                headers = {name: received.headers[name] for name in _PASSED_ON if name in received.headers}
+                content = await _body(received)
+            except Unwanted:
+                if received.is_success:
+                    raise
+                content = b""  # the status says enough
+            finally:
+                await received.aclose()
+            kind = {"content-type": "application/json; charset=utf-8"}
+            return http.Response(received.status_code, headers=headers | kind, content=content)
+
+        async def aclose(self) -> None:
+            await inner.aclose()
+
+    return kind(transport=BoundedTransport(), trust_env=False, **options)
+
+
+async def _body(received: Any) -> bytes:
+    """Return what was sent as UTF-8, up to a limit; invalid bytes are replaced."""
+    limit = LARGEST if received.is_success else LARGEST_ERROR
+    unpack = _unpacking(received.headers.get("content-encoding", ""))
+    content, sent = bytearray(), 0
+    async for piece in received.stream:
+        sent += len(piece)
+        content += unpack(piece, limit + 1 - len(content))
+        if max(sent, len(content)) > limit:
+            if received.is_success:
+                raise Unwanted(f"the server's answer has more than {LARGEST // 2**20} MiB", final=True)
+            return _utf8(bytes(content[:limit]))
+    if not unpack.done:
+        raise Unwanted("the connection was lost")
+    return _utf8(bytes(content))
+
+
+def _utf8(content: bytes) -> bytes:
+    return content.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+
+
+class _AsItIs:
+    """An uncompressed body."""
+
+    done = True
+
+    def __call__(self, piece: bytes, most: int) -> bytes:
+        return piece[:most]
+
+
+class _Gzip:
+    """A body compressed with gzip, unpacked up to a limit."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(_GZIP)
+
+    @property
+    def done(self) -> bool:
+        """Whether the end was seen."""
+        return self._inner.eof
+
+    def __call__(self, piece: bytes, most: int) -> bytes:
+        """Unpack the next piece; what exceeds the limit, or follows the end, is ignored."""
+        if self._inner.eof:
+            return b""
+        try:
+            return self._inner.decompress(piece, most)
+        except zlib.error:
+            raise Unwanted("the server's answer cannot be unpacked") from None
+
+
+def _unpacking(encoding: str) -> _AsItIs | _Gzip:
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return _AsItIs()
+    if name in ("gzip", "x-gzip"):
+        return _Gzip()
+    raise Unwanted("the server compressed its answer in a way that was not requested", final=True)
+
+
+# Scrubbing ------------------------------------------------------------------------------------------------------------
+#
+# Removing secrets from text, even if they are escaped, encoded, or spaced out with blanks.
+#
+# A server that is asked with a key may send it back, in an error message for example, and on the way escape it as
+# JSON, for an address, for HTML or as base64. All of these can be undone by whoever reads the text, so all of them
+# go.
+
+
+SHORTEST_SECRET = 6
+"""A shorter key is not a secret, and could be part of any text."""
+LONG = 12
+"""A secret of at least this many characters is also found with blanks between its characters; successive words
+rarely spell out a secret this long by chance."""
+HIDDEN = "***"
+
+# All repetitions are bounded: a text of nothing but backslashes must not take forever.
+_BLANKS = r"[\s\x00-\x20\xad\u034f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]{0,64}"
+_BETWEEN_BYTES = r"[\s:;,.-]{0,4}(?:0x)?"
+_NAMES: dict[str, list[str]] = {}
+for _name, _char in html5.items():
+    if len(_char) == 1 and _char.isascii() and _name.endswith(";"):
+        _NAMES.setdefault(_char, []).append(re.escape(_name))
+
+
+class Scrubber:
+    """Replaces secrets with ``***``.
+
+    Parameters
+    ----------
+    secrets
+        What must not be seen; empty and very short ones are left out.
+
+    Examples
+    --------
+    >>> scrub = Scrubber(["sk-1234567890"]).scrub
+    >>> scrub("sk-1234567890"), scrub("key=sk%2D1234567890;"), scrub("c2stMTIzNDU2Nzg5MA==")
+    ('***', 'key=***;', '***A==')
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        kept = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
+        self._secrets = kept
+        self._shortest = min((len(form) for secret in kept for form in _written(secret)), default=0)
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """All ways in which the secrets can be written; slow to make, so made when needed."""
+        ways = [_pattern(form, len(secret) >= LONG) for secret in self._secrets for form in _written(secret)]
+        return re.compile("|".join([*ways, *map(_hexadecimal, self._secrets)]))
+
+    def __repr__(self) -> str:
+        return f"<Scrubber of {len(self._secrets)} secrets>"
+
+    def scrub(self, text: str) -> str:
+        """Return a text without secrets."""
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return self._pattern.sub(HIDDEN, text) if self._secrets and len(text) >= self._shortest else text
+
+
+class ScrubbingFilter(logging.Filter):
+    """Removes secrets from what other packages log, such as the headers of a reply."""
+
+    def __init__(self, scrubber: Scrubber) -> None:
+        super().__init__()
+        self._scrubber = scrubber
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record pass, scrubbed."""
+        said = record.getMessage()
+        if (clean := self._scrubber.scrub(said)) != said:
+            record.msg, record.args = clean, ()
+        return True
+
+
+def _written(secret: str) -> list[str]:
+    """Return what a secret looks like: as it is, in base64 wherever it starts, and as hexadecimal digits."""
+    data = secret.encode()
+    forms = [secret, data.hex(), data.hex().upper()]
+    for before in range(3):
+        whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
+        # The first and the last digit also hold bits of what surrounds the secret.
+        inner = whole[(0, 2, 3)[before] : len(whole) - ((len(data) + before) % 3 > 0)]
+        forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
+    return [form for form in dict.fromkeys(forms) if len(form) >= SHORTEST_SECRET]
+
+
+def _pattern(form: str, blanks: bool) -> str:
+    between = _BLANKS if blanks else ""
+    return between.join(_ways(char) for char in form if not char.isspace())
+
+
+def _hexadecimal(secret: str) -> str:
+    """Return a pattern of hexadecimal digits in any case, with something between the bytes."""
+    return f"(?i:{_BETWEEN_BYTES.join(f'{byte:02x}' for byte in secret.encode())})"
+
+
+def _ways(char: str) -> str:
+    """Return a pattern of all ways in which a character is escaped; each begins with a different literal character."""
+    code, plain = ord(char), re.escape(char)
+    digits = f"(?i:{code:02x})"
+    names = "".join(f"|{name}" for name in _NAMES.get(char, []))
+    ways = [
+        plain,
+        rf"\\{{1,8}}{'' if char == chr(92) else '+'}(?:{plain}|[uU]\{{?0{{0,6}}{digits}\}}?|x{digits}|0?{code:03o})",
+        rf"%(?:25){{0,4}}(?:u00)?{digits}",
+        rf"={digits}",  # quoted-printable
+        rf"&(?:amp;){{0,4}}(?:\#0{{0,6}}{code};?|\#[xX]0{{0,6}}{digits};?{names})",
+    ]
+    return f"(?:{'|'.join(ways)})"

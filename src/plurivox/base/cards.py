@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 
 MOST_ROWS = 12
 """Rows of a table that a card shows."""
@@ -26,7 +26,7 @@ _LINE = "1px solid rgba(128,128,128,.45)"
 _CELL = "padding:.15em .7em;vertical-align:baseline;white-space:nowrap;text-align:"
 
 
-class Sentence(NamedTuple):
+class CardSentence(NamedTuple):
     """A sentence, and whether it claims a difference or is a remark on the analysis itself."""
 
     text: str
@@ -34,7 +34,7 @@ class Sentence(NamedTuple):
     remark: bool = False
 
 
-class Cell(NamedTuple):
+class CardCell(NamedTuple):
     """A cell of a table: a text, a smaller one after it, and whether it is emphasised."""
 
     text: str
@@ -42,7 +42,7 @@ class Cell(NamedTuple):
     strong: bool = False
 
 
-class Grid(NamedTuple):
+class CardGrid(NamedTuple):
     """A table: its title, its header, which columns are right-aligned, its rows, and notes.
 
     A row of fewer cells than the header is a heading over those below it.
@@ -50,15 +50,15 @@ class Grid(NamedTuple):
 
     header: Sequence[str]
     right: Sequence[bool]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[CardCell]]
     title: str = ""
     below: Sequence[str] = ()
 
 
-def plain_grid(header: Sequence[str], rows: Sequence[Sequence[object]], *below: str, title: str = "") -> Grid:
+def plain_grid(header: Sequence[str], rows: Sequence[Sequence[object]], *below: str, title: str = "") -> CardGrid:
     """Return a table of texts and whole numbers; the first column names the rows."""
     texts = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows]
-    return Grid(header, right_columns(texts), [list(map(Cell, row)) for row in texts], title, below)
+    return CardGrid(header, right_columns(texts), [list(map(CardCell, row)) for row in texts], title, below)
 
 
 def right_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
@@ -85,7 +85,7 @@ def heading_of(thing: object) -> tuple[str, str]:
 
 
 def card(
-    title: str, rests_on: str = "", *, said: Iterable[Sentence] = (), grids: Iterable[Grid] = (), more: str = ""
+    title: str, rests_on: str = "", *, said: Iterable[CardSentence] = (), grids: Iterable[CardGrid] = (), more: str = ""
 ) -> str:
     """Return what a notebook shows.
 
@@ -128,11 +128,11 @@ def _shared(sizes: Sequence[int], most: int = MOST_ROWS) -> list[int]:
     return shown
 
 
-def _n_rows(grid: Grid) -> int:
+def _n_rows(grid: CardGrid) -> int:
     return sum(len(row) == len(grid.header) for row in grid.rows)
 
 
-def _sentences(found: Sequence[Sentence], remarks: Sequence[Sentence]) -> list[str]:
+def _sentences(found: Sequence[CardSentence], remarks: Sequence[CardSentence]) -> list[str]:
     """Return claims and other important sentences, then the rest and remarks, folded if there are many."""
     shown, others = found[:MOST_SENTENCES], found[MOST_SENTENCES:]
     parts = [_list(shown)] if shown else []
@@ -144,7 +144,7 @@ def _sentences(found: Sequence[Sentence], remarks: Sequence[Sentence]) -> list[s
     return parts
 
 
-def _list(said: Iterable[Sentence], style: str = "") -> str:
+def _list(said: Iterable[CardSentence], style: str = "") -> str:
     items = "".join(
         f"<li>{f'<strong>{CLAIMED} claimed</strong> ' if one.claim else ''}{_text(one.text, LONGEST_SENTENCE)}</li>"
         for one in said
@@ -152,13 +152,13 @@ def _list(said: Iterable[Sentence], style: str = "") -> str:
     return f'<ul style="margin:.3em 0;padding-left:1.4em;white-space:normal;{style}">{items}</ul>'
 
 
-def _folded(heading: str, said: Sequence[Sentence], style: str = "") -> str:
+def _folded(heading: str, said: Sequence[CardSentence], style: str = "") -> str:
     cut = said[:MOST_FOLDED]
     rest = f"<div>{len(said) - len(cut):,} more: findings()</div>" if len(said) > len(cut) else ""
     return f'<details style="margin:.2em 0;{style}"><summary>{heading}</summary>{_list(cut)}{rest}</details>'
 
 
-def _grid(grid: Grid, most: int, more: str) -> str:
+def _grid(grid: CardGrid, most: int, more: str) -> str:
     """Return a table with as many rows as may still be shown; if none, only its name and count."""
     shown, n_rows = _first(grid, most)
     cut = n_rows - sum(len(row) == len(grid.header) for row in shown)
@@ -179,10 +179,10 @@ def _grid(grid: Grid, most: int, more: str) -> str:
     return f'{title}<div style="overflow-x:auto">{table}</div>{notes}'
 
 
-def _first(grid: Grid, most: int) -> tuple[list[Sequence[Cell]], int]:
+def _first(grid: CardGrid, most: int) -> tuple[list[Sequence[CardCell]], int]:
     """Return the first rows with the headings above them, and how many rows there are in total."""
-    shown: list[Sequence[Cell]] = []
-    waiting: list[Sequence[Cell]] = []
+    shown: list[Sequence[CardCell]] = []
+    waiting: list[Sequence[CardCell]] = []
     n_rows = 0
     for row in grid.rows:
         if len(row) < len(grid.header):
@@ -195,7 +195,7 @@ def _first(grid: Grid, most: int) -> tuple[list[Sequence[Cell]], int]:
     return shown, n_rows
 
 
-def _row(row: Sequence[Cell], grid: Grid) -> str:
+def _row(row: Sequence[CardCell], grid: CardGrid) -> str:
     if len(row) < len(grid.header):
         return f'<th scope="rowgroup" colspan="{len(grid.header)}" style="{_CELL}left">{_cell(row[0])}</th>'
     name, *values = row
@@ -208,7 +208,7 @@ def _side(right: bool) -> str:
     return f"{_CELL}{'right' if right else 'left'}"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: CardCell) -> str:
     text = f"<strong>{_text(cell.text)}</strong>" if cell.strong else _text(cell.text)
     return f'{text} <small style="opacity:.8">{_text(cell.small)}</small>' if cell.small else text
 

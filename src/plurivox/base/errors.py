@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plurivox.base.quoting import LONGEST, QUOTED, one_line, sentence, short
+from plurivox.base.wording import LONGEST, QUOTED, one_line, sentence, short
 
 
 class PlurivoxError(Exception):

@@ -13,27 +13,26 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from plurivox.ask.auditing import CHECKED_STATES, draw_audit
-from plurivox.ask.checked import Accuracy, Share
-from plurivox.ask.checked import audited as read_checked
-from plurivox.ask.rereading import Kind, Rereading, reread
+from plurivox.ask.auditing import CHECKED_STATES, Accuracy, Share, draw_audit
+from plurivox.ask.auditing import audited as read_checked
+from plurivox.ask.rereading import ChangeKind, Rereading, SecondReading, read_by_model, reread
 from plurivox.ask.running import Asked, key_for
-from plurivox.ask.second_reader import SecondReading, read_by_model
 from plurivox.base.csv_files import csv_text
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import replacing, will_write
-from plurivox.base.quoting import harmless, one_line
+from plurivox.base.wording import harmless, one_line
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
 from plurivox.cli.console import console
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
-from plurivox.cli.progress import several, telling
+from plurivox.cli.running import several, telling
 from plurivox.cli.tables import ACCENT, plain_table, print_table
 from plurivox.infer.exports import Document
 from plurivox.infer.view import View
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 MOST_KINDS = 40
 """How many kinds of changes a terminal shows."""
@@ -77,7 +76,7 @@ def _lines(found: Rereading) -> list[list[str]]:
     ]
 
 
-def _from_to(kind: Kind) -> tuple[str, str]:
+def _from_to(kind: ChangeKind) -> tuple[str, str]:
     return (
         f"{kind.from_state}: {kind.from_answer}" if kind.from_answer is not None else kind.from_state,
         f"{kind.to_state}: {kind.to_answer}" if kind.to_answer is not None else kind.to_state,
@@ -85,7 +84,7 @@ def _from_to(kind: Kind) -> tuple[str, str]:
 
 
 def _frame(found: Rereading) -> pl.DataFrame:
-    schema = {name: pl.Int64 if name == "n" else pl.String for name in (*Kind._fields, "n")}
+    schema = {name: pl.Int64 if name == "n" else pl.String for name in (*ChangeKind._fields, "n")}
     return pl.DataFrame([(*kind, n) for kind, n in found.kinds.items()], schema=schema, orient="row")
 
 

@@ -17,25 +17,18 @@ from plurivox.actions.advise import ADVISE
 from plurivox.actions.select import SELECT
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.files import one_call
-from plurivox.base.quoting import sentence
+from plurivox.base.wording import sentence
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
-from plurivox.cli.curate import curate
-from plurivox.cli.data import data
-from plurivox.cli.demo import demo
-from plurivox.cli.describe import describe
-from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
-from plurivox.cli.fit import fit
+from plurivox.cli.curate import curate, soft_labels
+from plurivox.cli.data import data, pack, reproduce
+from plurivox.cli.fit import fit, predict
 from plurivox.cli.lens import lens_command
 from plurivox.cli.outputs import Command
-from plurivox.cli.pack import pack
-from plurivox.cli.predict import predict
 from plurivox.cli.printing import put, say
-from plurivox.cli.report import report
-from plurivox.cli.reproduce import reproduce
-from plurivox.cli.serve import serve
-from plurivox.cli.simulate import simulate
-from plurivox.cli.soft_labels import soft_labels
+from plurivox.cli.report import describe, report, serve
+from plurivox.cli.running import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
+from plurivox.cli.simulate import demo, simulate
 from plurivox.lenses import lenses
 
 

@@ -1,7 +1,6 @@
 """``plurivox ask``: put a rating question to language models."""
 
 import contextlib
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -11,21 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.quoting import one_line
-from plurivox.cli.ending import INTERRUPTED
+from plurivox.base.wording import one_line
 from plurivox.cli.loading import read_items
-from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
+from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, asks_server, option
 from plurivox.cli.printing import put, say
-from plurivox.cli.progress import one_bar, several
+from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
-    from plurivox.ask.planning import Plan
+    from plurivox.ask.planning import AskingPlan
     from plurivox.ask.prompts import Example
     from plurivox.ask.question import Question
     from plurivox.ask.running import Asked
 
 
-@functools.partial(taking, ServerOptions)
+@asks_server
 def ask(
     server: ServerOptions,
     file: Annotated[str, typer.Argument(metavar="ITEMS", help="Table with one row per item.", show_default=False)],
@@ -122,7 +120,7 @@ def _question(scale: str, wording: str | None) -> "Question":
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
-    from plurivox.domain.frames import require_columns
+    from plurivox.domain.raw import require_columns
     from plurivox.read.beside import read_table
 
     if file is None:
@@ -153,7 +151,7 @@ def _fields(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _announce(plan: "Plan", most: int | None) -> None:
+def _announce(plan: "AskingPlan", most: int | None) -> None:
     """Print on standard error what will be asked."""
     parts = [
         several(len(ones), what)
@@ -175,7 +173,7 @@ def _announce(plan: "Plan", most: int | None) -> None:
         )
 
 
-def _show_prompt(plan: "Plan") -> None:
+def _show_prompt(plan: "AskingPlan") -> None:
     import json
 
     request = next(plan.requests())

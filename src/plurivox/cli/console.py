@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 
 PIPE = 120
 """Columns to use when there is no terminal."""

@@ -1,4 +1,4 @@
-"""``plurivox curate``: training data that keep the view of every group."""
+"""``plurivox curate`` and ``soft-labels``: training data for and from groups of raters."""
 
 import re
 import shlex
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.actions.curate import CURATE
-from plurivox.cli.lens import ask, asked_of, command_asking, parameter
+from plurivox.cli.lens import ask, asked_of, command_asking
 from plurivox.cli.loading import Loaded, load
-from plurivox.cli.options import InputOptions, option
+from plurivox.cli.options import InputOptions, option, parameter, reads_ratings
 from plurivox.cli.outputs import Json, Outputs
-from plurivox.cli.printing import say
+from plurivox.cli.printing import put, put_csv, say
 
 if TYPE_CHECKING:
     from plurivox.actions.curate.result import Curation
+
 
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="JSON Lines file to write, such as pairs.jsonl.", metavar="FILE")
@@ -68,7 +69,7 @@ def _check_axis(loaded: Loaded) -> None:
     axes = loaded.by or []
     if len(axes) != 1:
         raise typer.BadParameter("name the groups to curate for with one --by, such as --by ethnicity")
-    overlap = [attribute for attribute in axes[0] if attribute in loaded.several]
+    overlap = [attribute for attribute in axes[0] if attribute in loaded.reading.several]
     if overlap:
         raise typer.BadParameter(
             f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be curated for; "
@@ -95,3 +96,47 @@ def _show(found: "Curation", paths: list[Path]) -> None:
 
 
 curate = command_asking(CURATE, _curate, [parameter(*one) for one in _OWN])
+
+
+@reads_ratings
+def soft_labels(
+    reading: InputOptions,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: _soft.tsv or .json in the format of LeWiDi 2025, or .csv, .parquet or .jsonl for a "
+            "table; otherwise CSV is printed.",
+            metavar="FILE",
+        ),
+    ] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Use raters' ids in .json instead of numbers.")] = (False),
+) -> None:
+    """Turn ratings into soft labels: the share of an item's raters who gave each point.
+
+    With --by, also for each group, on items that enough of its members rated. In .json, every item has its text, its
+    annotations and its soft and hard labels; plurivox can read this file back as the same ratings.
+    """
+    from plurivox.base.csv_files import csv_text
+    from plurivox.base.files import will_write
+    from plurivox.engine.pool import Running
+    from plurivox.lenses.soft import labels
+    from plurivox.lenses.soft.settings import SoftLabelsSettings
+
+    if ids and (output is None or output.suffix.lower() != ".json"):
+        raise typer.BadParameter("--ids requires -o FILE.json, the only form that shows who rated")
+    if output is not None:
+        labels.check_file(output, reading.said.get("by", ()))
+        will_write(output)
+    loaded = load(reading)
+    groups = (loaded.by or ()) if "by" in reading.said else ()  # those in the config are for analyses
+    given = {"by": groups, "several": loaded.reading.several, "min_group_size": loaded.reading.min_group_size}
+    asked = SoftLabelsSettings.from_dict(given)
+    found = labels.labels_of.run(loaded.ratings, settings=asked, how=Running())
+    if output is None:
+        put_csv(csv_text(found.frame))
+    else:
+        labels.write_labels(loaded.ratings, found.frame, output, ids=ids)
+        put(output)
+    say(found.told(loaded.ratings, loaded.reading.min_group_size))

@@ -1,5 +1,6 @@
-"""``plurivox data``: public data sets, their licences and files; fetching and checking them."""
+"""``plurivox data``, ``pack`` and ``reproduce``: public data sets, packed studies, and published tables made again."""
 
+import functools
 import json as to_json
 import signal
 import sys
@@ -10,14 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from plurivox.base.errors import InputError
-from plurivox.cli.ending import INTERRUPTED
-from plurivox.cli.options import Text
+from plurivox.cli.lens import check_picture
+from plurivox.cli.loading import config_beside, grouped_by, settings_of, tell_read
+from plurivox.cli.options import InputOptions, Text, option, reads_ratings
 from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
 from plurivox.cli.printing import put, say
+from plurivox.cli.running import INTERRUPTED
+from plurivox.read.settings import ReadSettings
 
 if TYPE_CHECKING:
     from plurivox.data.checking import Check
     from plurivox.data.record import Dataset
+
 
 Action = Literal["list", "info", "get", "check"]
 
@@ -59,7 +64,7 @@ def data(
     if action == "list":
         _list(outputs)
         return
-    from plurivox.data.catalogue import dataset
+    from plurivox.data.sets import dataset
 
     assert what is not None
     if action == "info":
@@ -93,7 +98,7 @@ def _list(outputs: Outputs) -> None:
 
     from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
-    from plurivox.data.catalogue import catalogue
+    from plurivox.data.sets import catalogue
     from plurivox.data.store import is_held
     from plurivox.infer.exports import Document
     from plurivox.infer.view import View
@@ -177,7 +182,7 @@ def _tell(one: "Dataset") -> None:
 
 
 def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) -> None:
-    from plurivox.cli.progress import telling
+    from plurivox.cli.running import telling
     from plurivox.data.store import get
 
     say(f"{one.title}. Licence: {one.licence}", f"Cite: {one.citation}")
@@ -214,3 +219,108 @@ def _check(found: "Check", outputs: Outputs) -> None:
     outputs.deliver(show=show, json=found.to_json)
     if not found.fits:
         raise typer.Exit(1)
+
+
+FILES = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILES", help="Ratings, in any form that commands accept; several files must have the same columns.",
+        show_default=False,
+    ),
+]  # fmt: skip
+
+
+@functools.partial(reads_ratings, file=FILES)
+def pack(
+    reading: InputOptions,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder to make, such as study.pvx.", metavar="FOLDER")
+    ] = None,
+    append: Annotated[
+        list[str] | None,
+        typer.Option("--append", help="Add this file to the packed study given as FILES. Repeatable.", metavar="FILE"),
+    ] = None,
+    memory: Annotated[str, typer.Option("--memory", help="How much memory may be used.", metavar="SIZE")] = "2GB",
+) -> None:
+    """Pack any number of ratings into a folder that every command accepts as FILE.
+
+    The files may be larger than memory. Analyses that are sums over items read the folder part by part and give the
+    same numbers to the last bit; others report that they need the ratings in memory.
+    """
+    from plurivox.read.packed.folder import named
+    from plurivox.read.packed.making import pack as packed
+
+    if append and (output is not None or len(reading.file) > 1):
+        raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")
+    if not append and output is None:
+        raise typer.BadParameter("name the folder to write: -o study.pvx")
+    for name, spec in ReadSettings.specs().items():
+        if spec.stage and name in reading.said:
+            raise typer.BadParameter(f"{spec.option} belongs to an analysis: give it when you analyse the packed study")
+    sources, folder = (append, Path(reading.file[0])) if append else (reading.file, output)
+    assert folder is not None
+    config = config_beside(reading, sources[0])
+    asked = settings_of(reading, config)
+    kept: dict[str, Any] = {name: getattr(asked, name) for name, spec in asked.specs().items() if not spec.stage}
+    kept["by"] = [*asked.attributes(), *(() if "by" in reading.said else grouped_by(config))]
+    if append:  # what is not given stays as it was when the study was packed
+        kept = {name: value for name, value in kept.items() if value and name in reading.said}
+    ratings = packed(sources, folder, memory=memory, append=bool(append), **kept)
+    tell_read(ratings, config)
+    name = named(folder).name
+    put(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_raters:,} raters")
+    said = "Its SHA-256 has changed; to demand" if append else "To demand"
+    put(f"{said} exactly this study, write {name}#sha256={ratings.sha256}")
+
+
+PAPERS = ("grasp", "responsiveness", "norms", "soft", "alt-test", "lewidi")
+
+
+def reproduce(
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS[:-1])} or {PAPERS[-1]}.", show_default=False)
+    ],
+    data: Annotated[Text, option("Folder with the files it needs, or one of them.", "FILE|FOLDER")] = None,
+    chart: Annotated[
+        Path | None, option("Draw a chart: a file name ending in .svg, .png, .pdf, .html or .json.", "FILE")
+    ] = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
+    html: Html = None,
+) -> None:
+    """Print the tables of a paper next to the numbers computed here, and show where they differ.
+
+    If files are missing, the message says which are needed and where to get them. The exit code is 0 whether or not the
+    numbers agree.
+    """
+    import plurivox.reproduce as papers
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import show_tables
+    from plurivox.infer.exports import document_of
+    from plurivox.reproduce.tables import LEGEND, tables
+
+    given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}
+    outputs = Outputs.of(given)
+    if paper not in PAPERS:
+        raise typer.BadParameter(f"PAPER must be one of {', '.join(PAPERS)}, not {paper!r}")
+    if chart is not None:
+        check_picture(chart)
+    found = papers.run(paper, data)
+    if chart is not None:
+        from plurivox.plots import reproduction, write_chart
+
+        write_chart(reproduction(found), chart)
+        say(f"chart: {chart}")
+
+    def show() -> None:
+        out = console()
+        out.print(found.settings["citation"], style="bold")
+        out.print()
+        show_tables(tables(found), [], found.statements(), out, LEGEND)
+
+    outputs.deliver(
+        show=show, json=found.to_json, csv=found.to_frame,
+        documents=lambda: [document_of(found, {}, found.settings["citation"])],
+    )  # fmt: skip

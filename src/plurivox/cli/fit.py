@@ -1,4 +1,4 @@
-"""``plurivox fit``: train a model that predicts rating distributions from texts."""
+"""``plurivox fit`` and ``predict``: train a model that predicts rating distributions from texts, and use it."""
 
 import contextlib
 import functools
@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.ending import INTERRUPTED, STOPPING
-from plurivox.cli.loading import load, read_items
+from plurivox.cli.loading import load, read_items, read_scale
 from plurivox.cli.options import InputOptions, ItemsFile, Seed, Text, option, reads_ratings, several_names
 from plurivox.cli.outputs import Json, Outputs
-from plurivox.cli.printing import put, say
-from plurivox.cli.progress import one_bar
+from plurivox.cli.printing import put, put_csv, say
+from plurivox.cli.running import INTERRUPTED, STOPPING, one_bar
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from plurivox.domain.scale import Scale
     from plurivox.models import Epoch, Predictor
+
 
 MODELS = ("mlp-ce", "mlp-kl", "cumulative-link", "transformer-emd")
 
@@ -62,7 +65,7 @@ def fit(
     model.json and safetensors, not pickle.
     """
     from plurivox import models
-    from plurivox.models.saving import try_folder
+    from plurivox.models.predictor import try_folder
 
     if texts == reading.file == "-":
         raise typer.BadParameter("only one of the two tables can come from standard input")
@@ -71,7 +74,7 @@ def fit(
     outputs = Outputs.of({"json": json})
     try_folder(output)
     ratings = load(reading).ratings
-    ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
+    ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.said.get("encoding"))
     say(f"{table.name}: item = {ids}, text = {text}")
     with _told() as progress, _interrupted_once() as not_any_more:
         found = models.fit(
@@ -157,3 +160,83 @@ def _as_json(found: "Predictor", folder: Path) -> str:
     about = {"folder": str(folder), "model": found.kind, "scale": found.scale.to_dict()}
     about |= {"settings": asdict(found.settings), "training": asdict(found.training), "versions": dict(found.versions)}
     return json.dumps(about, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+ENDINGS, SUBMISSIONS = (".csv", ".parquet", ".jsonl"), ("_soft.tsv", ".json")
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by plurivox fit.", show_default=False)],
+    file: ItemsFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .parquet, .csv or .jsonl, or _soft.tsv or .json in the format of LeWiDi 2025; "
+            "otherwise CSV is printed.",
+            metavar="FILE",
+        ),
+    ] = None,
+    item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
+    text: Annotated[Text, option("Column with the text (default: as in training).", "COLUMN")] = None,
+    context: Annotated[
+        Text, option("Columns with what came before the text (default: as in training).", "COLUMNS")
+    ] = None,
+    encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None,
+    name: Annotated[Text, option("Name of the model in the output (default: its kind).", "NAME")] = None,
+    scale: Annotated[
+        Text,
+        option(
+            "Refuse a model trained on another scale: 0:4, No,Unsure,Yes or a TOML file (default: the scale in the "
+            "plurivox.toml next to ITEMS).",
+            "POINTS",
+        ),
+    ] = None,
+) -> None:
+    """Predict how items are rated from their texts, with a model trained by plurivox fit.
+
+    Each row has a model, an item, and a probability for each point of the scale, as plurivox score expects.
+    """
+    from plurivox import models
+    from plurivox.base.files import will_write
+    from plurivox.cli.running import telling
+    from plurivox.config import find_config, load_config
+
+    if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSIONS):
+        raise typer.BadParameter(f"{output} must end in one of {', '.join((*ENDINGS, *SUBMISSIONS))}")
+    will_write(output)
+    path = None if scale is not None else find_config(file)
+    wanted = read_scale(scale) if path is None else load_config(path).said.get("scale")
+    known = models.load(model, scale=wanted)
+    ids, table = read_items(file, item, like=known.item, encoding=encoding)
+    say(f"{table.name}: item = {ids}, text = {text or known.text}")
+    with telling() as progress:
+        found = known.predict(
+            table.frame(), text=text, context=None if context is None else several_names(context) or (), item=ids,
+            name=name, progress=None if progress is None else lambda done, of: progress("predicting", done, of),
+            source=table.name, locate=table.locate,
+        )  # fmt: skip
+    if output is not None and output.name.endswith(SUBMISSIONS):
+        _submit(found, output, known.scale)
+    else:
+        _write(found, output)
+    say(f"{found['model'][0]}: {found.height:,} items on {known.scale}")
+
+
+def _submit(found: "pl.DataFrame", output: Path, scale: "Scale") -> None:
+    from plurivox.domain.attributes import id_texts
+    from plurivox.domain.predictions import Predictions
+
+    Predictions.from_frame(found, scale).write_submission(output, items=id_texts(found["item"]).to_list())
+    put(output)
+
+
+def _write(found: "pl.DataFrame", output: Path | None) -> None:
+    from plurivox.base.csv_files import csv_text, write_frame
+
+    if output is None:
+        put_csv(csv_text(found))
+        return
+    write_frame(output, found)
+    put(output)

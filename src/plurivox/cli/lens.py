@@ -1,15 +1,14 @@
 """Commands made from lens records: their options, and the runner that loads, calls and prints for all of them."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.base.later import imported
-from plurivox.cli import inputs as readers
-from plurivox.cli import running
+from plurivox.base import imported
+from plurivox.cli import loading, running
 from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
     CONTEXT,
@@ -17,18 +16,21 @@ from plurivox.cli.options import (
     InputOptions,
     is_said,
     only_one,
+    parameter,
     reads_ratings,
+    setting_parameter,
     tell_compiling,
 )
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
 from plurivox.cli.printing import looked_at, say
 from plurivox.infer.lens import NOT_MET
-from plurivox.plots.of_lenses import OF_LENSES, chart_of
+from plurivox.plots import OF_LENSES, chart_of
 
 if TYPE_CHECKING:
-    from plurivox.base.settings import Settings, Spec
+    from plurivox.base.settings import Settings
     from plurivox.cli.loading import Loaded
     from plurivox.infer.lens import Input, Lens, Option
+
 
 COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
@@ -120,13 +122,13 @@ def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
     for shortcut in lens.shortcuts:
         yield parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
     for spec in lens.showing.specs().values() if lens.showing else ():
-        yield _setting_parameter(spec)
+        yield setting_parameter(spec)
     if lens.brief:
         yield parameter("all", Annotated[bool, typer.Option("--all", help=ALL)], False)
     if lens.written:
         option = typer.Option("--output", "-o", help=lens.written.help, metavar="FILE")
         yield parameter("output", Annotated[Path | None, option], None)
-        yield from map(_setting_parameter, lens.written.settings.specs().values())
+        yield from map(setting_parameter, lens.written.settings.specs().values())
     if lens.name in OF_LENSES:
         text = "Also draw a chart: a file name ending in .svg, .png, .pdf, .html or .json."
         yield parameter("chart", Annotated[Path | None, typer.Option("--chart", help=text, metavar="FILE")], None)
@@ -140,12 +142,7 @@ def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
 def parameters_of(options: Iterable["Option"], settings: type["Settings"]) -> Iterator[inspect.Parameter]:
     """Yield the options of inputs, then those of settings."""
     yield from map(_input_parameter, options)
-    yield from (_setting_parameter(spec) for spec in settings.specs().values() if spec.cli)
-
-
-def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    """Return what typer needs to know about an option."""
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+    yield from (setting_parameter(spec) for spec in settings.specs().values() if spec.cli)
 
 
 def _input_parameter(one: "Option") -> inspect.Parameter:
@@ -158,33 +155,6 @@ def _input_parameter(one: "Option") -> inspect.Parameter:
     return parameter(
         one.name, Annotated[kind, typer.Option(one.option, help=one.help, metavar=one.metavar)], one.default
     )
-
-
-def _setting_parameter(spec: "Spec") -> inspect.Parameter:
-    """Return the option of a setting: a flag for a bool; if its text is parsed, the default is shown as text."""
-    kind: Any = spec.kind if spec.parse is None and spec.kind is not None else str
-    default = spec.default
-    if spec.flag:
-        kind, default = bool, False
-    elif spec.repeated or spec.metavar == ONE_VALUE:
-        kind, default = list[str] | None, None
-    elif spec.parse is not None:
-        default = _text(default)
-    if default is None:
-        kind = kind | None
-    option = typer.Option(spec.option, help=spec.help, metavar=spec.metavar, min=spec.least, max=spec.most)
-    return parameter(spec.name, Annotated[kind, option], default)
-
-
-def _text(default: Any) -> str | None:
-    """Return a default as it would be written on the command line, None for nothing."""
-    if isinstance(default, str):
-        return default
-    if default is None or (isinstance(default, Collection) and not default):
-        return None
-    if isinstance(default, tuple):
-        return ",".join(str(_text(one)) for one in default)
-    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
@@ -279,7 +249,7 @@ def check_picture(path: Path) -> None:
 
 def reader_of(source: "Input") -> Callable[..., Any]:
     """Return what reads an input: a function of the lens, or one that is known here."""
-    reader: Callable[..., Any] = imported(source.load) if ":" in source.load else getattr(readers, source.load)
+    reader: Callable[..., Any] = imported(source.load) if ":" in source.load else getattr(loading, source.load)
     return reader
 
 
@@ -330,12 +300,12 @@ def _settings(lens: "Lens", reading: InputOptions, loaded: "Loaded", asked: Give
     """Make the settings: the command line overrides the lens's section of the config, and that the general ones."""
     known, own = lens.settings.specs(), loaded.config.lenses.get(lens.name, {})
     given = dict(asked)
-    if "by" in known and (reading.by or "by" not in own):
+    if "by" in known and ("by" in reading.said or "by" not in own):
         by = loaded.axes(needed=lens.attributes_needed) if lens.every_attribute else loaded.by
         given |= {"by": by} if by else {}
     for name in ("several", "min_group_size"):
-        if name in known and (getattr(reading, name) or name not in own):
-            given[name] = getattr(loaded, name)
+        if name in known and (name in reading.said or name not in own):
+            given[name] = getattr(loaded.reading, name)
     return loaded.config.settings_for(lens, **given)
 
 

@@ -1,8 +1,7 @@
-"""From the options of a command, and the config as a fallback, to the ratings that it works on."""
+"""From the options of a command, and the config as a fallback, to the ratings and other inputs that it works on."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,12 @@ import typer
 
 from plurivox.cli.options import CONTEXT, InputOptions, attribute_value, is_said
 from plurivox.cli.printing import say
+from plurivox.read.settings import ReadSettings
 
 if TYPE_CHECKING:
-    from plurivox.config import Bins, Config
+    from plurivox.config import Config
     from plurivox.domain.answers import Answers
-    from plurivox.domain.describing import Rules
-    from plurivox.domain.panel import Population
+    from plurivox.domain.panel import PopulationShares
     from plurivox.domain.predictions import Predictions
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.raw import RawTable
@@ -23,21 +22,23 @@ if TYPE_CHECKING:
     from plurivox.domain.scale import Scale
 
 
+_TABLES = ("raters", "items")
+
+
 @dataclass(frozen=True)
 class Loaded:
-    """The ratings a command works on, and what the config or the command line says about the analysis."""
+    """The ratings a command works on, and what the command line or else the config says about them."""
 
     ratings: "Ratings"  # None if a command runs without ratings; see load_nothing
-    by: list[tuple[str, ...]] | None
-    min_group_size: int
-    several: dict[str, str]
-    raters_file: str | None
-    items_file: str | None
+    reading: ReadSettings
     config: "Config"
     scale: "Scale"
     recoding: "Recoding | None" = None
-    bins: "Mapping[str, Bins]" = field(default_factory=dict)
-    rules: "Rules | None" = None
+
+    @property
+    def by(self) -> list[tuple[str, ...]] | None:
+        """The requested axes."""
+        return list(self.reading.by) or None
 
     @property
     def scale_of_files(self) -> "Scale":
@@ -59,28 +60,41 @@ class Loaded:
 
 def load(reading: InputOptions) -> Loaded:
     """Read the ratings as the command line or else the config says; report how columns were understood."""
-    from plurivox.domain.axis import MIN_GROUP_SIZE
+    from plurivox.read.read import read_study
 
     config = _without_tables(config_beside(reading, reading.file), reading.file)
-    population = _population(reading, config)
-    ratings = _read(reading, config, () if population is None else population.attributes)
-    ratings = ratings.in_memory() if reading.in_memory else ratings
-    recoding = _recoding(reading, config, ratings)
-    if recoding is not None:
-        ratings = ratings.recode(recoding).with_poles(reading.poles)
-    bins = {**config.bins, **dict(map(_edges, reading.bin or ()))}
-    for attribute, one in bins.items():
-        ratings = ratings.with_bins(attribute, one.edges, one.labels)
-    if reading.where:
-        ratings = _filtered(ratings, reading.where)
+    asked = settings_of(reading, config)
+    population = _population(reading, asked)
+    needed = () if population is None else population.attributes
+    if "by" not in reading.said:
+        needed = (*grouped_by(config), *needed)
+    recoded_in = config.path if {"recode", "unsafe_from"}.isdisjoint(reading.said) else None
+    ratings, recoding = read_study(reading.file, asked, needed, config=recoded_in, renamed="poles" in reading.said)
     tell_read(ratings, config)
-    by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
-    size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
     if population is not None:
-        ratings = _weighted(ratings, population, reading.trim or config.trim, size)
-    several = dict(map(_pair, reading.several or ())) or dict(config.several)
-    return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config,
-                  ratings.scale, recoding, bins, _rules(reading, config))  # fmt: skip
+        ratings = _weighted(ratings, population, asked)
+    return Loaded(ratings, asked, config, ratings.scale, recoding)
+
+
+def settings_of(reading: InputOptions, config: "Config") -> ReadSettings:
+    """Return how ratings are read: as the command line says, otherwise as the config does."""
+    from plurivox.domain.scale_files import as_scale
+
+    specs, said = ReadSettings.specs(), dict(config.said)
+    for name in reading.said:
+        for other in specs[name].replaces:
+            said.pop(other, None)
+    scale = as_scale(reading.said.get("scale", said.get("scale")))
+    if scale is not None and scale.poles is not None:
+        said.pop("poles", None)
+    bins = {**said.get("bins", {}), **reading.said.get("bins", {})}
+    return ReadSettings(**{**said, **reading.said, "scale": scale, "bins": bins})
+
+
+def grouped_by(config: "Config") -> list[str]:
+    """Return the attributes that sections of lenses group raters by."""
+    axes = [axis for section in config.lenses.values() for axis in section.get("by") or ()]
+    return [name for axis in axes for name in axis]
 
 
 def config_beside(reading: InputOptions, file: str) -> "Config":
@@ -95,33 +109,31 @@ def _without_tables(config: "Config", file: str) -> "Config":
     """Return the config without the tables that it names if the ratings already contain them, and say so."""
     from plurivox.read.tables import is_stored
 
-    named = [name for name in (config.raters, config.items) if name is not None]
+    named = [config.said[name] for name in _TABLES if name in config.said]
     if not named or file == "-" or not is_stored(file):
         return config
     told = " and ".join(Path(name).name for name in named)
     say(f"{file} already contains the attributes of raters and items; ignoring {told}, named in {config.path}")
-    return replace(config, raters=None, items=None)
+    return replace(config, said={k: v for k, v in config.said.items() if k not in _TABLES})
 
 
 def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     """Return what is known without ratings: the scale, and the config next to another file."""
-    from plurivox.domain.axis import MIN_GROUP_SIZE
-
     config = config_beside(reading, beside)
-    scale = read_scale(reading.scale) or config.scale
-    if scale is None:
+    known = {name: config.said[name] for name in ("scale", "items") if name in config.said}
+    asked = settings_of(reading, replace(config, said=known))
+    if asked.scale is None:
         raise typer.BadParameter("without ratings, the points of the scale are unknown; give them with --scale")
     about = (
-        "raters", "rater", "score", "point_columns", "time", "where", "by", "bin", "recode", "unsafe_from", "weights",
+        "raters", "rater", "score", "point_columns", "time", "where", "by", "bins", "recode", "unsafe_from", "weights",
         "trim",
     )  # fmt: skip
-    given = [name.replace("_", "-") for name in about if getattr(reading, name)]
-    if given:
-        raise typer.BadParameter(f"--{given[0]} requires ratings, but no FILE was given")
-    say(f"no ratings; scale {scale}")
+    for name in about:
+        if name in reading.said:
+            raise typer.BadParameter(f"{ReadSettings.specs()[name].option} requires ratings, but no FILE was given")
+    say(f"no ratings; scale {asked.scale}")
     nothing: Any = None
-    size, items = reading.min_group_size or MIN_GROUP_SIZE, reading.items or config.items
-    return Loaded(nothing, None, size, {}, None, items, config, scale)
+    return Loaded(nothing, asked, config, asked.scale)
 
 
 def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, Loaded]:
@@ -129,7 +141,8 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
     from plurivox.base.errors import ColumnError
     from plurivox.domain.questions import RULES, combine
 
-    names = [name.strip() for name in (reading.score or "").split(",")]
+    named = reading.said.get("score", "")
+    names = [name.strip() for name in named.split(",")]
     if len(names) < 2:
         if rule is not None:
             raise typer.BadParameter("--combine needs several questions: --score Q1,Q2")
@@ -140,9 +153,9 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
         try:  # a column name may contain commas, as question texts do
             return {"all": load(reading)}
         except ColumnError as error:
-            if f"'{reading.score}'" not in error.problem:
+            if f"'{named}'" not in error.problem:
                 raise
-    loaded = {name: load(replace(reading, score=name)) for name in names}
+    loaded = {name: load(replace(reading, said={**reading.said, "score": name})) for name in names}
     if rule is not None:
         known = rule if rule in RULES else [label.strip() for label in rule.split(",")]
         ratings = combine({name: one.ratings for name, one in loaded.items()}, known)
@@ -150,7 +163,7 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
     return loaded
 
 
-def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
+def reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
     from plurivox.base.errors import ScaleError
 
@@ -165,7 +178,7 @@ def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Load
         if scale == "same":
             found = read_alike(text, reading, loaded)
         else:
-            found = read_beside(text, reading, read_scale(scale))
+            found = read_other(text, reading, read_scale(scale))
     except ScaleError as error:
         raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
     intake = found.intake
@@ -193,52 +206,43 @@ def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
     return found
 
 
-def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
+def read_other(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
     """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    from plurivox.base.errors import ColumnError
-    from plurivox.read.read import read_ratings
+    from plurivox.read.read import read_beside
 
-    try:
-        return read_ratings(file, scale=scale)
-    except ColumnError:
-        return read_ratings(
-            file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score,
-            point_columns=reading.point_columns,
-        )  # fmt: skip
+    return read_beside(file, scale, reading.said)
 
 
 def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
     """Read other ratings on the scale of the ratings, recoded like them."""
-    found = read_beside(file, reading, loaded.scale_of_files)
+    found = read_other(file, reading, loaded.scale_of_files)
     return found if loaded.recoding is None else found.recode(loaded.recoding)
 
 
 def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
     """Read predictions on the scale of the ratings, or on the one before they were recoded."""
-    from plurivox.ask.recoded import predictions_of
+    from plurivox.ask.read_answers import predictions_of
 
     return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     """Read answers on the scale of the ratings, recoded like them."""
-    from plurivox.ask.recoded import answers_of
+    from plurivox.ask.read_answers import answers_of
 
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
-def described_answers(found: "Answers", reading: InputOptions, loaded: Loaded) -> "Answers":
+def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
     """Return answers with the attributes of items, read as they are for the ratings."""
-    from plurivox.ask.recoded import described
+    from plurivox.ask.read_answers import described
 
-    rule = "missing" if loaded.rules is None else loaded.rules.conflicts
-    encoding = reading.encoding or loaded.config.encoding or "utf-8"
-    return described(found, loaded.items_file, loaded.ratings, rule, encoding)
+    return described(found, loaded.reading.items, loaded.ratings, loaded.reading.conflicts, loaded.reading.encoding)
 
 
 def tell_answers(found: "Answers", more: str = "") -> None:
     """Say on standard error whose answers were read, which columns hold them, and what was read as text."""
-    from plurivox.cli.progress import several
+    from plurivox.cli.running import several
     from plurivox.domain.answers import ITEM_TEXT
 
     unusual = found.n_read or more or ITEM_TEXT in found.columns
@@ -252,9 +256,8 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
-    from plurivox.domain.frames import require_columns
     from plurivox.domain.points import with_joined
-    from plurivox.domain.roles import id_column
+    from plurivox.domain.raw import id_column, require_columns
     from plurivox.read.beside import attributes_in
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
@@ -263,120 +266,28 @@ def read_items(
     return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
-def _read(reading: InputOptions, config: "Config", raked: Sequence[str] = ()) -> "Ratings":
-    from plurivox.read.read import read_ratings
-
-    asked = asked_of_reading(reading, config)
-    return read_ratings(reading.file, **{**asked, "by": [*asked["by"], *raked]})
-
-
-def _population(reading: InputOptions, config: "Config") -> "Population | None":
-    """Read the shares of the population, if the command line or else the config names them."""
+def _population(reading: InputOptions, asked: ReadSettings) -> "PopulationShares | None":
+    """Read the shares of the population, if there is a file with them."""
     from plurivox.read.population import read_population
 
-    file = reading.weights or config.weights
-    if file is None:
-        if reading.trim is not None:
+    if asked.weights is None:
+        if "trim" in reading.said:
             raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
         return None
-    if file == "-" == reading.file:
+    if asked.weights == "-" == reading.file:
         raise typer.BadParameter("only one of the tables can come from standard input")
-    return read_population(file, encoding=reading.encoding or config.encoding or "utf-8")
+    return read_population(asked.weights, encoding=asked.encoding)
 
 
-def _weighted(ratings: "Ratings", population: "Population", trim: float | None, size: int) -> "Ratings":
+def _weighted(ratings: "Ratings", population: "PopulationShares", asked: ReadSettings) -> "Ratings":
     """Weight the raters that --where leaves to the population, and describe the weights."""
-    from plurivox.statistics.raking import TRIM
-
-    found = ratings.weighted(population, trim=trim or TRIM)
-    panel = found.panel.summary(size)
+    found = ratings.weighted(population, **asked.weighting())
+    panel = found.panel.summary(asked.min_group_size)
     names = ", ".join(panel.attributes)
     say(f"{population.source}: {panel.n_raters:,} raters weighted by {names}: {panel.cost}")
     for note in panel.notes:
         say(f"{population.source}: {note}")
     return found
-
-
-def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
-    """Return the keywords of read_ratings as the command line or else the config says."""
-    from plurivox.domain.order import RULES
-    from plurivox.read.formats import FORMATS
-    from plurivox.read.formats.record import CHOICES
-
-    scale, rules = read_scale(reading.scale) or config.scale, _rules(reading, config)
-    return {
-        "item": reading.item or config.item,
-        "rater": reading.rater or config.rater,
-        "score": reading.score or (None if reading.point_columns else config.score),
-        "point_columns": reading.point_columns or (None if reading.score else config.point_columns),
-        "scale": scale,
-        "poles": reading.poles or (scale and scale.poles) or config.poles,
-        "missing": reading.missing or config.missing,
-        "duplicates": _one_of("--duplicates", reading.duplicates or config.duplicates or "error", RULES),
-        "time": reading.time or config.time,
-        "raters": reading.raters or config.raters,
-        "items": reading.items or config.items,
-        "rater_attributes": names_in(reading.rater_attributes) or config.rater_attributes,
-        "item_attributes": names_in(reading.item_attributes) or config.item_attributes,
-        "by": _attributes_asked(reading, config),
-        "conflicts": rules.conflicts,
-        "unknown": rules.unknown,
-        "layout": _layout(reading, config),
-        "questions": reading.questions or (None if reading.wide or reading.totals else config.questions),
-        "rejected": _one_of("--rejected", reading.rejected or config.rejected, CHOICES),
-        "unfinished": _one_of("--unfinished", reading.unfinished or config.unfinished, CHOICES),
-        "format": _one_of("--format", reading.format or config.format, FORMATS),
-        "encoding": reading.encoding or config.encoding or "utf-8",
-    }
-
-
-def _rules(reading: InputOptions, config: "Config") -> "Rules":
-    """Return how attributes are read as the command line or else the config says."""
-    from plurivox.domain.attributes import CONFLICTS, UNKNOWN
-    from plurivox.domain.describing import Rules
-
-    rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)
-    words = config.unknown if reading.unknown is None else tuple(filter(None, names_in(reading.unknown)))
-    return Rules(rule, UNKNOWN if words is None else words)
-
-
-def _attributes_asked(reading: InputOptions, config: "Config") -> list[str]:
-    """Return every attribute that groups are made of, binned or split, including those in crossings."""
-    axes: list[Any] = [one.split(",") for one in reading.by or ()] or [
-        *config.by, *(axis for section in config.lenses.values() for axis in section.get("by") or ())
-    ]  # fmt: skip
-    named = [name for axis in axes for name in ([axis] if isinstance(axis, str) else axis)]
-    binned = [text.partition("=")[0] for text in (*(reading.bin or ()), *(reading.several or ()))]
-    return list(dict.fromkeys(name.strip() for name in (*named, *binned, *config.bins, *config.several)))
-
-
-def _edges(text: str) -> "tuple[str, Bins]":
-    """Read ``age=18,30,45``."""
-    from plurivox.config import Bins
-
-    attribute, sign, edges = text.partition("=")
-    try:
-        numbers = tuple(float(edge) for edge in edges.split(","))
-    except ValueError:
-        numbers = ()
-    if not sign or not attribute.strip() or not all(map(math.isfinite, numbers)) or not numbers:
-        raise typer.BadParameter(f"--bin needs ATTRIBUTE=EDGES, such as age=18,30,45, not {text!r}")
-    return attribute.strip(), Bins(numbers)
-
-
-def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "Recoding | None":
-    """Return how points are recoded, if the command line or else the config says so."""
-    from plurivox.base.errors import ScaleError
-    from plurivox.domain.recoding import Recoding
-
-    given = reading if reading.recode is not None or reading.unsafe_from is not None else config
-    if given.recode is None and given.unsafe_from is None:
-        return None
-    try:
-        return Recoding.of(ratings.scale, given.recode, given.unsafe_from)
-    except ScaleError as error:
-        source = config.path if given is config else ratings.intake.source
-        raise ScaleError(error.problem, source=source, hint=error.hint) from None
 
 
 def tell_read(ratings: "Ratings", config: "Config") -> None:
@@ -411,37 +322,76 @@ def read_scale(text: str | None) -> "Scale | None":
     return as_scale(text)
 
 
-def names_in(text: str | None) -> tuple[str, ...]:
-    """Return the comma-separated names in a text."""
-    return tuple(name.strip() for name in text.split(",")) if text else ()
+Given = Mapping[str, Any]
 
 
-def _layout(reading: InputOptions, config: "Config") -> Any:
-    if reading.wide and reading.totals:
-        raise typer.BadParameter("give only one of --wide and --totals")
-    chosen = "wide" if reading.wide else "totals" if reading.totals else config.layout
-    return chosen and _one_of("layout", chosen, ("long", "wide", "totals"))
+def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read the ratings again for when each was given and how long it took."""
+    import typer
+
+    from plurivox.domain.points import with_joined
+    from plurivox.domain.raw import require_columns
+    from plurivox.read.beside import read_again
+    from plurivox.read.settings import ReadSettings
+
+    columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
+    if not columns:
+        return None
+    if reading.file == "-":
+        raise typer.BadParameter("--time and --seconds read the ratings again; save them to a file first")
+    known = loaded.ratings.intake.columns
+    if not {"item", "rater"} <= set(known):
+        raise typer.BadParameter("--time and --seconds need a table with one row per rating")
+    said = loaded.reading
+    asked = ReadSettings(
+        item=known["item"], rater=known["rater"], score=known.get("score"), questions=said.questions,
+        rejected=said.rejected, unfinished=said.unfinished,
+    )  # fmt: skip
+    is_export = bool(loaded.ratings.intake.platform)
+    table = read_again(reading.file, asked if is_export else None, format=said.format, encoding=said.encoding)
+    table = with_joined(table, known["item"])
+    columns = {role: name for role, name in columns.items() if (role, name) != ("time", "rows")}
+    columns = {"item": known["item"], "rater": known["rater"], **columns}
+    require_columns(table.columns, columns.values(), table.name)
+    frame = table.frame()
+    return frame.select(frame[name].alias(role) for role, name in columns.items())
 
 
-def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> Any:
-    if value is not None and value not in allowed:
-        raise typer.BadParameter(f"{name} is one of {', '.join(allowed)}, not {value!r}")
-    return value
+def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
+    """Return the id of an item."""
+    return str(given["wanted"])
 
 
-def _pair(text: str) -> tuple[str, str]:
-    attribute, sign, separator = text.partition("=")
-    if not sign or not attribute or not separator:
-        raise typer.BadParameter(f"--several needs ATTRIBUTE=SEPARATOR, not {text!r}")
-    return attribute, separator
+def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read predicted distributions."""
+    known = predictions_beside(given["predictions"], loaded)
+    say(f"{known.source}: predictions of {', '.join(known.models)}")
+    return known
 
 
-def _filtered(ratings: "Ratings", conditions: list[str]) -> "Ratings":
-    wanted: dict[str, dict[str, list[str]]] = {"raters": {}, "items": {}}
-    for condition in conditions:
-        attribute, sign, value = condition.partition("=")
-        if not sign:
-            raise typer.BadParameter(f"--where needs ATTRIBUTE=VALUE, not {condition!r}")
-        of_items = attribute in ratings.items.columns and attribute not in ratings.raters.columns
-        wanted["items" if of_items else "raters"].setdefault(attribute, []).append(value)
-    return ratings.where(raters=wanted["raters"], items=wanted["items"])
+def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read what language models answered."""
+    alone = loaded.ratings is None
+    known = answers_beside(
+        given["answers"], loaded, item=reading.said.get("item") if alone else None, model=given["model"],
+        answer=given["answer"], items=loaded.reading.items if alone else None,
+    )  # fmt: skip
+    tell_answers(known)
+    return known
+
+
+def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read what language models answered, and the attributes of all items, including those that nobody rated."""
+    return described_answers(answers(given, reading, loaded), loaded)
+
+
+def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read ratings of other items, on the same scale."""
+    return None if given["train"] is None else read_alike(given["train"], reading, loaded)
+
+
+def trained(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read the ratings of trained raters."""
+    return (
+        None if given["trained"] is None else read_other(given["trained"], reading, read_scale(given["trained_scale"]))
+    )

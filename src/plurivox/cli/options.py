@@ -2,14 +2,18 @@
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from plurivox.cli.printing import say
+from plurivox.read.settings import ReadSettings
+
+if TYPE_CHECKING:
+    from plurivox.base.settings import Spec
 
 Text = str | None
 Texts = list[str] | None
@@ -30,140 +34,110 @@ def option(help: str, metavar: str | None = None, *names: str, **more: Any) -> A
     return typer.Option(*names, help=help, metavar=metavar, **more)
 
 
+ONE_VALUE = "ATTRIBUTE=VALUE"
+"""The metavar of an option that is a mapping: all values are collected, so that a second one can be refused."""
+FILE = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, an export of an "
+        "annotation platform, or a packed study; FILE::NAME for a sheet or table in it, - for standard input.",
+        show_default=False,
+    ),
+]
+CONFIG = Annotated[Path | None, option("Use this file instead of the plurivox.toml next to FILE.", "FILE")]
+
+
 @dataclass(frozen=True)
 class InputOptions:
-    """What the command line says about the input; None where it says nothing."""
+    """What the command line says about the input: the files, settings of reading by name, and the config to use."""
 
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, an export of an "
-            "annotation platform, or a packed study; FILE::NAME for a sheet or table in it, - for standard input.",
-            show_default=False,
-        ),
-    ]
-    raters: Annotated[Text, option("Table with one row per rater.", "FILE")] = None
-    items: Annotated[Text, option("Table with one row per item.", "FILE")] = None
-    item: Annotated[Text, option("Column with the item, or several that together form its id: a,b.", "COLUMN")] = None
-    rater: Annotated[Text, option("Column with the rater.", "COLUMN")] = None
-    score: Annotated[Text, option("Column with the score.", "COLUMN")] = None
-    point_columns: Annotated[
-        Text,
-        option(
-            "Columns instead of a score, one for each point: 'severity.*', or names in the order of the scale. A 1 "
-            "marks the chosen point; with --totals they hold counts. Use '{rater}_severity.*' if each rater has "
-            "columns.",
-            "COLUMNS", "--one-hot", "--point-columns",
-        ),
-    ] = None  # fmt: skip
-    scale: Annotated[
-        Text,
-        option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), likert-agree or another name, or a TOML file.", "POINTS"),
-    ] = None
-    poles: Annotated[Text, option("What the two ends of the scale mean, lowest first: safe,unsafe.", "LOW,HIGH")] = None
-    missing: Annotated[
-        Texts, option("An answer that means no rating, in addition to blank, NA, NaN and null. Repeatable.", "ANSWER")
-    ] = None
-    recode: Annotated[
-        Text,
-        option(
-            "Combine points or ranges of the scale into new points: 0-2=no,3-4=yes; 2=missing drops one. 'into 5' "
-            "makes five of equal width.",
-            "RULE",
-        ),
-    ] = None
-    unsafe_from: Annotated[
-        Text, option("Split the scale into two points: below this one, and from it upwards.", "POINT")
-    ] = None
-    duplicates: Annotated[
-        Text,
-        option(
-            "If a rater rated an item twice: error (default), first, last, mode, or keep (the first counts, the "
-            "others are kept alongside).",
-            "RULE", "--duplicates", "--repeats",
-        ),
-    ] = None  # fmt: skip
-    time: Annotated[
-        Text,
-        option(
-            "Column with the time of each rating: numbers of occasions or batches, or ISO dates.",
-            "COLUMN", "--time", "--occasion",
-        ),
-    ] = None  # fmt: skip
-    by: Annotated[
-        Texts,
-        option(
-            "Rater attribute, or several to cross: race,gender. A column of the table of raters or of FILE. "
-            "Repeatable.",
-            "ATTRIBUTES",
-        ),
-    ] = None
-    bin: Annotated[
-        Texts,
-        option(
-            "Group a numeric rater attribute into intervals that start here: age=18,30,45. Repeatable.",
-            "ATTRIBUTE=EDGES", "--bin",
-        ),
-    ] = None  # fmt: skip
-    where: Annotated[
-        Texts, option("Keep only raters or items with this value: removed=False. Repeatable.", "ATTRIBUTE=VALUE")
-    ] = None
-    rater_attributes: Annotated[Text, option("Columns of FILE that describe raters: age,gender.", "COLUMNS")] = None
-    item_attributes: Annotated[Text, option("Columns of FILE that describe items: topic,text.", "COLUMNS")] = None
-    conflicts: Annotated[
-        Text,
-        option(
-            "If a rater or an item has conflicting values of an attribute: missing (default: treat it as unknown), "
-            "first, or error.",
-            "RULE",
-        ),
-    ] = None
-    unknown: Annotated[
-        Text,
-        option(
-            "Words that mean an attribute is unknown, instead of DATA_EXPIRED, CONSENT_REVOKED, Prefer not to say and "
-            "the like; '' for none.",
-            "WORDS",
-        ),
-    ] = None
-    several: Annotated[
-        Texts,
-        option(
-            "A rater may have several values of an attribute, with this separator: 'race=;'. Repeatable.",
-            "ATTRIBUTE=SEPARATOR",
-        ),
-    ] = None
-    weights: Annotated[
-        Text,
-        option(
-            "Weight raters to a population: a table with attribute, value and share, such as gender,Woman,0.51.", "FILE"
-        ),
-    ] = None
-    trim: Annotated[
-        float | None, option("Limit each rater's weight to this many times the mean (default 5).", "TIMES", min=1)
-    ] = None
-    wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item and one column per rater.")] = False
-    totals: Annotated[
-        bool, typer.Option("--totals", help="FILE has one row per item and one column of counts per point.")
-    ] = False
-    questions: Annotated[
-        Text, option("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or 'Q*'.", "COLUMNS")
-    ] = None
-    rejected: Annotated[Text, option("What to do with rejected answers: keep or drop.", "keep|drop")] = None
-    unfinished: Annotated[
-        Text, option("What to do with answers of people who did not finish: keep or drop.", "keep|drop")
-    ] = None
-    format: Annotated[
-        Text, option("Format of FILE, if it is not recognised correctly: csv, label-studio, table …", "FORMAT")
-    ] = None
-    encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None
-    min_group_size: Annotated[int | None, option("Withhold groups with fewer raters (default 5).", "N", min=1)] = None
-    config: Annotated[Path | None, option("Use this file instead of the plurivox.toml next to FILE.", "FILE")] = None
-    in_memory: Annotated[
-        bool,
-        typer.Option("--in-memory", help="Read a packed study into memory, for analyses that are not sums over items."),
-    ] = False
+    file: Any
+    said: Mapping[str, Any] = field(default_factory=dict)
+    config: Path | None = None
+
+
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """Return what typer needs to know about an option."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def setting_parameter(spec: "Spec", name: str | None = None, *, unsaid: bool = False) -> inspect.Parameter:
+    """Return the option of a setting: a flag for a bool; if its text is parsed, the default is shown as text.
+
+    If it is ``unsaid``, its default is None rather than that of the setting.
+    """
+    kind: Any = spec.kind if spec.parse is None and spec.kind is not None else str
+    default = spec.default
+    if spec.flag:
+        kind, default = bool, False
+    elif unsaid:
+        kind, default = list[str] if spec.repeated else kind, None
+    elif spec.repeated or spec.metavar == ONE_VALUE:
+        kind, default = list[str] | None, None
+    elif spec.parse is not None:
+        default = _text(default)
+    if default is None:
+        kind = kind | None
+    names = (str(spec.option), *spec.aliases)
+    made = typer.Option(*names, help=spec.help, metavar=spec.metavar, min=spec.least, max=spec.most)
+    return parameter(name or spec.name, Annotated[kind, made], default)
+
+
+def _text(default: Any) -> str | None:
+    """Return a default as it would be written on the command line, None for nothing."""
+    if isinstance(default, str):
+        return default
+    if default is None or (isinstance(default, Collection) and not default):
+        return None
+    if isinstance(default, tuple):
+        return ",".join(str(_text(one)) for one in default)
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _place(spec: "Spec") -> str:
+    """Return the name by which a command gets the option of a setting; settings of lenses may have the other name."""
+    return str(spec.option).strip("-").replace("-", "_")
+
+
+@functools.cache
+def _reading_options(settings: type[ReadSettings]) -> list[inspect.Parameter]:
+    """Return the options for reading: tables beside FILE, and the others as they are declared."""
+    found = []
+    for spec in sorted(settings.specs().values(), key=lambda one: one.name not in ("raters", "items")):
+        if spec.flags is None:
+            found.append(setting_parameter(spec, _place(spec), unsaid=True))
+        for name, told in (spec.flags or {}).items():
+            found.append(parameter(name, Annotated[bool, typer.Option(f"--{name}", help=told)], False))
+    found.insert(-1, parameter("config", CONFIG, None))  # both of the last two say how to read as a whole
+    return found
+
+
+def reading_parameters(settings: type[ReadSettings] = ReadSettings, file: Any = FILE) -> list[inspect.Parameter]:
+    """Return FILE and all options for reading."""
+    return [parameter("file", file), *_reading_options(settings)]  # type: ignore[arg-type]  # as in base/settings
+
+
+def reading_of(given: Mapping[str, Any], settings: type[ReadSettings] = ReadSettings) -> InputOptions:
+    """Return what the options for reading say; an empty text says nothing, unless the setting reads texts itself."""
+    said: dict[str, Any] = {}
+    for name, spec in settings.specs().items():
+        if spec.flags is not None:
+            chosen = [flag for flag in spec.flags if given.get(flag)]
+            if len(chosen) > 1:
+                raise typer.BadParameter(f"give only one of {' and '.join(f'--{flag}' for flag in spec.flags)}")
+            said |= {name: chosen[0]} if chosen else {}
+            continue
+        value = given.get(_place(spec))
+        if value is None or value is False or value == [] or (value == "" and spec.parse is None):
+            continue
+        try:
+            said[name] = value if spec.parse is None else spec.parse(value)
+        except ValueError as error:
+            raise typer.BadParameter(f"{spec.option} {error}") from None
+        if spec.choices is not None and value not in spec.choices:
+            raise typer.BadParameter(f"{spec.option} is one of {', '.join(spec.choices)}, not {value!r}")
+    return InputOptions(given["file"], said, given.get("config"))
 
 
 ItemsFile = Annotated[
@@ -209,10 +183,6 @@ def several_names(text: str | None) -> tuple[str, ...] | None:
     return tuple(text.split(",")) if text else None
 
 
-ONE_VALUE = "ATTRIBUTE=VALUE"
-"""The metavar of an option that is a mapping: all values are collected, so that a second one can be refused."""
-
-
 def only_one(texts: Texts, option: str) -> Text:
     """Return the value of an option that takes one; click would silently keep the last of several."""
     if texts and len(texts) > 1:
@@ -233,26 +203,27 @@ def attribute_value(texts: Texts, option: str) -> dict[str, str]:
     return {attribute.strip(): value.strip()}
 
 
-def taking(record: type, command: Callable[..., None], *, after: int | None = None) -> Callable[..., None]:
-    """Give a command all options of a record; it gets them as its first argument.
+def taking(
+    command: Callable[..., None],
+    shared: Sequence[inspect.Parameter],
+    made: Callable[[dict[str, Any]], Any],
+    after: int | None = None,
+) -> Callable[..., None]:
+    """Give a command shared options; it gets as its first argument what is made of their values.
 
     They come after the given number of the command's own options, or after all of them. If both have an option with the
-    same name, the command's own is used, and the record keeps its default.
+    same name, the command's own is used, and the shared one says nothing.
     """
-    parameter, only = inspect.Parameter, inspect.Parameter.KEYWORD_ONLY
-    own = [one.replace(kind=only) for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]]
-    shared = [
-        parameter(
-            one.name, only, annotation=one.type, default=parameter.empty if one.default is MISSING else one.default
-        )
-        for one in fields(record)
-        if one.name not in [known.name for known in own]
+    own = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     ]
+    shared = [one for one in shared if one.name not in [known.name for known in own]]
     after = len(own) if after is None else after
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
-        command(record(**{one.name: given.pop(one.name) for one in shared}), **given)
+        command(made({one.name: given.pop(one.name) for one in shared}), **given)
 
     parameters = [*own[:after], *shared, *own[after:]]
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -261,5 +232,15 @@ def taking(record: type, command: Callable[..., None], *, after: int | None = No
     return wrapper
 
 
-reads_ratings = functools.partial(taking, InputOptions, after=0)
-"""Give a command all options of :class:`InputOptions`; FILE is its first argument, or comes after the given number."""
+def reads_ratings(command: Callable[..., None], *, after: int = 0, file: Any = FILE) -> Callable[..., None]:
+    """Give a command all options for reading; FILE is its first argument, or comes after the given number."""
+    return taking(command, reading_parameters(file=file), reading_of, after)
+
+
+def asks_server(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of :class:`ServerOptions`."""
+    shared = [
+        parameter(one.name, one.type, inspect.Parameter.empty if one.default is MISSING else one.default)
+        for one in fields(ServerOptions)
+    ]
+    return taking(command, shared, lambda given: ServerOptions(**given))

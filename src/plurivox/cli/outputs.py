@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from plurivox.base.quoting import escaped
+from plurivox.base.wording import escaped
 from plurivox.cli.printing import put, put_csv, put_json, say
 
 if TYPE_CHECKING:

@@ -1,13 +1,13 @@
 """Where this program prints: only these functions and :mod:`plurivox.cli.console` write to a terminal.
 
-What is printed may come from anybody's data, so it passes through :mod:`plurivox.base.quoting` first.
+What is printed may come from anybody's data, so it passes through :mod:`plurivox.base.wording` first.
 """
 
 from __future__ import annotations
 
 import sys
 
-from plurivox.base.quoting import escaped, harmless, sentence
+from plurivox.base.wording import escaped, harmless, sentence
 
 
 def looked_at() -> bool:

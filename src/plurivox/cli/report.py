@@ -1,25 +1,91 @@
-"""``plurivox report``: one file that shows what a rating study says."""
+"""``plurivox describe``, ``report`` and ``serve``: what is in a study, shown in a terminal, a file and a browser."""
 
+import contextlib
 import inspect
+import os
 import shlex
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from plurivox.cli.lens import parameter, parameters_of, settings_given
-from plurivox.cli.loading import answers_beside, described_answers, load, load_reference, predictions_beside
-from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
+from plurivox.cli.lens import parameters_of, settings_given
+from plurivox.cli.loading import (
+    Loaded,
+    answers_beside,
+    described_answers,
+    load,
+    load_questions,
+    predictions_beside,
+    reference,
+)
+from plurivox.cli.options import CONTEXT, InputOptions, option, parameter, reads_ratings
+from plurivox.cli.outputs import Json, Outputs, json_of
 from plurivox.cli.printing import put, say
 from plurivox.infer.inputs import REFERENCE
 from plurivox.infer.lens import Option
 from plurivox.report.settings import ReportSettings
 
-if TYPE_CHECKING:
-    from plurivox.cli.loading import Loaded
+
+@reads_ratings
+def describe(
+    reading: InputOptions,
+    ids: Annotated[bool, typer.Option("--ids", help="Show raters' ids instead of numbers.")] = False,
+    json: Json = None,
+    write_config: Annotated[
+        bool, typer.Option("--write-config", help="Also write a plurivox.toml next to FILE with what was recognised.")
+    ] = False,
+) -> None:
+    """Show what a table of ratings contains.
+
+    Sizes, design, use of the scale, groups of raters, missing values, and anything else noticed while reading.
+    """
+    from plurivox.cli.console import console
+    from plurivox.cli.show import show_description
+    from plurivox.lenses.overview.description import describe as describe_ratings
+
+    outputs = Outputs.of({"json": json})
+    questions = load_questions(reading)
+    if write_config and len(questions) > 1:
+        raise typer.BadParameter("--write-config describes one question; choose it with --score")
+    found = {
+        question: describe_ratings(
+            one.ratings, one.by, several=one.reading.several, min_group_size=one.reading.min_group_size
+        )
+        for question, one in questions.items()
+    }
+
+    def show() -> None:
+        out = console()
+        for question, one in found.items():
+            out.print(f"Question {question}\n" if len(found) > 1 else "", style="bold", end="")
+            show_description(one, out, ids=ids, sizes=questions[question].by is not None)
+
+    outputs.deliver(show=show, json=lambda: json_of([one.to_json() for one in found.values()]))
+    if write_config:
+        _write_config(reading, next(iter(questions.values())))
+
+
+def _write_config(reading: InputOptions, loaded: Loaded) -> None:
+    from plurivox.base.errors import ConfigError
+    from plurivox.base.files import write_text
+    from plurivox.config import FILE_NAME, config_text
+
+    folder = Path() if reading.file == "-" else Path(reading.file).parent
+    path = folder / FILE_NAME
+    if path.exists():
+        raise ConfigError("it already exists", source=str(path), hint="Move it away first, or edit it.")
+
+    def beside(file: str | None) -> str | None:
+        return None if file is None else os.path.relpath(file, folder)
+
+    files = {name: beside(getattr(loaded.reading, name)) for name in ("raters", "items", "weights")}
+    text = config_text(loaded.ratings, loaded.reading.replace(**files), recoding=loaded.recoding)
+    say(f"wrote {write_text(path, text)}")
+
 
 OPTIONS = (
     replace(
@@ -55,7 +121,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
     means. It needs no network and names no raters; the same input and seed give the same file.
     """
     from plurivox.base.files import refuse_others, will_write
-    from plurivox.cli.progress import telling
+    from plurivox.cli.running import telling
     from plurivox.report import make_report
     from plurivox.report.build import MARKS
 
@@ -66,9 +132,9 @@ def _report(reading: InputOptions, **given: Any) -> None:
     inputs = _inputs(reading, loaded, given)
     named = [
         reading.file,
-        loaded.raters_file,
-        loaded.items_file,
-        reading.weights or loaded.config.weights,
+        loaded.reading.raters,
+        loaded.reading.items,
+        loaded.reading.weights,
         *(given[one] for one in inputs if one != "predictions"),
     ]
     named += given["predictions"] or []
@@ -85,8 +151,8 @@ def _report(reading: InputOptions, **given: Any) -> None:
             loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]],
             **inputs,
             **asked,
-            several=loaded.several,
-            min_group_size=loaded.min_group_size,
+            several=loaded.reading.several,
+            min_group_size=loaded.reading.min_group_size,
             command=shlex.join(["plurivox", *sys.argv[1:]]),
             files=files,
             progress=progress,
@@ -122,15 +188,15 @@ def _targets(given: dict[str, Any]) -> dict[Path, bool]:
     return found
 
 
-def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
+def _inputs(reading: InputOptions, loaded: Loaded, given: dict[str, Any]) -> dict[str, Any]:
     """Read the report's inputs other than ratings, in the order of its options."""
     found: dict[str, Any] = {}
     if given["reference"] is not None or given["reference_column"] is not None:
-        found["reference"] = load_reference(given, reading, loaded)
+        found["reference"] = reference(given, reading, loaded)
     if given["predictions"]:
         found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:
-        found["answers"] = described_answers(answers_beside(given["answers"], loaded), reading, loaded)
+        found["answers"] = described_answers(answers_beside(given["answers"], loaded), loaded)
     return found
 
 
@@ -146,3 +212,79 @@ _first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _report.__signature__ = inspect.Signature([_first, *_own])  # type: ignore[attr-defined]
 _report.__name__ = "report"
 report = reads_ratings(_report)
+
+
+def serve(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILES", show_default=False,
+            help="Files to start a study with: ratings or a packed study, and optionally raters, items, population, "
+            "reference, predictions or answers, recognised by their names.",
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        option("Weight raters to a population: a table with attribute, value and share. Use it together with FILES.",
+               "FILE"),
+    ] = None,
+    trim: Annotated[
+        float | None, option("Limit each rater's weight to this many times the mean (default 5).", "TIMES", min=1)
+    ] = None,
+    folder: Annotated[Path | None, option("Folder with the studies (default: one of your own).", "FOLDER")] = None,
+    adopt: Annotated[
+        bool,
+        typer.Option("--adopt", help="Take in studies that are in the folder, but not in its list of studies."),
+    ] = False,
+    host: Annotated[str, option("Address to listen on; by default, this machine only.", "ADDRESS")] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        option("Name by which browsers may also call this machine, if --host makes it reachable from others.", "NAME"),
+    ] = None,
+    port: Annotated[int, option("Port to listen on; 0 for any free port.", "N", min=0, max=65535)] = 0,
+    max_upload: Annotated[int, option("Largest file accepted, in megabytes.", "MB", min=1)] = 1024,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+) -> None:  # fmt: skip
+    """Open a workbench in the browser: drop a file, check what was recognised, explore results, save the report.
+
+    Everything stays on this machine. The printed address contains a key and is valid for one browser. Ctrl-C stops the
+    server; your studies are there again the next time you start it.
+    """
+    import webbrowser
+
+    if weights is not None and not files:
+        raise typer.BadParameter("--weights applies to ratings: also name their file")
+    if trim is not None and weights is None:
+        raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
+    from plurivox.base.errors import MissingExtraError
+
+    try:
+        from plurivox.workbench.server import Address, default_folder
+        from plurivox.workbench.server import serve as serving
+        from plurivox.workbench.uploads import begin
+    except ImportError as error:
+        if error.name is not None and error.name.split(".")[0] == "plurivox":
+            raise
+        raise MissingExtraError("the workbench needs Starlette, uvicorn and Jinja", "web") from None
+    from plurivox.workbench.store import StudyStore
+
+    store = StudyStore(default_folder() if folder is None else folder, adopt)
+    for remark in store.remarks:
+        say(remark)
+    with contextlib.closing(store):
+        path = begin(store, files, weights, trim) if files else "/"
+        address = Address.open(host, port, allow_host or ())
+        if not address.local:
+            say(f"anyone who can reach {host} and has the address below can open your studies; nothing is encrypted")
+
+        if address.nameless:
+            say("other machines need a name for this one: start with --allow-host NAME, the name or address they use")
+
+        def ready(first: str) -> None:
+            first = first.replace("/?", f"{path}?", 1)
+            put(first)
+            say(f"studies are in {store.folder}; Ctrl-C stops the server")
+            if browser:
+                webbrowser.open(first)
+
+        serving(address, store, max_upload << 20, ready)

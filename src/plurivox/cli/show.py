@@ -14,8 +14,7 @@ from plurivox.actions.advise.result import Advice
 from plurivox.actions.advise.tables import REMARK, counted_raters, lists_of, members_of, pairs_of
 from plurivox.actions.select.result import Selection
 from plurivox.actions.select.tables import tables
-from plurivox.base.quoting import harmless, one_line
-from plurivox.base.wording import counted, protected, withheld_note
+from plurivox.base.wording import counted, harmless, one_line, protected, withheld_note
 from plurivox.cli.tables import ACCENT, plain_table, print_notes, print_sentences, print_table
 from plurivox.domain.axis import names_raters
 from plurivox.infer.view import BARS, View, filled

@@ -13,15 +13,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.base.later import imported
-from plurivox.base.quoting import harmless, one_line
-from plurivox.base.wording import counted, listed
+from plurivox.base import imported
+from plurivox.base.wording import counted, harmless, listed, one_line
 from plurivox.infer.exports import legend_of
 from plurivox.infer.result import Statement
 from plurivox.infer.view import LEGEND, SIZES, View
 
 if TYPE_CHECKING:
     from plurivox.infer.lens import Lens
+
 
 ACCENT = "cyan"
 MAX_NOTES = 12

@@ -8,10 +8,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from plurivox.base.errors import FileError, InputError, few
-from plurivox.data.catalogue import catalogue
 from plurivox.data.download import sha256_of
-from plurivox.data.reading import Content, columns_of, content, lacking, load_from, loader_of, places
-from plurivox.data.record import Dataset, Table
+from plurivox.data.record import (
+    Content,
+    Dataset,
+    SourceTable,
+    columns_of,
+    content,
+    lacking,
+    load_from,
+    loader_of,
+    places,
+)
+from plurivox.data.sets import catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +126,11 @@ def check_dataset(dataset: Dataset, path: Path) -> Check:
     return Check(str(path), dataset.name, not wrong, not wrong and not differs, *map(tuple, (agrees, differs, wrong)))
 
 
-def _called(table: Table, file: Path) -> str:
+def _called(table: SourceTable, file: Path) -> str:
     return f"it is called {file.name}" if file.name == table.name else f"it is called {file.name}, not {table.name}"
 
 
-def _columns(table: Table, there: Sequence[str], agrees: list[str], differs: list[str]) -> None:
+def _columns(table: SourceTable, there: Sequence[str], agrees: list[str], differs: list[str]) -> None:
     known = {*table.columns, *table.more}
     absent = [one for one in table.more if one not in there]
     if absent:

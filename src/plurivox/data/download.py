@@ -55,7 +55,7 @@ def fetch(
         If it cannot be written, as on a full disk; the part stays.
     """
     allowed(address)
-    note = _note(path)
+    note = resumed(path).with_suffix(".partial.json")
     with resuming(path) as file:
         for attempt in range(ATTEMPTS):
             before = file.tell()
@@ -106,7 +106,7 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
+class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects only to https."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
@@ -149,7 +149,7 @@ def _go_on(address: str, file: IO[bytes], note: Path, name: str, progress: Progr
 
 def _answer(address: str, headers: dict[str, str]) -> Any:
     request = urllib.request.Request(address, headers=headers)  # noqa: S310 - allowed() has looked at it
-    opener = urllib.request.build_opener(_Redirects)
+    opener = urllib.request.build_opener(_HttpsRedirects)
     try:
         return opener.open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
@@ -215,10 +215,6 @@ def _start_anew(file: IO[bytes], note: Path) -> None:
 
 
 # What a part is a part of ---------------------------------------------------------------------------------------------
-
-
-def _note(path: Path) -> Path:
-    return resumed(path).with_suffix(".partial.json")
 
 
 def _known_tag(note: Path, address: str) -> str | None:

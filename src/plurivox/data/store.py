@@ -11,8 +11,7 @@ from plurivox.base.errors import FileError, few
 from plurivox.base.files import note_input, writing
 from plurivox.data.checking import check_dataset
 from plurivox.data.download import Progress, fetch, sha256_of
-from plurivox.data.reading import load_from
-from plurivox.data.record import Dataset, Download, Loaded
+from plurivox.data.record import Dataset, Download, Loaded, load_from
 
 
 def folder_of(dataset: Dataset) -> Path:

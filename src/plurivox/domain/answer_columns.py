@@ -1,8 +1,10 @@
-"""Check the columns of a table of answers: points and states, distributions, repetitions, and orders of options."""
+"""The columns of a table of answers: points and states, distributions, repetitions, orders of options, and texts."""
 
 from __future__ import annotations
 
+import functools
 import json
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,20 +14,115 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few, no_column
-from plurivox.domain.answer_texts import (
-    NO_POINT,
-    NO_RULE,
-    NOT_ON_SCALE,
-    answer_column,
-    is_given,
-    is_text_column,
-    read_texts,
-)
 from plurivox.domain.attributes import Locate, id_texts, places_of, where
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.reader import STATES
-from plurivox.domain.scale import Scale
+from plurivox.domain.raw import plain_names
+from plurivox.domain.reader import STATES, read_answer
+from plurivox.domain.scale import Label, Scale, descriptions_in
 from plurivox.statistics.checks import SUM_TOLERANCE
+
+NO_POINT = -1
+NO_RULE, NOT_ON_SCALE = "no_rule", "not_on_the_scale"
+"""Rules for answers that were not read: nothing in the text decides, or what is given as a point is not one."""
+READINGS: dict[str, pl.DataType] = {"text": pl.String(), "rule": pl.String(), "read": pl.String()}
+"""For each answer: its text, the rule that read it, and the piece of the text in which the rule saw the answer."""
+TEXT_NAMES = (
+    "response", "completion", "output", "generatedtext", "generation", "answertext", "modelresponse", "modeloutput",
+    "modelanswer", "modelcompletion", "rawresponse", "rawoutput", "rawanswer", "responsetext", "outputtext",
+    "completiontext", "reply",
+)  # fmt: skip
+"""Names of columns with what a model wrote, without case, spaces and signs; next to one, ``text`` is the item's."""
+
+Orders = Sequence[tuple[int, ...] | None]
+
+
+class TextsRead(NamedTuple):
+    """How the texts of some rows were read."""
+
+    rows: NDArray[np.int64]
+    point: NDArray[np.int16]
+    state: NDArray[np.int8]
+    rule: list[str]
+    read: list[str | None]
+
+
+def letters_of(scale: Scale, order: tuple[int, ...], prompt: str = "") -> tuple[tuple[str, ...], ...]:
+    """Return the points as the options a prompt showed, each with a letter (a number beyond 26) and its texts.
+
+    Examples
+    --------
+    >>> letters_of(Scale(["never", "often"]), (1, 0))
+    (('A', 'often'), ('B', 'never'))
+    """
+    return _letters(scale.labels, descriptions_in(scale.descriptions, prompt), order)
+
+
+@functools.lru_cache(maxsize=512)
+def _letters(
+    labels: tuple[Label, ...], descriptions: tuple[str, ...], order: tuple[int, ...]
+) -> tuple[tuple[str, ...], ...]:
+    texts = [
+        (str(labels[place]), *(one for one in descriptions[place : place + 1] if one.strip())) for place in order
+    ]  # fmt: skip
+    if len(texts) <= len(string.ascii_uppercase):
+        return tuple((letter, *own) for letter, own in zip(string.ascii_uppercase, texts, strict=False))
+    whole = all(own[0].removeprefix("-").isdecimal() for own in texts)
+    return tuple((own[0] if whole else str(at), *own) for at, own in enumerate(texts, 1))
+
+
+def read_texts(
+    texts: pl.Series, rows: NDArray[np.int64], scale: Scale, orders: Orders, prompts: pl.Series | None
+) -> TextsRead:
+    """Read the texts of some rows against the options as they were shown; an order of None is that of the scale."""
+    found = TextsRead(rows, np.full(len(rows), NO_POINT, np.int16), np.zeros(len(rows), np.int8), [], [])
+    asked = [""] * len(rows) if prompts is None else prompts.gather(rows).to_list()
+    usual = tuple(range(len(scale)))
+    for at, (row, text) in enumerate(zip(rows.tolist(), texts.gather(rows).to_list(), strict=True)):
+        order = orders[row] or usual
+        reading = read_answer(text, letters_of(scale, order, asked[at]))
+        found.state[at] = STATES.index(reading.state)
+        found.point[at] = NO_POINT if reading.point is None else order[reading.point]
+        found.rule.append(reading.rule)
+        found.read.append(None if reading.span is None else text[slice(*reading.span)])
+    return found
+
+
+def is_text_column(name: str) -> bool:
+    """Return whether a column of this name holds only texts, in which a letter stands for an option."""
+    return name == "text" or not plain_names([name]).keys().isdisjoint(TEXT_NAMES)
+
+
+def is_given(column: pl.Series) -> pl.Series:
+    """Return where there is a value: not null, not NaN, not a blank text."""
+    if column.dtype.is_float():
+        return column.is_not_null() & column.is_not_nan().fill_null(False)
+    if column.dtype == pl.String:
+        return column.is_not_null() & (column.str.strip_chars() != "").fill_null(False)
+    return column.is_not_null()
+
+
+def answer_column(table: pl.DataFrame, taken: Sequence[str], source: str) -> str | None:
+    """Find the column of answers by its name; None if there is none, an error if there are several candidates."""
+    left = [name for name in table.columns if name not in taken]
+    full = [name for name in left if is_given(table[name]).any()]
+    texts = [name for name in full if is_text_column(name) and name != "text"]
+    labels = plain_names(left).get("answer")
+    if "point" in full:
+        return "point"
+    if labels is not None and (labels in full or not (texts or "text" in full) or "state" in left):
+        return labels
+    if len(texts) > 1:
+        raise ColumnError(
+            f"more than one column may hold the answers: {few(texts)}", source=source,
+            hint=f"Name the right one: --answer {texts[0]} (answer={texts[0]!r}).",
+        )  # fmt: skip
+    return texts[0] if texts else "text" if "text" in full else None
+
+
+# Answer columns -------------------------------------------------------------------------------------------------------
+#
+# Check the columns of a table of answers: points and states, distributions, repetitions, and orders of options.
+
 
 OWN_PROMPTS = 3
 """From this many items on, prompts that differ for every item are item texts, not ways of asking."""
@@ -35,7 +132,7 @@ _UNKNOWN = -2
 Ints = NDArray[np.int64]
 
 
-class Found(NamedTuple):
+class AnswersFound(NamedTuple):
     """The answer of each row.
 
     Attributes
@@ -45,7 +142,7 @@ class Found(NamedTuple):
     point, state
         The position on the scale, -1 if there is none, and the index in :data:`plurivox.domain.reader.STATES`.
     readings
-        The columns of :data:`~plurivox.domain.answer_texts.READINGS`; None if there is no text.
+        The columns of :data:`~plurivox.domain.answer_columns.READINGS`; None if there is no text.
     n_read
         How many texts were read just now.
     """
@@ -123,7 +220,7 @@ class AnswerColumns:
         own = pairs.height == pairs["item"].n_unique() == pairs["prompt"].n_unique() >= OWN_PROMPTS
         return None if own else texts
 
-    def answers(self, column: str | None, prompts: pl.Series | None = None, taken: Sequence[str] = ()) -> Found:
+    def answers(self, column: str | None, prompts: pl.Series | None = None, taken: Sequence[str] = ()) -> AnswersFound:
         """Return the point and the state of each row, and how texts were read; ``taken`` columns hold no answers.
 
         A text is read against the options as they were shown, except where the state is known and is not an answer.
@@ -153,7 +250,7 @@ class AnswerColumns:
         point[state != ANSWERED] = NO_POINT
         told = self._told(rows, read.rule, read.read, elsewhere & (state == UNREADABLE))
         readings = None if texts.null_count() == n else pl.DataFrame([texts.alias("text"), *told])
-        return Found(name, point, state, readings, len(rows))
+        return AnswersFound(name, point, state, readings, len(rows))
 
     def _nothing(self) -> pl.Series:
         return pl.Series([None], dtype=pl.String).new_from_index(0, self.table.height)

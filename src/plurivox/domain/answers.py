@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
-from plurivox.domain.answer_columns import ANSWERED, UNREADABLE, AnswerColumns
-from plurivox.domain.answer_texts import NO_POINT, NOT_ON_SCALE, READINGS
-from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Conflicts, Locate, match, places_of
-from plurivox.domain.frames import to_polars
+from plurivox.domain.answer_columns import ANSWERED, NO_POINT, NOT_ON_SCALE, READINGS, UNREADABLE, AnswerColumns
+from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
+from plurivox.domain.choices import Conflicts
+from plurivox.domain.raw import to_polars
 from plurivox.domain.reader import STATES
 from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.scale import Label, Scale
@@ -24,8 +24,6 @@ from plurivox.domain.scale_files import GivenScale, as_scale
 ONE_MODEL, ONE_PROMPT = "model", ""
 ITEM_TEXT = "text of the item"
 """What a column of prompts is treated as if every item has its own."""
-
-Ints = NDArray[np.int64]
 
 
 class Voice(NamedTuple):

@@ -1,23 +1,34 @@
-"""What is known about raters and items: one row for each, and columns that sort them into categories."""
+"""What is known about raters and items: one row for each, from columns of the ratings and tables of their own."""
 
 from __future__ import annotations
 
-import itertools
-import math
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.base.errors import AttributeConflictError, ConfigError, FileError, IdError, InputError, no_column
-from plurivox.domain.code import ABSENT, as_numbers, as_text, whole_floats
+from plurivox.base.errors import (
+    AttributeConflictError,
+    AttributeConflictWarning,
+    ColumnError,
+    FileError,
+    IdError,
+    InputError,
+    UnknownIdsWarning,
+    few,
+    no_column,
+)
+from plurivox.domain.choices import CONFLICTS, UNKNOWN, Conflicts
+from plurivox.domain.code import ABSENT, Coded, Codes, FirstRows, as_text, rows_where, stretches, whole_floats
 from plurivox.domain.scale import ALWAYS_MISSING
-from plurivox.domain.spill import Codes, Rows, stretches
 
 Locate = Callable[[int], str]
 
@@ -32,7 +43,7 @@ COUNTED_FROM_1 = row_number(1)
 
 def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:
     """Return what an error says about where it is: the source, and the first of the rows (row numbers or a mask)."""
-    rows, n = wrong if isinstance(wrong, Rows) else (np.asarray(wrong), None)
+    rows, n = wrong if isinstance(wrong, FirstRows) else (np.asarray(wrong), None)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     places = [locate(int(row)) for row in rows[: InputError.SHOWN]]
     return {"source": source, "places": places, "n_places": len(rows) if n is None else n}
@@ -49,14 +60,6 @@ class AttributeTable:
     remarks: Sequence[str] = ()
 
 
-Conflicts = Literal["missing", "first", "error"]
-CONFLICTS: tuple[Conflicts, ...] = ("missing", "first", "error")
-"""If a rater or an item has several values of an attribute, none of them counts, the first does, or it is an error."""
-UNKNOWN = (
-    "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say", "Prefer not to answer", "Prefer not to disclose",
-    "Prefer not to respond", "Rather not say", "Rather not answer",
-)  # fmt: skip
-"""Words that say nothing about a rater; compared ignoring case, with or without "I", "I would" or "I'd" in front."""
 _SPEAKER = re.compile(r"^(i|i'd|i’d|i would)\s+")
 
 
@@ -94,6 +97,7 @@ def is_said(column: pl.Series, words: Sequence[str]) -> pl.Series:
 
     Examples
     --------
+    >>> from plurivox.domain.choices import UNKNOWN
     >>> is_said(pl.Series(["I'd rather not say.", "prefer_not_to_say", "Woman", None]), UNKNOWN).to_list()
     [True, True, False, False]
     """
@@ -119,15 +123,11 @@ def columns_of_raters(
     return tuple(name for name in dict.fromkeys(by) if name in columns and name not in others)
 
 
-class Settled(NamedTuple):
-    """The code of each owner's value, -1 where there is none, and who has more than one."""
+def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the code of each owner's value, -1 where there is none, and who has more than one.
 
-    own: NDArray[np.int32]
-    several: NDArray[np.bool_]
-
-
-def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Settled:
-    """Return each owner's value from a column that repeats it on every row; of several, none or the first counts."""
+    The column repeats it on every row; of several, none or the first counts.
+    """
     own, several = np.full(n_owners, ABSENT, dtype=np.int32), np.zeros(n_owners, dtype=bool)
     for rows in stretches(len(owners)):
         given, whose = values[rows], owners[rows]
@@ -138,7 +138,7 @@ def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Sett
         several[whose[given != own[whose]]] = True
     if rule == "missing":
         own[several] = ABSENT
-    return Settled(own, several)
+    return own, several
 
 
 def as_categories(column: pl.Series) -> pl.Series:
@@ -314,59 +314,169 @@ def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
     return found["place"].fill_null(-1).to_numpy().astype(np.int64)
 
 
-def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:
-    """Sort numbers into intervals that start at the edges; the last one is open-ended.
+# Describing -----------------------------------------------------------------------------------------------------------
+#
+# What is known about raters and items: from columns of the ratings, and from tables of their own.
 
-    If edges and numbers are whole, intervals are named by what they hold: edges 18, 30, 50 give ``18–29``, ``30–49``
-    and ``50+``, and ``<18`` if anyone is in it. ``65+`` and ``<16`` are sorted, too, if everything they may mean is in
-    one interval. Values that are not numbers become missing.
 
-    Examples
-    --------
-    >>> bin_numbers(pl.Series("age", ["18", "29,5", "30", "65+", "18+", None]), [18, 30, 50]).to_list()
-    ['18 to <30', '18 to <30', '30 to <50', '50+', None, None]
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRules:
+    """Which value counts if there are several, and which words say nothing about a rater."""
+
+    conflicts: Conflicts = "missing"
+    unknown: tuple[str, ...] = UNKNOWN
+
+    def __post_init__(self) -> None:
+        if self.conflicts not in CONFLICTS:
+            raise InputError(f"conflicts is {self.conflicts!r}", hint=f"Give one of {', '.join(CONFLICTS)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeReader:
+    """The ratings from which attributes are read: the coded columns, and where they come from.
+
+    Attributes that are only ``offered``, because nobody named them, are dropped if an item or a rater has two values.
     """
-    if len(edges) < 1 or any(b <= a for a, b in itertools.pairwise(edges)):
-        raise ConfigError(f"the bins of '{column.name}' need increasing edges, not {list(edges)}")
-    numbers = _numbers(column, edges)
-    whole = bool((numbers.drop_nulls() == numbers.drop_nulls().round()).all())
-    names = [f"<{edges[0]:g}", *(labels or _bin_names(edges, whole=whole))]
-    if len(names) != len(edges) + 1:
-        raise ConfigError(f"the bins of '{column.name}' have {len(edges)} edges and {len(names) - 1} labels")
-    places = np.searchsorted(np.asarray(edges, dtype=float), numbers.fill_null(math.nan).to_numpy(), side="right")
-    binned = pl.Series(column.name, names).gather(places).set(numbers.is_null(), None)
-    return binned.cast(pl.Enum(names))
 
+    source: str
+    locate: Locate
+    coded: Mapping[str, Coded]
+    rules: AttributeRules
+    offered: frozenset[str] = frozenset()
 
-_OPEN = re.compile(r"(?P<below>[<≤])?\s*(?P<number>\d{1,9}([.,]\d{1,9})?)\s*(?P<above>\+)?")
+    def of(self, role: Literal["item", "rater"], names: Sequence[str], given: AttributeTable | None) -> Matched:
+        """Return the attributes of raters or items, by code, from columns of the ratings and from a table."""
+        if role not in self.coded:
+            if given is not None:
+                raise InputError("totals have no raters", source=given.source, hint="Leave out the table of raters.")
+            return Matched(pl.DataFrame({role: []}, schema={role: pl.String}))
+        ids = self.coded[role].values.alias(role)
+        words = self.rules.unknown if role == "rater" else ()
+        found = [one for name in names if (one := self._column(role, name, words)) is not None]
+        frame = pl.DataFrame([ids, *(column for one in found for column in one.frame)])
+        conflicts = {name: n for one in found for name, n in one.conflicts.items()}
+        said = {name: n for one in found for name, n in one.words.items()}
+        several = {name: mask for one in found for name, mask in one.several.items()}
+        if given is None:
+            self._warn(role, conflicts)
+            return Matched(frame, 0, 0, conflicts, said, several)
+        beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
+        for name in sorted(set(beside.frame.columns) & set(frame.columns)):
+            problem = f"it is in both the ratings and the table of {role}s"
+            raise ColumnError(problem, source=given.source, column=name, hint="Remove or rename it in one of the two.")
+        if beside.unknown:
+            lacking = f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}"
+            warnings.warn(f"{lacking}; their attributes are unknown", UnknownIdsWarning, stacklevel=_caller())
+        self._warn(role, conflicts | beside.conflicts)
+        return Matched(
+            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words,
+            several | beside.several,
+        )  # fmt: skip
 
+    def _column(self, role: str, name: str, words: Sequence[str]) -> Matched | None:
+        """Return an attribute from the ratings, None if it was only offered and differs within one rater or item."""
+        if name not in self.offered:
+            return self._from_rows(role, name, words)
+        try:
+            found = self._from_rows(role, name, words)
+        except AttributeConflictError:
+            return None
+        return None if found.conflicts else found
 
-def _numbers(column: pl.Series, edges: Sequence[float]) -> pl.Series:
-    """Return numbers, also those with decimal commas, ``65+`` from the last edge on, and ``<16`` up to the first."""
-    column = clean(column)
-    if column.dtype.is_numeric():
-        return as_numbers(column)
-    texts = as_text(column).str.strip_chars()
-    found: dict[str, float] = {}
-    for text in texts.unique().drop_nulls():
-        if not (match := _OPEN.fullmatch(text)):
-            continue
-        number = float(match["number"].replace(",", "."))
-        if match["above"] and (match["below"] or number < edges[-1]):
-            continue
-        if match["below"] and number > edges[0]:
-            continue
-        found[text] = math.nextafter(edges[0], -math.inf) if match["below"] else number
-    written = texts.replace_strict(list(found), list(found.values()), default=None, return_dtype=pl.Float64)
-    return as_numbers(column).fill_null(written) if found else as_numbers(column)
+    def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
+        if self.rules.conflicts == "missing":
+            for name, n in conflicts.items():
+                text = f"{self.source}: {several_values(n, role, name, 'missing')}"
+                warnings.warn(text, AttributeConflictWarning, stacklevel=_caller())
 
-
-def _bin_names(edges: Sequence[float], *, whole: bool) -> list[str]:
-    names = []
-    for low, high in itertools.pairwise(edges):
-        if whole and high == int(high):
-            last = int(high) - 1
-            names.append(f"{low:g}–{last}" if last > low else f"{low:g}")
+    def _from_rows(self, role: str, name: str, words: Sequence[str]) -> Matched:
+        """Return an attribute that the ratings repeat on every row, one value per owner."""
+        owners, column = self.coded[role], self.coded[name]
+        values = clean(column.values, words)
+        said = is_said(column.values, words).to_numpy()
+        codes: Codes = column.codes
+        if values.null_count():  # a value such as NA means missing
+            codes = _SomeUnknown(column.codes, values.is_null().to_numpy())
+        own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
+        if several.any():
+            self._judge(role, name, values, codes, several)
+        n_said, absent = 0, pl.Series(own == ABSENT)
+        if said.any():  # of how many owners nothing but such a word is known
+            worded, of_code = np.zeros(len(owners.values), dtype=bool), np.append(said, False)
+            for rows in stretches(len(owners.codes)):
+                worded[owners.codes[rows][of_code[column.codes[rows]]]] = True
+            n_said = int(np.count_nonzero((own == ABSENT) & worded))
+        if values.is_empty():
+            found = pl.Series(name, [None] * len(own), dtype=values.dtype)
         else:
-            names.append(f"{low:g} to <{high:g}")
-    return [*names, f"{edges[-1]:g}+"]
+            found = values.gather(np.where(own == ABSENT, 0, own)).set(absent, None).alias(name)
+        n_several = int(np.count_nonzero(several))
+        return Matched(
+            pl.DataFrame([found]), conflicts={name: n_several} if n_several else {},
+            words={name: n_said} if n_said else {}, several={name: several} if n_several else {},
+        )  # fmt: skip
+
+    def _judge(self, role: str, name: str, values: pl.Series, codes: Codes, several: NDArray[np.bool_]) -> None:
+        """Raise an error if several values are one, or are so common that the column does not describe the role."""
+        owners, n_rows = self.coded[role], len(codes)
+        if self.rules.conflicts == "error":
+            first = rows_where(lambda rows: several[owners.codes[rows]], n_rows, 1).first[0]
+            owner = int(owners.codes[slice(first, first + 1)][0])
+            rows = rows_where(lambda rows: owners.codes[rows] == owner, n_rows)
+            given = [codes[part][owners.codes[part] == owner] for part in stretches(n_rows)]
+            found = [str(values[int(code)]) for code in dict.fromkeys(np.concatenate(given).tolist()) if code != ABSENT]
+            which = "one rater" if role == "rater" else f"{role} {owners.values[owner]!r}"
+            raise AttributeConflictError(
+                f"{which} has more than one value: {few(found, 4)}",
+                column=name,
+                **where(self.source, self.locate, rows),
+                hint=f"All rows of {'a rater' if role == 'rater' else 'an item'} must have the same value; correct it, "
+                "leave out the column, or choose with --conflicts which value counts.",
+            )
+        told = np.zeros(len(owners.values), np.int64)
+        for part in stretches(n_rows):
+            told += np.bincount(owners.codes[part][codes[part] != ABSENT], minlength=len(told))
+        n_several, n_told = int(several.sum()), int(np.count_nonzero(told > 1))
+        if self.rules.conflicts == "missing" and 2 * n_several > n_told:
+            other = "item" if role == "rater" else "rater"
+            raise AttributeConflictError(
+                f"it does not describe {role}s: {n_several:,} of the {n_told:,} {role}s with more than one rating have "
+                "several values of it",
+                source=self.source,
+                column=name,
+                hint=f"Leave it out; if it describes {other}s, name it with --{other}-attributes; if the first value "
+                f"of each {role} counts, use --conflicts first.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeUnknown:
+    """The codes of a column, some of which mean unknown."""
+
+    codes: Codes
+    unknown: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        own = self.codes[rows]
+        return np.where(np.append(self.unknown, False)[own], ABSENT, own).astype(np.int32)
+
+
+def _caller() -> int:
+    """Return how many frames above the warning the code that called plurivox is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def several_values(n: int, role: str, name: str, rule: str) -> str:
+    """Say how many raters or items have more than one value of an attribute, and what counts."""
+    whose = f"that {role}" if n == 1 else "them"
+    counts = "the first one counts" if rule == "first" else f"it counts as unknown for {whose}"
+    return f"{n:,} {role}{' has' if n == 1 else 's have'} more than one value of '{name}'; {counts}"

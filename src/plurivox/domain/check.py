@@ -15,15 +15,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import DuplicateError, IdError, InputError, ScaleError, ScoreError, open_quote
-from plurivox.domain.again import Again
-from plurivox.domain.attributes import COUNTED_FROM_1, UNKNOWN, AttributeTable, Locate, Matched, where
-from plurivox.domain.code import ABSENT, Coded, Coder, Pieces
-from plurivox.domain.describing import Described, Rules
-from plurivox.domain.numbers import as_written
-from plurivox.domain.order import RULES, Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.attributes import (
+    COUNTED_FROM_1,
+    AttributeReader,
+    AttributeRules,
+    AttributeTable,
+    Locate,
+    Matched,
+    where,
+)
+from plurivox.domain.choices import RULES, UNKNOWN, Duplicates
+from plurivox.domain.code import ABSENT, Coded, Coder, FirstRows, Pieces, rows_where
+from plurivox.domain.numbers import Times, as_written
+from plurivox.domain.part import Again, RatingRows, Repeats, sorted_ratings, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
-from plurivox.domain.spill import Rows, rows_where
-from plurivox.domain.times import Times
 
 SEVERAL = "several: "
 """Precedes the points of an answer that names more than one: an error, unless it is declared to be missing."""
@@ -108,23 +113,7 @@ class Intake:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """Codes sorted by item and rater, and what belongs to them."""
-
-    scale: Scale
-    items: pl.DataFrame
-    raters: pl.DataFrame
-    item_codes: NDArray[np.int32]
-    rater_codes: NDArray[np.int32] | None
-    scores: NDArray[np.uint8] | NDArray[np.int16]
-    multiplicity: NDArray[np.int64] | None
-    intake: Intake
-    times: NDArray[np.float64] | None = None
-    again: Again | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
+class CodedColumns:
     """The columns of a table, coded: ids that can be used, and scores that are on the scale.
 
     Attributes
@@ -155,7 +144,7 @@ class Columns:
     def of(
         cls, table: LongTable, scale: Scale | None, missing: Iterable[Label], keep: Callable[[], Pieces] = list,
         beside: Sequence[Label] = (),
-    ) -> Columns:  # fmt: skip
+    ) -> CodedColumns:  # fmt: skip
         """Read a table and keep its rows in what ``keep`` makes; scores ``beside`` it help to infer the scale."""
         given = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
         coded, multiplicity = _coded_columns(table, given, keep)
@@ -171,9 +160,9 @@ class Columns:
         """How many rows the table has."""
         return len(self.coded["score"].codes)
 
-    def entries(self, rows: slice) -> Entries:
+    def entries(self, rows: slice) -> RatingRows:
         """Return some of the rows, missing scores as -1."""
-        return Entries(
+        return RatingRows(
             self.coded["item"].codes[rows],
             self.coded["rater"].codes[rows] if "rater" in self.coded else None,
             self.position_of.take(self.coded["score"].codes[rows]),
@@ -182,10 +171,12 @@ class Columns:
         )
 
     def described(
-        self, items: AttributeTable | None, raters: AttributeTable | None, rules: Rules | None
+        self, items: AttributeTable | None, raters: AttributeTable | None, rules: AttributeRules | None
     ) -> tuple[Matched, Matched]:
         """Return what is known about items and raters."""
-        owners = Described(self.table.source, self.table.locate, self.coded, rules or Rules(), self.table.offered)
+        owners = AttributeReader(
+            self.table.source, self.table.locate, self.coded, rules or AttributeRules(), self.table.offered
+        )
         known = owners.of("item", self.table.item_attributes, items)
         return known, owners.of("rater", self.table.rater_attributes, raters)
 
@@ -215,32 +206,34 @@ def check(
     duplicates: Duplicates = "error",
     raters: AttributeTable | None = None,
     items: AttributeTable | None = None,
-    rules: Rules | None = None,
-) -> Checked:
-    """Turn a table into checked codes, or raise a single error that says what is wrong and where."""
+    rules: AttributeRules | None = None,
+) -> dict[str, Any]:
+    """Turn a table into the parts of checked ratings, or raise a single error that says what is wrong and where."""
     if duplicates not in RULES:
         raise InputError(f"duplicates is {duplicates!r}", hint=f"Give one of {', '.join(RULES)}.")
-    columns = Columns.of(table, scale, missing)
+    columns = CodedColumns.of(table, scale, missing)
     rows = columns.entries(slice(0, columns.n_rows))
     n_missing = int(np.count_nonzero(rows.score == ABSENT))
     kept, repeats = _ordered(columns, rows, duplicates)
     known_items, known_raters = columns.described(items, raters, rules)
-    again = _again(repeats.later, columns.scale)
+    again = None  # what is kept in addition to the first ratings
+    if (later := repeats.later) is not None and later.rater is not None:
+        again = Again(later.item, later.rater, later.score.astype(columns.scale.dtype, copy=False), later.time)
     intake = columns.intake(
         repeats, duplicates, n_missing,
         kept_repeats=0 if again is None else len(again),
         missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
-        **of_owners(known_items, known_raters, rules or Rules()),
+        **of_owners(known_items, known_raters, rules or AttributeRules()),
     )  # fmt: skip
-    item_codes = kept.item.astype(np.int32, copy=False)
-    scores: Any = kept.score.astype(columns.scale.dtype, copy=False)
-    return Checked(
-        columns.scale, known_items.frame, known_raters.frame, item_codes, kept.rater, scores, kept.count, intake,
-        kept.time, again,
-    )  # fmt: skip
+    return {
+        "scale": columns.scale, "items": known_items.frame, "raters": known_raters.frame,
+        "item_codes": kept.item.astype(np.int32, copy=False), "rater_codes": kept.rater,
+        "scores": kept.score.astype(columns.scale.dtype, copy=False), "multiplicity": kept.count, "intake": intake,
+        "times": kept.time, "again": again,
+    }  # fmt: skip
 
 
-def of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
+def of_owners(items: Matched, raters: Matched, rules: AttributeRules) -> dict[str, Any]:
     """Return what was noticed about the attributes of items and raters."""
     return {
         "unknown_raters": raters.unknown,
@@ -257,13 +250,6 @@ def of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
 
 def _without_time(times: NDArray[np.float64] | None) -> int:
     return 0 if times is None else int(np.count_nonzero(np.isnan(times)))
-
-
-def _again(later: Entries | None, scale: Scale) -> Again | None:
-    """Return the ratings that are kept in addition to the first ones."""
-    if later is None or later.rater is None:
-        return None
-    return Again(later.item, later.rater, later.score.astype(scale.dtype, copy=False), later.time)
 
 
 def _coded_columns(
@@ -321,7 +307,7 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
         raise _at(IdError, table, role, rows_of(ids, odd.to_list()), problem, hint)
 
 
-def rows_of(column: Coded, codes: Sequence[int]) -> Rows:
+def rows_of(column: Coded, codes: Sequence[int]) -> FirstRows:
     """Return the rows that have one of the codes."""
     own = column.codes
     if len(codes) == 1:
@@ -393,7 +379,7 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     return error
 
 
-def _ordered(columns: Columns, rows: Entries, rule: Duplicates) -> tuple[Entries, Repeats]:
+def _ordered(columns: CodedColumns, rows: RatingRows, rule: Duplicates) -> tuple[RatingRows, Repeats]:
     """Drop missing scores, order by item and rater, and deal with repeats."""
     rows, coded = present(rows), columns.coded
     if rows.rater is None:
@@ -408,7 +394,7 @@ def _ordered(columns: Columns, rows: Entries, rule: Duplicates) -> tuple[Entries
     return kept, repeats
 
 
-def present(rows: Entries) -> Entries:
+def present(rows: RatingRows) -> RatingRows:
     """Return the rows that hold a rating."""
     found = rows.score != ABSENT
     if rows.count is not None:
@@ -416,7 +402,7 @@ def present(rows: Entries) -> Entries:
     return rows if found.all() else rows[found]
 
 
-def repeated_pairs(columns: Columns, repeats: Repeats) -> DuplicateError:
+def repeated_pairs(columns: CodedColumns, repeats: Repeats) -> DuplicateError:
     """Return the error for raters who rated items more than once; it names the first few."""
     table, items, raters = columns.table, columns.coded["item"], columns.coded["rater"]
     places = []
@@ -450,7 +436,7 @@ def _at(
     error: type[InputError],
     table: LongTable,
     role: str,
-    rows: Rows,
+    rows: FirstRows,
     problem: str,
     hint: str = "Fill it in or remove the row.",
 ) -> Any:

@@ -1,15 +1,22 @@
-"""Scores as people write them: ``3,5``, ``4 - Agree``, ``4/5``; each distinct answer is read once.
+"""Scores and times as people write them: ``3,5``, ``4 - Agree``, ``4/5``; numbers of occasions, or ISO dates.
 
-An answer that is a point of the scale as written, or means missing, is never read in any other way.
+An answer that is a point of the scale as written, or means missing, is never read in any other way. Each distinct
+answer is read once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from plurivox.base.errors import ScaleError, ScoreError, few
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.base.errors import ColumnError, ScaleError, ScoreError, few
+from plurivox.domain.attributes import Locate, clean, where
+from plurivox.domain.code import as_text
 from plurivox.domain.scale import ALWAYS_MISSING, MAX_INFERRED_POINTS, Scale, infer_scale, text_of
 from plurivox.domain.scale_names import fold
 
@@ -30,7 +37,7 @@ Tell = Callable[[Sequence[str]], Mapping[str, Any]]
 """Maps answers to what an error says about where they are."""
 
 
-class Written(NamedTuple):
+class AnswersWritten(NamedTuple):
     """What answers are looked up as, on which scale, and what was done with them, in words."""
 
     answers: list[Any]
@@ -43,7 +50,7 @@ class _Worded(NamedTuple):
     words: str
 
 
-def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[str], tell: Tell) -> Written:
+def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[str], tell: Tell) -> AnswersWritten:
     """Return answers as numbers where they are written with words, a decimal comma or "out of".
 
     Parameters
@@ -67,7 +74,7 @@ def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[
     for form, read in ((_is_comma, _commas), (_is_share, _shares), (_worded, _worded_points)):
         if any(form(text) for text in odd.values()):
             return read(answers, odd, known, missing, tell)
-    return Written(list(answers), known or _inferred(answers, missing), _joined(answers, known))
+    return AnswersWritten(list(answers), known or _inferred(answers, missing), _joined(answers, known))
 
 
 def _joined(answers: Sequence[Any], scale: Scale | None) -> str:
@@ -105,16 +112,9 @@ def fits_scale(text: str, scale: Scale) -> bool:
 
 def _odd(answer: str, scale: Scale | None, missing: Collection[str]) -> bool:
     """Return whether an answer, as written, is neither a number nor a point nor missing."""
-    text = text_of(answer)
-    if text.casefold() in ALWAYS_MISSING or text in missing:
+    if _means_missing(answer, missing) or (scale is not None and _fit([answer], scale)):
         return False
-    if scale is None:
-        return not _is_number(text)
-    try:
-        scale.position(answer)
-    except ScaleError:
-        return not _is_number(text)
-    return False
+    return not _is_number(text_of(answer))
 
 
 def _is_number(text: str) -> bool:
@@ -146,7 +146,7 @@ def _worded(text: str) -> _Worded | None:
 
 def _commas(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
-) -> Written:
+) -> AnswersWritten:
     """Read decimal commas, unless they may equally well separate thousands."""
     cells = [answer for answer, text in odd.items() if _is_comma(text)]
     points = [answer for answer in answers if isinstance(answer, str) and answer not in missing and "." in answer]
@@ -170,7 +170,7 @@ def _commas(
     how = "decimal commas read as points"
     found = [decimal.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
     try:
-        return Written(found, scale or _inferred(found, missing), how)
+        return AnswersWritten(found, scale or _inferred(found, missing), how)
     except ScaleError as error:
         raise ScaleError(f"{error.problem} ({how})", hint=error.hint) from None
 
@@ -187,7 +187,7 @@ def _fit(texts: Collection[str], scale: Scale) -> bool:
 
 def _shares(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
-) -> Written:
+) -> AnswersWritten:
     """Read "4/5": all answers must be out of the same number, which is the highest point."""
     found = {answer: share for answer, text in odd.items() if (share := _is_share(text))}
     tops = {int(top): answer for answer, (_, top) in reversed(found.items())}
@@ -216,7 +216,7 @@ def _shares(
             **tell(list(found)), hint="Give the scale of these scores with --scale.",
         )  # fmt: skip
     read = [texts.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
-    return Written(read, scale, f"answers such as {odd[example]!r} read as points out of {top}")
+    return AnswersWritten(read, scale, f"answers such as {odd[example]!r} read as points out of {top}")
 
 
 def _up_to(top: int, numbers: Collection[str]) -> Scale:
@@ -239,7 +239,7 @@ def _means_missing(answer: Any, missing: Collection[str]) -> bool:
 
 def _worded_points(
     answers: Sequence[Any], odd: Mapping[str, str], scale: Scale | None, missing: Collection[str], tell: Tell
-) -> Written:
+) -> AnswersWritten:
     """Read "4 - Agree": each number must have one text, and each text one number."""
     found = {answer: worded for answer, text in odd.items() if (worded := _worded(text))}
     lookup: dict[str, str] = {}
@@ -254,7 +254,7 @@ def _worded_points(
         and _fit([pair.words for pair in pairs.values()], scale)
     ):
         lookup |= {answer: pair.words for answer, pair in pairs.items()}
-        return Written([lookup.get(answer, answer) for answer in answers], scale,
+        return AnswersWritten([lookup.get(answer, answer) for answer in answers], scale,
                        f"words taken from answers such as {example!r}")  # fmt: skip
     plain = [answer for answer in odd if answer not in found]
     if scale is None and plain:
@@ -264,7 +264,7 @@ def _worded_points(
         )  # fmt: skip
     read = [lookup.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
     points = scale or _inferred(read, missing)
-    return Written(read, _described(points, pairs.values()), f"numbers taken from answers such as {example!r}")
+    return AnswersWritten(read, _described(points, pairs.values()), f"numbers taken from answers such as {example!r}")
 
 
 def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Tell) -> None:
@@ -290,3 +290,114 @@ def _described(scale: Scale, pairs: Collection[_Worded]) -> Scale:
     if scale.descriptions or not all(texts):
         return scale
     return scale.with_descriptions([text for text in texts if text])
+
+
+# Times ----------------------------------------------------------------------------------------------------------------
+#
+# Times of ratings: numbers of occasions or batches, or ISO dates, which become days since 1970.
+
+
+Unit = Literal["number", "days"]
+UNITS = ("number", "days")
+"""The unit of times: plain numbers, or days since 1970-01-01 in UTC."""
+_DAY = 86_400
+_LARGEST = 1e100  # a time may not be larger
+_ISO = (
+    r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]{1,9})?))?"
+    r" ?(?P<zone>Z|(?P<sign>[+-])(?P<ahead>[01][0-9])(?::?(?P<more>[0-5][0-9]))?)?)?$"
+)
+_HINT = "Give numbers (of occasions or batches) or ISO dates such as 2026-01-31 or 2026-01-31T12:00:00."
+
+
+class Times:
+    """Reads one column of times piece by piece; all of them must have one unit."""
+
+    def __init__(self, source: str, column: str, locate: Locate) -> None:
+        self._source, self._column, self._locate = source, column, locate
+        self._pieces: list[NDArray[np.float64]] = []
+        self._n_rows = 0
+        self._unit: Unit | None = None
+
+    def add(self, piece: pl.Series) -> None:
+        """Add the next rows of the column.
+
+        Raises
+        ------
+        ColumnError
+            If a time is neither a number nor a date, or if a column has both.
+        """
+        unit, numbers = _read(piece)
+        known = clean(piece) if unit is None else numbers
+        wrong = known.is_not_null() if unit is None else numbers.is_null() & clean(piece).is_not_null()
+        if wrong.any():
+            raise self._error(piece, wrong, unit)
+        if known.null_count() < len(known):
+            if self._unit not in (None, unit):
+                raise self._error(piece, known.is_not_null(), self._unit)
+            self._unit = unit
+        self._pieces.append(numbers.fill_null(np.nan).to_numpy())
+        self._n_rows += len(piece)
+
+    def finish(self) -> tuple[NDArray[np.float64], Unit]:
+        """Return the times of all rows, NaN where there is none, and their unit."""
+        return np.concatenate([np.zeros(0), *self._pieces]), self._unit or "number"
+
+    def _error(self, piece: pl.Series, wrong: pl.Series, others: Unit | None) -> ColumnError:
+        value = as_text(piece).filter(wrong)[0]
+        problem = "is neither a number nor an ISO date"
+        if not _read(piece.filter(wrong)[:1])[1].null_count() and piece.dtype != pl.Boolean:
+            problem = f"does not match the others, which are {'numbers' if others == 'number' else 'dates'}"
+        rows = np.flatnonzero(wrong.to_numpy()) + self._n_rows
+        at = where(self._source, self._locate, rows)
+        return ColumnError(f"the time {value!r} {problem}", column=self._column, **at, hint=_HINT)
+
+
+def _read(piece: pl.Series) -> tuple[Unit | None, pl.Series]:
+    """Return the unit of a column and its times; no unit if the type cannot hold times."""
+    kind = piece.dtype
+    if kind == pl.Null:
+        return "number", piece.cast(pl.Float64)
+    if kind.is_numeric():
+        return "number", _finite(piece.cast(pl.Float64))
+    if kind == pl.Date or kind == pl.Datetime:
+        moments = piece.cast(pl.Datetime("us"))  # UTC, if there is a zone
+        return "days", moments.dt.epoch("us").cast(pl.Float64) / (_DAY * 1e6)
+    if kind == pl.Boolean:
+        return None, piece.cast(pl.Float64)
+    texts = clean(as_text(piece)).str.strip_chars()
+    numbers = _finite(texts.cast(pl.Float64, strict=False))
+    dates = _days(texts) if numbers.null_count() > texts.null_count() else None
+    if dates is not None and dates.null_count() <= numbers.null_count() and dates.null_count() < len(dates):
+        return "days", dates
+    return "number", numbers
+
+
+def _finite(numbers: pl.Series) -> pl.Series:
+    """Return numbers, null where they are not finite, or so large that sums of their squares are not."""
+    return numbers.set(~(numbers.is_finite() & (numbers.abs() <= _LARGEST)).fill_null(True), None)
+
+
+def _days(texts: pl.Series) -> pl.Series:
+    """Return ISO dates as days, null where a text is not a date; dates without a zone are in UTC."""
+    parts = texts.alias("time").str.extract_groups(_ISO).struct.unnest()
+    found = parts.select(
+        pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+        + (
+            _number("hour") * 3600 + _number("minute") * 60 + _number("second")
+            - pl.when(pl.col("sign") == "-").then(-1).otherwise(1) * (_number("ahead") * 3600 + _number("more") * 60)
+        ) / _DAY
+    )  # fmt: skip
+    return found.to_series()
+
+
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).str.replace(",", ".").cast(pl.Float64).fill_null(0)
+
+
+def time_column(times: NDArray[np.float64], unit: str) -> pl.Series:
+    """Return times as they are shown: numbers, or dates and times."""
+    column = pl.Series("time", times).fill_nan(None)
+    if unit != "days":
+        return column
+    return (column * (_DAY * 1e6)).round().cast(pl.Int64).cast(pl.Datetime("us"))

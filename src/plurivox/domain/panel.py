@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from plurivox.base.cards import card, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.base.quoting import short
-from plurivox.domain.axis import CROSS, MIN_GROUP_SIZE, WITHHELD, Axis, withholding
+from plurivox.base.wording import short
+from plurivox.domain.axis import CROSS, MIN_GROUP_SIZE, WITHHELD, Axis, too_small, withholding
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.withholding import too_small
 from plurivox.statistics.raking import TRIM, Margin, Raked, design_effect, effective_raters, rake
 
 _DASHES = str.maketrans("‐‑‒–—", "-----")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetShares:
     """The share of the population with each value of an attribute, or of a crossing of several.
 
     Attributes
@@ -45,10 +44,10 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Population:
+class PopulationShares:
     """Known shares of a population: one margin or several, their source, and notes on them."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[TargetShares, ...]
     source: str
     notes: tuple[str, ...] = ()
 
@@ -59,7 +58,7 @@ class Population:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PanelCell:
     """One value of a margin, panel and population; or all withheld values together, whose number of raters is None."""
 
     attribute: str
@@ -87,7 +86,7 @@ class PanelSummary:
     n_without: int
     n_trimmed: int | None
     trim: float | None
-    cells: tuple[Cell, ...]
+    cells: tuple[PanelCell, ...]
     notes: tuple[str, ...]
 
     @property
@@ -126,7 +125,7 @@ class Panel:
         The largest weight allowed, as a multiple of the mean.
     """
 
-    population: Population
+    population: PopulationShares
     margins: tuple[Margin, ...]
     raked: Raked
     rated: NDArray[np.bool_]
@@ -214,7 +213,7 @@ class Panel:
 
     def summary(self, min_group_size: int = 1) -> PanelSummary:
         """Return what is shown of it; groups that are too small, and what would reveal them, are withheld."""
-        cells = tuple(Cell(**row) for row in self.to_frame(min_group_size).iter_rows(named=True))
+        cells = tuple(PanelCell(**row) for row in self.to_frame(min_group_size).iter_rows(named=True))
         found = PanelSummary(
             self.population.source, tuple(one.name for one in self.margins), self.n_raters, self.design_effect,
             self.effective_raters, self.n_without, None if 0 < self.n_trimmed < min_group_size else self.n_trimmed,
@@ -269,7 +268,7 @@ def split(name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in name.split("×" if "×" in name else ","))
 
 
-def weighted(ratings: Ratings, population: Population, trim: float = TRIM) -> Ratings:
+def weighted(ratings: Ratings, population: PopulationShares, trim: float = TRIM) -> Ratings:
     """Return ratings whose raters are weighted to a population; see :meth:`plurivox.Ratings.weighted`."""
     if not ratings.has_raters:
         raise NeedsRatersError(
@@ -296,7 +295,7 @@ def _raked(margins: Sequence[Margin], rated: NDArray[np.bool_], source: str, tri
     return Raked(weights, known, trimmed)
 
 
-def _margin(ratings: Ratings, target: Target, rated: NDArray[np.bool_], source: str) -> Margin:
+def _margin(ratings: Ratings, target: TargetShares, rated: NDArray[np.bool_], source: str) -> Margin:
     """Return the values of raters with their shares, or raise if a value has only one of the two."""
     attributes = (target.name,) if target.name in ratings.raters.columns else target.parts
     for one in attributes:
@@ -329,7 +328,7 @@ def _raters(n: int) -> str:
     return "1 rater has" if n == 1 else f"{n:,} raters have"
 
 
-def _matched(target: Target, groups: Sequence[str], source: str, *, n_parts: int) -> dict[str, float]:
+def _matched(target: TargetShares, groups: Sequence[str], source: str, *, n_parts: int) -> dict[str, float]:
     """Return the share of each group that raters form, or raise if a group or a share has no counterpart."""
     exact = {_crossed(value, n_parts): value for value in target.shares}
     folded: dict[str, list[str]] = {}
@@ -369,7 +368,7 @@ def _folded(value: str) -> str:
     return " ".join(value.translate(_DASHES).casefold().split())
 
 
-def population_of(shares: Mapping[str, Mapping[str, float]], source: str = "population") -> Population:
+def population_of(shares: Mapping[str, Mapping[str, float]], source: str = "population") -> PopulationShares:
     """Return a population from attribute → value → share, percentage or count.
 
     Shares add up to 1, or to 100 as percentages. Whole numbers that add up to more are counts; a note says so, and also
@@ -392,8 +391,8 @@ def population_of(shares: Mapping[str, Mapping[str, float]], source: str = "popu
                 )  # fmt: skip
         total = math.fsum(given.values())
         notes += _note(name, list(given.values()), total, source)
-        targets.append(Target(str(name), {str(value): share / total for value, share in given.items()}))
-    return Population(tuple(targets), source, tuple(notes))
+        targets.append(TargetShares(str(name), {str(value): share / total for value, share in given.items()}))
+    return PopulationShares(tuple(targets), source, tuple(notes))
 
 
 def _note(name: str, shares: Sequence[float], total: float, source: str) -> list[str]:

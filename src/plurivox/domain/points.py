@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from plurivox.base.errors import ColumnError, IdError, InputError, ScaleError, ScoreError, few, no_column
 from plurivox.domain.attributes import Locate, clean, where
 from plurivox.domain.check import SEVERAL
+from plurivox.domain.choices import Layout
 from plurivox.domain.code import as_text
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import Layout, id_column
+from plurivox.domain.raw import RawTable, id_column
 from plurivox.domain.scale import Scale, text_of
 
 GivenPoints = str | Sequence[str]
@@ -61,7 +61,7 @@ def with_joined(table: RawTable, item: str | None, keep: Sequence[str] | None = 
     return _made(table, others.with_columns(ids))
 
 
-class Prepared(NamedTuple):
+class PreparedTable(NamedTuple):
     """A table whose ids and scores are in one column each, and what is known about it so far."""
 
     table: RawTable
@@ -80,7 +80,7 @@ def prepare(
     layout: Layout | None = None,
     attributes: Sequence[str] = (),
     of_raters: Sequence[str] = (),
-) -> Prepared:
+) -> PreparedTable:
     """Return the table with joined ids and with scores instead of columns of points.
 
     ``attributes`` are further columns that are needed, ``of_raters`` those of them that describe raters.
@@ -88,7 +88,7 @@ def prepare(
     table = with_joined(table, roles["item"], attributes)
     rater, score = roles["rater"], roles["score"]
     if given is None:
-        return Prepared(table, scale, rater, score, layout)
+        return PreparedTable(table, scale, rater, score, layout)
     points = PointColumns.of(table.columns, given, scale, table.name)
     clash = "--score" if score else "--wide" if layout == "wide" else None
     if points.by_rater:
@@ -102,9 +102,9 @@ def prepare(
             hint=f"Leave out either {clash} or the columns of points.",
         )
     if layout == "totals":
-        return Prepared(points.counts(table, roles["item"], attributes), points.scale, rater, None, layout)
+        return PreparedTable(points.counts(table, roles["item"], attributes), points.scale, rater, None, layout)
     rater = BY_RATER if points.by_rater else rater
-    return Prepared(points.scores(table, attributes), points.scale, rater, points.text, "long")
+    return PreparedTable(points.scores(table, attributes), points.scale, rater, points.text, "long")
 
 
 def _made(table: RawTable, frame: pl.DataFrame, locate: Locate | None = None) -> RawTable:

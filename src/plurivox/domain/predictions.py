@@ -19,10 +19,10 @@ from plurivox.base.arguments import FilePath, Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
 from plurivox.base.files import write_text
-from plurivox.base.quoting import escaped
-from plurivox.domain.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
+from plurivox.base.wording import escaped
+from plurivox.domain.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of, where
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.frames import to_polars
+from plurivox.domain.raw import to_polars
 from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.scale import Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
@@ -468,6 +468,4 @@ class _Check:
             )
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
-        rows = np.flatnonzero(wrong)
-        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
-        return {"source": self.source, "places": places, "n_places": len(rows)}
+        return where(self.source, self.locate, wrong)

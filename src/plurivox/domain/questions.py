@@ -11,8 +11,8 @@ import polars as pl
 
 from plurivox.base.arguments import checked
 from plurivox.base.errors import InputError, ScaleError, SelectionError
-from plurivox.domain.frames import label_column
 from plurivox.domain.ratings import Ratings, with_parts
+from plurivox.domain.raw import label_column
 from plurivox.domain.scale import Label
 
 RULES = ("highest", "lowest")

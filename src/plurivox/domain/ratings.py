@@ -5,30 +5,36 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.base import later
 from plurivox.base.arguments import Frame, Kind, checked, fits, is_frame, is_path
 from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.base.later import later
-from plurivox.domain.again import Again, EveryRating, first_and_again, same_times
-from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, bin_numbers, clean, columns_of_raters
-from plurivox.domain.check import Checked, Intake, LongTable, check
-from plurivox.domain.describing import Rules
-from plurivox.domain.frames import Wanted, chosen_rows, label_column, pick, require_apart, require_columns, to_polars
-from plurivox.domain.order import Duplicates
-from plurivox.domain.part import Part, cut
+from plurivox.domain.attributes import AttributeRules, AttributeTable, clean, columns_of_raters
+from plurivox.domain.check import Intake, LongTable, check
+from plurivox.domain.choices import UNKNOWN, Conflicts, Duplicates
+from plurivox.domain.numbers import time_column
+from plurivox.domain.part import Again, EveryRating, Part, cut, first_and_again, same_times
 from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
-from plurivox.domain.raw import RawTable
-from plurivox.domain.recoding import GivenRecoding, Recoding
+from plurivox.domain.raw import (
+    RawTable,
+    Wanted,
+    chosen_rows,
+    label_column,
+    pick,
+    require_apart,
+    require_columns,
+    to_polars,
+)
+from plurivox.domain.recoding import GivenRecoding, Recoding, bin_numbers
 from plurivox.domain.scale import MISSING, GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-from plurivox.domain.times import time_column
 
 GivenPopulation = Annotated[
     Any,
@@ -100,15 +106,8 @@ class Ratings:
         bounds = np.arange(self.items.height + 1, dtype=np.int32)
         offsets = np.searchsorted(self.item_codes, bounds).astype(np.int64)
         object.__setattr__(self, "offsets", offsets)
-        for array in (
-            self.item_codes,
-            self.rater_codes,
-            self.scores,
-            self.multiplicity,
-            offsets,
-            self.times,
-            self.weights,
-        ):
+        given = (self.item_codes, self.rater_codes, self.scores, self.multiplicity, self.times, self.weights)
+        for array in (offsets, *given):
             if array is not None:
                 array.flags.writeable = False
 
@@ -215,15 +214,15 @@ class Ratings:
                 duplicates=duplicates,
                 raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
                 items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
-                rules=Rules(conflicts, tuple(unknown)),
+                rules=AttributeRules(conflicts, tuple(unknown)),
             )
         )
         return from_points(found.with_poles(poles), point_columns)
 
     @classmethod
-    def from_checked(cls, checked: Checked) -> Ratings:
+    def from_checked(cls, checked: Mapping[str, Any]) -> Ratings:
         """Wrap what was checked."""
-        return cls(**{part.name: getattr(checked, part.name) for part in fields(checked)})
+        return cls(**checked)
 
     def __len__(self) -> int:
         """Return the number of ratings."""
@@ -387,13 +386,14 @@ class Ratings:
 
     def per_rater(self) -> NDArray[np.int64]:
         """Return how many ratings each rater gave."""
-        return self.once("per rater", self._per_rater)
 
-    def _per_rater(self) -> NDArray[np.int64]:
-        found = np.zeros(self.n_raters, np.int64)
-        for part in self.parts() if self.has_raters else ():
-            found += np.bincount(part.raters, minlength=self.n_raters)
-        return found
+        def counted() -> NDArray[np.int64]:
+            found = np.zeros(self.n_raters, np.int64)
+            for part in self.parts() if self.has_raters else ():
+                found += np.bincount(part.raters, minlength=self.n_raters)
+            return found
+
+        return self.once("per rater", counted)
 
     def once(self, what: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Return something computed from all ratings on first use; nobody may write to it."""
@@ -471,7 +471,18 @@ class Ratings:
 
     def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
         """Return the ratings of some items by some raters; see :func:`ratings_of`."""
-        return _chosen(self, items, raters)
+        keep = np.ones(len(self.scores), dtype=bool)
+        if items is not None:
+            keep &= items[self.item_codes]
+        if raters is not None:
+            keep &= raters[self.codes_of_raters]
+        again = self.again
+        if again is not None:
+            left = np.ones(len(again), bool) if items is None else items[again.item_codes]
+            again = again.some(left if raters is None else left & raters[again.rater_codes])
+        by_rating = ("item_codes", "rater_codes", "scores", "multiplicity", "times")
+        parts = {name: part[keep] for name in by_rating if (part := getattr(self, name)) is not None}
+        return replace(self, **parts, again=again)
 
     @checked
     def weighted(self, population: GivenPopulation, *, trim: float = 5.0) -> Ratings:
@@ -541,13 +552,11 @@ class Ratings:
             raise SelectionError(f"items have no attribute '{column}'; they have: {known}")
         given = self.items.select("item", rater=pl.lit("gold"), score=column)
         names = {"item": "item", "rater": "rater", "score": column}
-        found = check(LongTable(source="items", pieces=[given], names=names), as_scale(scale))
-        intake = replace(
-            found.intake, source=f"column {column} of the items", columns={"score": column}, layout="totals"
-        )
+        found = Ratings.from_checked(check(LongTable(source="items", pieces=[given], names=names), as_scale(scale)))
+        source = f"column {column} of the items"
         return replace(
-            Ratings.from_checked(found), raters=found.raters.clear(), rater_codes=None,
-            multiplicity=np.ones(len(found.scores), np.int64), intake=intake,
+            found, raters=found.raters.clear(), rater_codes=None, multiplicity=np.ones(len(found.scores), np.int64),
+            intake=replace(found.intake, source=source, columns={"score": column}, layout="totals"),
         )  # fmt: skip
 
     @checked
@@ -644,27 +653,6 @@ def ratings_of(
     return ratings.chosen(items, raters)
 
 
-def _chosen(ratings: Ratings, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
-    keep = np.ones(len(ratings.scores), dtype=bool)
-    if items is not None:
-        keep &= items[ratings.item_codes]
-    if raters is not None:
-        keep &= raters[ratings.codes_of_raters]
-    again = ratings.again
-    if again is not None:
-        left = np.ones(len(again), bool) if items is None else items[again.item_codes]
-        again = again.some(left if raters is None else left & raters[again.rater_codes])
-    return replace(
-        ratings,
-        item_codes=ratings.item_codes[keep],
-        rater_codes=None if ratings.rater_codes is None else ratings.rater_codes[keep],
-        scores=ratings.scores[keep],
-        multiplicity=None if ratings.multiplicity is None else ratings.multiplicity[keep],
-        times=None if ratings.times is None else ratings.times[keep],
-        again=again,
-    )
-
-
 def without_others(
     ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
 ) -> Ratings:
@@ -679,24 +667,16 @@ def without_others(
         rank = (np.cumsum(raters) - 1).astype(np.int32)
         changes |= {"raters": ratings.raters.filter(pl.Series(raters)), "rater_codes": rank[ratings.codes_of_raters]}
         if ratings.weights is not None:
-            weights = _of_mean_1(ratings.weights[raters])
+            weights = ratings.weights[raters]
+            weights = weights / weights.mean() if len(weights) else weights  # additions to counts assume a mean of 1
             panel = None if ratings.panel is None else ratings.panel.of(raters, weights)
             changes |= {"weights": weights, "panel": panel}
         again = again and replace(again, rater_codes=rank[again.rater_codes])
     return replace(ratings, **changes, again=again)
 
 
-def _of_mean_1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights of some raters with a mean of 1, which additions to counts, such as smoothing, assume."""
-    return weights / weights.mean() if len(weights) else weights
-
-
 def with_parts(
-    ratings: Ratings,
-    *,
-    raters: pl.DataFrame | None = None,
-    intake: Intake | None = None,
-    scale: Scale | None = None,
+    ratings: Ratings, *, raters: pl.DataFrame | None = None, intake: Intake | None = None, scale: Scale | None = None
 ) -> Ratings:
     """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
     given: dict[str, Any] = {"raters": raters, "intake": intake, "scale": scale}

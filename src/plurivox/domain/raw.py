@@ -1,4 +1,4 @@
-"""A raw table: named columns in pieces, not yet ratings."""
+"""Tables as they come: named columns in pieces, the roles that their names suggest, and frames of other libraries."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import bisect
 import datetime
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from plurivox.base.errors import ColumnError, FileError
-from plurivox.domain.attributes import COUNTED_FROM_1, Locate
+from plurivox.base.errors import ColumnError, FileError, SelectionError, few, no_column
+from plurivox.base.wording import short
+from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories, category_order
+from plurivox.domain.scale import Label, Scale
 
 ROWS = 1 << 14
 """How many rows a block has if cells come one by one."""
@@ -167,3 +172,183 @@ def cell_text(value: Any) -> str | None:
     if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False, default=cell_text)
     return str(value)
+
+
+# Roles ----------------------------------------------------------------------------------------------------------------
+#
+# The names by which columns of items, raters and scores are recognised.
+
+
+KEY = "_key"
+"""The column with the keys of an object whose values are rows."""
+
+# Names by which a role is recognised, the surest first; compared without case, spaces and punctuation.
+ROLE_NAMES: dict[str, tuple[str, ...]] = {
+    "item": (
+        "item", "itemid", "itemno", "itemnumber", "unit", "unitid", "exampleid", "instanceid", "sampleid", "taskid",
+        "textid", "commentid", "postid", "tweetid", "messageid", "conversationid", "convid", "dialogid", "promptid",
+        "questionid", "documentid", "docid", "imageid", "videoid", "reviewid", "productid", "movieid",
+        "example", "instance", "comment", "prompt", "document", "image", "product", "id",
+    ),
+    "rater": (
+        "rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "coder", "coderid", "judge", "judgeid",
+        "labeler", "labelerid", "labeller", "labellerid", "reviewer", "reviewerid", "participant", "participantid",
+        "respondent", "respondentid", "subject", "subjectid", "evaluator", "evaluatorid", "user", "userid", "person",
+        "personid", "assessor", "assessorid", "juror", "jurorid", "turker", "turkerid", "mturkid", "prolificpid",
+        "prolificid", "annotatedby", "ratedby", "labeledby", "labelledby", "judgedby", "scoredby", "evaluatedby",
+        "completedby", "createdby", "username", "useremail", "email", "emailaddress", "responseid", "model",
+    ),
+    "score": (
+        "score", "rating", "ratings", "label", "grade", "stars", "severity", "judgment", "judgement", "annotation",
+        "response", "answer", "value", "vote", "points",
+    ),
+}  # fmt: skip
+
+RESPONSE = "responseid"
+"""In surveys, it is the respondent; where somebody else rates, it is what they rate: a model's response."""
+
+
+AS_IN_RATINGS = "Give it the name it has in the ratings."
+
+
+def id_column(
+    columns: Sequence[str], role: Literal["item", "rater"], wanted: str, source: str, hint: str = AS_IN_RATINGS
+) -> str:
+    """Return the id column of an attribute table: named as in the ratings, or recognised."""
+    if wanted in columns:
+        return wanted
+    found = by_name(columns, role) or (KEY if KEY in columns else None)
+    if found is None:
+        raise no_column(wanted, columns, source, hint, role=f" with the {role} ids")
+    return found
+
+
+def by_name(columns: Sequence[str], role: str) -> str | None:
+    """Return the column with the surest name of a role, or with this one name."""
+    known = plain_names(columns)
+    return next((known[name] for name in ROLE_NAMES.get(role, (role,)) if name in known), None)
+
+
+def plain_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns by their names without case, spaces and punctuation; the first if several are alike."""
+    return {plain(column): column for column in reversed(columns)}
+
+
+def plain(name: str) -> str:
+    """Return a name without case, spaces and punctuation."""
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+class NamedRole(NamedTuple):
+    """What a name says: a role, and the rest."""
+
+    role: Literal["rater", "score"]
+    stem: str
+
+
+def named(name: str) -> NamedRole | None:
+    """Return the role (rater or score) that the first or last words of a name give, also in the plural.
+
+    Examples
+    --------
+    >>> named("annotator_ids"), named("workerIds_toxicity")
+    (NamedRole(role='rater', stem=''), NamedRole(role='rater', stem='toxicity'))
+    >>> named("text")
+    """
+    words = _WORDS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+    single = [word.removesuffix("s") for word in words]
+    roles: tuple[Literal["rater", "score"], ...] = ("rater", "score")
+    for own, stem in ((slice(-2, None), slice(0, -2)), (slice(-1, None), slice(0, -1)),
+                      (slice(0, 2), slice(2, None)), (slice(0, 1), slice(1, None))):  # fmt: skip
+        for role in roles:
+            if {"".join(words[own]), "".join(single[own])} & set(ROLE_NAMES[role]):
+                return NamedRole(role, " ".join(single[stem]))
+    return None
+
+
+_WORDS = re.compile(r"[^\W_]+")
+
+
+# Frames ---------------------------------------------------------------------------------------------------------------
+#
+# Frames: columns that are needed, rows that are chosen, and tables of other libraries as polars frames.
+
+
+Wanted = Mapping[str, Label | Iterable[Label]]
+
+
+def label_column(scale: Scale) -> pl.Series:
+    """Return the labels as a column of their own type, or as text where types are mixed."""
+    kinds = {type(label) for label in scale.labels}
+    if len(kinds) == 1 or kinds == {int, float}:
+        return pl.Series("score", scale.labels, strict=False)
+    return pl.Series("score", [str(label) for label in scale.labels])
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    """Return any eager or lazy frame that narwhals knows as a polars frame."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    import narwhals as nw
+
+    try:
+        known = nw.from_native(frame)
+    except TypeError:
+        raise ColumnError(
+            f"a {type(frame).__name__} is not a frame", hint="Give a frame of pandas, polars or pyarrow."
+        ) from None
+    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
+    return eager.to_polars()
+
+
+def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) -> None:
+    """Raise a ColumnError that lists the existing columns if a needed one is missing."""
+    for name in wanted:
+        if name not in found:
+            raise ColumnError(
+                f"there is no column '{name}'; it has {few(list(map(str, found)))}",
+                source=source,
+                hint="Name the columns with --item, --rater and --score (item=, rater=, score=).",
+            )
+
+
+ROLES = ("item", "rater", "score", "count")
+
+
+def require_apart(attributes: Sequence[str], source: str, *, timed: bool = False) -> None:
+    """Raise a ColumnError if a column is named twice as an attribute, or has a reserved name."""
+    for place, name in enumerate(attributes):
+        if name in attributes[:place]:
+            raise ColumnError(f"the attribute '{name}' is named twice", source=source, hint="Name it once.")
+        if name in ROLES or (timed and name == "time"):
+            raise ColumnError(
+                f"an attribute is called '{name}', as every table of ratings calls another column",
+                source=source, hint="Rename the column.",
+            )  # fmt: skip
+
+
+def pick(frame: pl.DataFrame, roles: Mapping[str, str], others: Iterable[str]) -> pl.DataFrame:
+    """Return the columns that are used, the main ones under the name of their role."""
+    named = [frame[name].alias(role) for role, name in roles.items()]
+    return pl.DataFrame([*named, *(frame[name] for name in others)])
+
+
+def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:
+    """Return for each row of a table of items or raters whether it has one of the wanted values of every attribute."""
+    keep = np.ones(frame.height, dtype=bool)
+    for name, values in wanted.items():
+        if name not in frame.columns:
+            known = few(frame.columns[1:]) or "none"
+            raise SelectionError(f"{what}s have no attribute '{name}'; they have: {known}")
+        several = [values] if isinstance(values, str | int | float | bool) else list(values)
+        texts = as_categories(pl.Series([str(value) for value in several]))
+        column = as_categories(frame[name])
+        for text in texts.filter(~texts.is_in(column.drop_nulls().unique().to_list())):
+            if name == what == "rater":
+                raise SelectionError(f"no rater has the id '{short(text)}'", hint="Ids are those of the ratings.")
+            known = few(category_order(frame[name]), 10)
+            raise SelectionError(f"no {what} has {name} = '{short(text)}'; the values are: {known}")
+        keep &= column.is_in(texts.to_list()).fill_null(False).to_numpy()
+    return keep

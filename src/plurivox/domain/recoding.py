@@ -1,8 +1,9 @@
-"""Recoding: combining points of a scale into fewer, or other, points: 0–2 → no, 3–4 → yes."""
+"""Recoding: points of a scale become fewer, or other, points (0–2 → no), and numbers of an attribute intervals."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,13 @@ from itertools import groupby
 from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.arguments import Kind, fits, shown
-from plurivox.base.errors import ScaleError, few
+from plurivox.base.errors import ConfigError, ScaleError, few
+from plurivox.domain.attributes import clean
+from plurivox.domain.code import as_numbers, as_text
 from plurivox.domain.scale import ALWAYS_MISSING, MISSING, Label, Scale, numbers_of
 
 _INTO = re.compile(r"into\s+(?P<bins>\d{1,9})", re.IGNORECASE)
@@ -240,3 +244,64 @@ def _split(old: Scale, first: Label | None) -> Recoding:
         )
     low, high = old.poles or UNSAFE
     return Recoding(old, Scale([low, high], poles=(low, high)), tuple(int(place >= at) for place in range(len(old))))
+
+
+# Numbers in intervals -------------------------------------------------------------------------------------------------
+
+
+def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:
+    """Sort numbers into intervals that start at the edges; the last one is open-ended.
+
+    If edges and numbers are whole, intervals are named by what they hold: edges 18, 30, 50 give ``18–29``, ``30–49``
+    and ``50+``, and ``<18`` if anyone is in it. ``65+`` and ``<16`` are sorted, too, if everything they may mean is in
+    one interval. Values that are not numbers become missing.
+
+    Examples
+    --------
+    >>> bin_numbers(pl.Series("age", ["18", "29,5", "30", "65+", "18+", None]), [18, 30, 50]).to_list()
+    ['18 to <30', '18 to <30', '30 to <50', '50+', None, None]
+    """
+    if len(edges) < 1 or any(b <= a for a, b in itertools.pairwise(edges)):
+        raise ConfigError(f"the bins of '{column.name}' need increasing edges, not {list(edges)}")
+    numbers = _numbers(column, edges)
+    whole = bool((numbers.drop_nulls() == numbers.drop_nulls().round()).all())
+    names = [f"<{edges[0]:g}", *(labels or _bin_names(edges, whole=whole))]
+    if len(names) != len(edges) + 1:
+        raise ConfigError(f"the bins of '{column.name}' have {len(edges)} edges and {len(names) - 1} labels")
+    places = np.searchsorted(np.asarray(edges, dtype=float), numbers.fill_null(math.nan).to_numpy(), side="right")
+    binned = pl.Series(column.name, names).gather(places).set(numbers.is_null(), None)
+    return binned.cast(pl.Enum(names))
+
+
+_OPEN = re.compile(r"(?P<below>[<≤])?\s*(?P<number>\d{1,9}([.,]\d{1,9})?)\s*(?P<above>\+)?")
+
+
+def _numbers(column: pl.Series, edges: Sequence[float]) -> pl.Series:
+    """Return numbers, also those with decimal commas, ``65+`` from the last edge on, and ``<16`` up to the first."""
+    column = clean(column)
+    if column.dtype.is_numeric():
+        return as_numbers(column)
+    texts = as_text(column).str.strip_chars()
+    found: dict[str, float] = {}
+    for text in texts.unique().drop_nulls():
+        if not (match := _OPEN.fullmatch(text)):
+            continue
+        number = float(match["number"].replace(",", "."))
+        if match["above"] and (match["below"] or number < edges[-1]):
+            continue
+        if match["below"] and number > edges[0]:
+            continue
+        found[text] = math.nextafter(edges[0], -math.inf) if match["below"] else number
+    written = texts.replace_strict(list(found), list(found.values()), default=None, return_dtype=pl.Float64)
+    return as_numbers(column).fill_null(written) if found else as_numbers(column)
+
+
+def _bin_names(edges: Sequence[float], *, whole: bool) -> list[str]:
+    names = []
+    for low, high in itertools.pairwise(edges):
+        if whole and high == int(high):
+            last = int(high) - 1
+            names.append(f"{low:g}–{last}" if last > low else f"{low:g}")
+        else:
+            names.append(f"{low:g} to <{high:g}")
+    return [*names, f"{edges[-1]:g}+"]

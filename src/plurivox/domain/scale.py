@@ -203,11 +203,7 @@ class Scale:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scale as plain lists, for JSON and TOML; what it may lack only if there is any."""
-        known: dict[str, Any] = {
-            "labels": list(self.labels),
-            "values": list(self.values),
-            "missing": list(self.missing),
-        }
+        known: dict[str, Any] = {name: list(getattr(self, name)) for name in ("labels", "values", "missing")}
         known |= {"poles": list(self.poles)} if self.poles else {}
         known |= {"name": self.name} if self.name else {}
         return known | ({"descriptions": plain_descriptions(self.descriptions)} if self.descriptions else {})

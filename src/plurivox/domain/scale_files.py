@@ -23,14 +23,9 @@ GivenScale = Annotated[
 MOST_BYTES = 2**20
 """The largest TOML file that is read."""
 KEYS: Kinds = {
-    "labels": (list, str),
-    "values": list,
-    "missing": list,
-    "low": str,
-    "high": str,
-    "question": str,
+    "labels": (list, str), "values": list, "missing": list, "low": str, "high": str, "question": str,
     "descriptions": (list, dict),
-}
+}  # fmt: skip
 """What ``[scale]`` may contain, and of which type."""
 LISTS: Mapping[str, Any] = {
     "labels": list[Label], "values": list[float], "missing": list[Label], "descriptions": list[str],
@@ -60,10 +55,7 @@ def as_scale(scale: GivenScale | None) -> Scale | None:
     if isinstance(scale, str):
         return _from_text(scale)
     if isinstance(scale, Mapping) or not isinstance(scale, Iterable):
-        raise ScaleError(
-            f"{scale!r} is not a scale",
-            hint=f"Give {_WORDS}.",
-        )
+        raise ScaleError(f"{scale!r} is not a scale", hint=f"Give {_WORDS}.")
     return Scale(scale)
 
 
@@ -106,9 +98,7 @@ def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
         return None
     if len(given) == 1:
         raise ConfigError(
-            "only one end of the scale has a name",
-            source=name,
-            hint='Name both: low = "safe" and high = "unsafe".',
+            "only one end of the scale has a name", source=name, hint='Name both: low = "safe" and high = "unsafe".'
         )
     try:
         return as_poles(given)

@@ -4,7 +4,6 @@
 
     Part ──Contribution──▶ Sums ──Σ over parts, in order──▶ Sums ──finish──▶ values, one for each draw
 
-``part`` holds runs of whole items as arrays, ``draws`` who is shuffled or drawn, ``run`` the driver, and ``pool`` the
-workers; ``grouping`` says who is compared with whom, ``permutation`` and ``families`` what a p-value is, ``intervals``
-and ``jackknife`` what an interval is. The package may use everything up to ``axis``.
+``draws`` says who is shuffled or drawn, ``counting`` what functions of counts add up to, ``run`` is the driver and
+``pool`` has the workers, which ``shipping`` and ``cluster`` hand their work; ``resuming`` keeps what was added up.
 """

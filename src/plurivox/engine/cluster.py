@@ -218,7 +218,7 @@ class _Task:
                 return
             error = _lost(lost)
         except Exception as found:
-            error = _lost(found) if _killed(found) else found
+            error = _lost(found) if (type(found).__name__ == "KilledWorker") else found
         if self.outcome.set_running_or_notify_cancel():
             if error is None:
                 self.outcome.set_result(result)
@@ -229,10 +229,6 @@ class _Task:
 def _stop(there: Any, outcome: Future[Any]) -> None:
     if outcome.cancelled():
         there.cancel()
-
-
-def _killed(error: Exception) -> bool:
-    return type(error).__name__ == "KilledWorker"
 
 
 def _lost(error: BaseException) -> ClusterError:

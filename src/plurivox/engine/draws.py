@@ -1,7 +1,16 @@
 """Draws: the raters as they are, shuffled between groups, or subsampled; items and raters drawn or left out.
 
 A draw is made from the seed and its number alone, wherever it is needed, so it does not depend on threads, batches or
-machines. Copies are weights, never new items or raters.
+machines. Each kind of draw has a child of the seed of its own, since numbers of one stream that are used twice would
+tie together what must be independent::
+
+    seed ──┬─ child 1001, draw d ──▶ items, n out of n ──▶ how often each counts:  2 0 1 1 0 …
+           ├─ child 1002, draw d ──▶ raters, within their groups ──▶ the same:     1 0 2 0 1 …
+           └─ child 1006, draw d ──▶ as many of each group as the smallest has
+
+Only permutations are made elsewhere, one by one in the kernels (:mod:`plurivox.kernels.shuffling`).
+Copies are weights, never new items or raters: an item drawn twice is added twice, and a rater of weight 2 counts twice
+but is never paired with themselves. So memory does not grow, and codes stay what they are.
 """
 
 from __future__ import annotations
@@ -17,8 +26,6 @@ Ints = NDArray[np.int64]
 # Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
 # the numbers are far from those of plurivox.simulation, whose studies may have the same seed.
 _ITEMS, _RATERS, _SUBSAMPLES, _SIGNS, _ORDERS = 1001, 1002, 1006, 1009, 1010
-RESAMPLE = ("items", "raters", "both")
-"""What a bootstrap may draw."""
 
 
 class Draws(NamedTuple):

@@ -33,7 +33,7 @@ _DONE = "_parts_done"  # no sum has this name
 _OURS = re.compile(r"[0-9a-f]{32}\.np[yz]|\.[0-9a-f]{32}\.np[yz]\.[0-9a-f]{8}\.part")  # also what was being written
 
 
-class Log:
+class ProgressLog:
     """The finished part of a contribution under some draws."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -41,7 +41,7 @@ class Log:
         self._last = time.monotonic()
 
     @classmethod
-    def of(cls, parts: Sequence[Part], contribution: Any, draws: Draws, finish: Any) -> Log | None:
+    def of(cls, parts: Sequence[Part], contribution: Any, draws: Draws, finish: Any) -> ProgressLog | None:
         """Return the log of some draws, None if parts do not belong to a packed study or nothing can be kept."""
         folder: Path | None = getattr(parts, "log", None)
         if folder is None:

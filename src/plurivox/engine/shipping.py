@@ -3,6 +3,15 @@
 Threads get the work itself. Processes on this machine read it from a file and map its large arrays from separate files,
 so that these are on disk and in memory only once. Workers of a cluster get it through their scheduler
 (:mod:`plurivox.engine.cluster`). Any other executor gets it with every batch.
+
+A record of work is small except for arrays that hundreds of batches share, so it travels in two pieces. The pickler
+writes a number in place of each large array; the unpickler puts the same array there, writable only if it was, since
+kernels are compiled for one or the other::
+
+    work ──pickle──▶ content: … array 0, array 1 …   ──┬──▶ a worker: content + arrays ──▶ work, kept for all batches
+                     arrays:  [ratings], [weights]   ──┘        (mapped from files, or sent once by the scheduler)
+
+Content and arrays are known by their checksums, so the same array is stored once, whatever work it belongs to.
 """
 
 from __future__ import annotations

@@ -1,19 +1,15 @@
-"""From a settings record to the keywords of a public function, its signature and its documentation."""
+"""From a settings record to the keywords of a lens, with what belongs to every call of one."""
 
 from __future__ import annotations
 
 import functools
-import inspect
-import re
-import textwrap
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING
-from inspect import Parameter, Signature
 from typing import Any, Protocol, TypeVar
 
 from plurivox.base.arguments import check_given, kinds_of
 from plurivox.base.errors import UnweightedWarning
+from plurivox.base.settings.call import become_public, docs_of, signature_of
 from plurivox.base.settings.record import Settings
 
 R = TypeVar("R")
@@ -24,7 +20,6 @@ _HOW_DOCS = {
     "threads, executor": "How many threads to use, one per core by default; or an executor to use instead.",
     "progress": "Called with the current task, how much of it is done, and its total.",
 }
-_WIDTH = 116
 
 
 class Asked(Protocol[R]):
@@ -48,7 +43,7 @@ def keywords(
     """Turn a function that takes settings as one record into a public function with one keyword per setting.
 
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
-    :class:`~plurivox.engine.running.Running`. The public one has the inputs, then the settings named in
+    :class:`~plurivox.engine.pool.Running`. The public one has the inputs, then the settings named in
     ``positional``, and, as keywords only, all other settings, keyword-only inputs, ``threads``, ``executor`` and
     ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
     inputs other than ratings must be described by hand.
@@ -73,12 +68,14 @@ def keywords(
     """
 
     def decorate(run: Callable[..., R]) -> Asked[R]:
-        signature = _signature(run, settings, positional)
+        signature = signature_of(
+            run, settings, settings.specs(), leave=("settings", "how"), positional=positional, more=_HOW
+        )
 
         @functools.wraps(run)
         def public(*args: Any, **given: Any) -> R:
+            from plurivox.engine.pool import Running
             from plurivox.engine.resuming import answering
-            from plurivox.engine.running import Running
 
             try:
                 values = signature.bind(*args, **given).arguments
@@ -94,10 +91,7 @@ def keywords(
             with answering(values.get("ratings")):
                 return run(**values, settings=record, how=Running.given(**how))
 
-        public.__signature__ = signature  # type: ignore[attr-defined]
-        public.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
-        public.__annotations__["return"] = signature.return_annotation
-        public.__doc__ = _documentation(run, signature, settings)
+        become_public(public, run, signature, {"ratings": _RATINGS, **_HOW_DOCS, **docs_of(settings.specs())})
         public.settings = settings  # type: ignore[attr-defined]
         public.run = _checked(run, weights=weights)  # type: ignore[attr-defined]
         public.weights = weights  # type: ignore[attr-defined]
@@ -133,69 +127,6 @@ def _of_enough_raters(ratings: Any, settings: Settings) -> None:
     """Refuse a selection of raters if it is smaller than the smallest group that may be shown."""
     intake = getattr(ratings, "intake", None)
     if intake is not None and intake.selected_raters:
-        from plurivox.domain.withholding import enough_left
+        from plurivox.domain.axis import enough_left
 
         enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)
-
-
-def _signature(run: Callable[..., Any], settings: type[Settings], positional: Sequence[str]) -> Signature:
-    """Return the signature of the public function."""
-    own = inspect.signature(run)
-    inputs = [one for one in own.parameters.values() if one.name not in ("settings", "how")]
-    written: dict[str, Any] = {}
-    for cls in reversed(settings.__mro__):
-        written |= inspect.get_annotations(cls)
-    options = []
-    for name, spec in settings.specs().items():
-        kind = Parameter.POSITIONAL_OR_KEYWORD if name in positional else Parameter.KEYWORD_ONLY
-        default = Parameter.empty if spec.default is MISSING else spec.default
-        options.append(Parameter(name, kind, annotation=spec.accepts or written[name], default=default))
-    options.sort(key=lambda one: positional.index(one.name) if one.name in positional else len(positional))
-    how = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=text, default=None) for name, text in _HOW.items()]
-    first = [one for one in inputs if one.kind is not Parameter.KEYWORD_ONLY]
-    last = [one for one in inputs if one.kind is Parameter.KEYWORD_ONLY]
-    return own.replace(parameters=[*first, *options, *last, *how])
-
-
-def _documentation(run: Callable[..., Any], signature: Signature, settings: type[Settings]) -> str | None:
-    """Return the docstring with all parameters in the order of the signature."""
-    if run.__doc__ is None:
-        return None
-    before, entries, after = _split(inspect.cleandoc(run.__doc__))
-    texts = {name: spec.doc for name, spec in settings.specs().items()}
-    known = {name: (names, text) for names, text in entries.items() for name in names.split(", ")}
-    for names, text in _HOW_DOCS.items():
-        known.update({name: (names, _filled(text)) for name in names.split(", ") if name not in known})
-    lines, told = [], set()
-    for name in signature.parameters:
-        if name not in known:
-            if name not in texts and name != "ratings":
-                raise TypeError(f"the docstring of {run.__name__} does not say what '{name}' is")
-            known[name] = (name, _filled(texts.get(name, _RATINGS)))
-        names, text = known[name]
-        if names not in told:
-            lines += [names, text]
-            told.add(names)
-    section = "\n".join(["Parameters", "----------", *lines])
-    return "\n\n".join(part for part in (before, section, after) if part) + "\n"
-
-
-def _filled(text: str) -> str:
-    indent = "    "
-    return textwrap.fill(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _split(text: str) -> tuple[str, dict[str, str], str]:
-    """Return what comes before the parameters, those described by hand, and the sections after them."""
-    heads = list(re.finditer(r"^(\w[\w ]*)\n-{3,}$", text, flags=re.MULTILINE))
-    own = next((head for head in heads if head[1] == "Parameters"), None)
-    later = [head for head in heads if head is not own and (own is None or head.start() > own.start())]
-    end = later[0].start() if later else len(text)
-    start = own.start() if own else end
-    entries: dict[str, str] = {}
-    described = text[own.end() : end] if own else ""
-    for entry in re.finditer(r"^(\w[\w, ]*)\n((?:[ ]{4}.*\n?|[ ]*\n)+)", described, flags=re.MULTILINE):
-        entries[entry[1]] = entry[2].rstrip()
-    return text[:start].rstrip(), entries, text[end:].rstrip()

@@ -19,8 +19,8 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.stopping import ALL_DRAWS, Looks, Plan
@@ -174,7 +174,7 @@ class Exposure:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        from plurivox.kernels.exposure import add_labelled, add_squares
+        from plurivox.kernels.variation import add_labelled, add_squares
 
         own, shape = self.grouping, (draws.total, self.grouping.n_groups)
         labels = own.labels(draws)
@@ -228,14 +228,14 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
 
 def _n_alone(offsets: NDArray[np.int64], owners: NDArray[np.int32], twins: NDArray[np.bool_], most: int) -> int:
     """Count raters whose items nearly match nobody else's, up to one more than ``most``; -1 if it takes long."""
-    from plurivox.kernels.exposure import alone
+    from plurivox.kernels.variation import alone
 
     return int(alone(offsets, owners, twins, ALIKE - 1e-9, most, np.int64(MOST_STEPS)))
 
 
 def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:
     """Return a number for each rater that is the same for those who rated the same items."""
-    from plurivox.kernels.exposure import add_signs
+    from plurivox.kernels.variation import add_signs
 
     signs = np.zeros(n_raters, np.uint64)
     for part in parts:

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from plurivox.base.cards import MOST_ROWS, Cell, Grid, Sentence, card, heading_of, right_columns
-from plurivox.base.quoting import harmless, one_line
-from plurivox.base.wording import counted, interval_method
+from plurivox.base.cards import MOST_ROWS, CardCell, CardGrid, CardSentence, card, heading_of, right_columns
+from plurivox.base.wording import counted, harmless, interval_method, one_line
 from plurivox.infer.view import ALL, LEGEND, Value, View, by_model, compact, form_of, written
 from plurivox.statistics.registry import LABELS
 
 if TYPE_CHECKING:
     from plurivox.infer.result import Result, Statement
+
 
 LONG = 40
 """Rows above which a LaTeX table may break over pages."""
@@ -305,9 +305,9 @@ def result_html(found: Any) -> str:
     return card(kind, rests_on, said=sentences(seen.statements()), grids=grids, more=found.ALL_ROWS)
 
 
-def sentences(said: Iterable[Statement]) -> list[Sentence]:
+def sentences(said: Iterable[Statement]) -> list[CardSentence]:
     """Return statements in the form that a card needs."""
-    return [Sentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
+    return [CardSentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
 
 
 def _sizes(found: Result) -> list[str]:
@@ -325,40 +325,44 @@ def _intervals(found: Result) -> list[str]:
     return [f"95 % intervals {interval_method(known)}"]
 
 
-def _grid(view: View, all_rows: str = "") -> Grid:
+def _grid(view: View, all_rows: str = "") -> CardGrid:
     """Return a view as a table of a card; the intervals of a short one are in small type."""
     if not view.short:
         lines = view.text()
-        return Grid(lines.header, right_columns(lines.rows), [list(map(Cell, line)) for line in lines.rows], view.title)
+        return CardGrid(
+            lines.header, right_columns(lines.rows), [list(map(CardCell, line)) for line in lines.rows], view.title
+        )
     rows = [
         [
-            Cell(name, strong=not cells),
+            CardCell(name, strong=not cells),
             *(_cell(one, to, view.arrows) for one, to in zip(cells, view.header[1:], strict=False)),
         ]
         for name, *cells in view.rows
     ]
     below = [legend] if (legend := legend_of([view], None, tested=True)) else []
     below += [f"{view.more}: {all_rows}"] if view.more else []
-    return Grid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
+    return CardGrid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
 
 
-def _cell(cell: Any, heading: str, arrows: bool) -> Cell:
+def _cell(cell: Any, heading: str, arrows: bool) -> CardCell:
     """Return a value with its interval in small type; one that stands out is bold and marked."""
     if cell is None:
-        return Cell("")
+        return CardCell("")
     value = Value.of(cell, form_of(heading), arrows=arrows)
-    return Cell(written(value), value.ends(".2f") if value.defined else "", strong="*" in value.after)
+    return CardCell(written(value), value.ends(".2f") if value.defined else "", strong="*" in value.after)
 
 
 def frame_html(found: Any, *keys: str) -> str:
     """Return what a notebook shows of an object whose frame has a row for each statistic: a row for each key."""
-    lines: dict[tuple[str, ...], dict[str, Cell]] = {}
+    lines: dict[tuple[str, ...], dict[str, CardCell]] = {}
     for row in found.to_frame().iter_rows(named=True):
         value = Value(row["value"], row.get("ci_low"), row.get("ci_high"))
         key = tuple(str(row[name]) for name in keys)
-        lines.setdefault(key, {})[row["statistic"]] = Cell(written(value), value.ends(".2f") if value.defined else "")
+        lines.setdefault(key, {})[row["statistic"]] = CardCell(
+            written(value), value.ends(".2f") if value.defined else ""
+        )
     names = list(dict.fromkeys(name for own in lines.values() for name in own))
-    rows = [[*map(Cell, key), *(own.get(name, Cell("")) for name in names)] for key, own in lines.items()]
+    rows = [[*map(CardCell, key), *(own.get(name, CardCell("")) for name in names)] for key, own in lines.items()]
     header = [*(key.replace("_", " ") for key in keys), *(LABELS.get(name, name) for name in names)]
-    grid = Grid(header, [at > 0 for at in range(len(header))], rows)
+    grid = CardGrid(header, [at > 0 for at in range(len(header))], rows)
     return card(*heading_of(found), said=sentences(found.statements()), grids=[grid], more="to_frame()")

@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import InputError, SelectionError, few
 from plurivox.domain.attributes import category_order
-from plurivox.domain.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, in_turn, memberships, withholding
-from plurivox.domain.frames import chosen_rows
+from plurivox.domain.axis import (
+    MIN_GROUP_SIZE,
+    OUTSIDE,
+    Axis,
+    AxisRaters,
+    By,
+    in_turn,
+    memberships,
+    withheld_together,
+    withholding,
+)
 from plurivox.domain.ratings import Ratings, with_items
-from plurivox.domain.withholding import Side, withheld_together
+from plurivox.domain.raw import chosen_rows
 from plurivox.engine.draws import Draws, subsamples
 
 
@@ -113,8 +122,8 @@ class Grouping:
 
     def sixteens_if_many(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the same if there are many raters; if few, whose rows of counts are made quickly, both are empty."""
-        from plurivox.kernels.exposure import LARGEST_TABLE
         from plurivox.kernels.shuffling import TOGETHER
+        from plurivox.kernels.variation import LARGEST_TABLE
 
         if len(self.codes) * self.n_groups * TOGETHER > LARGEST_TABLE:
             return self.sixteens(draws)
@@ -378,9 +387,11 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
     rater, place = np.concatenate(who), np.concatenate(where)
     within = [place == at for at in range(len(parts))]
     order = in_turn(flat)
-    sides = [Side(flat[at].codes[rater], flat[at].withheld) for at in order]
+    sides = [AxisRaters(flat[at].codes[rater], flat[at].withheld) for at in order]
     sides += [
-        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld) for chosen in within for at in order
+        AxisRaters(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld)
+        for chosen in within
+        for at in order
     ]
     hidden = iter(withheld_together(sides, flat[0].min_group_size, within)[len(order) :])
     found = [list(axes)]

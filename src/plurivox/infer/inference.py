@@ -15,8 +15,8 @@ from plurivox.base.errors import SelectionError
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.exchange import ENTANGLED, Entanglement, Exchange
 from plurivox.infer.families import adjust_families, most_shuffles, step_down
 from plurivox.infer.grouping import Grouping

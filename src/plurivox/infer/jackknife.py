@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from plurivox.base.errors import InputError
 from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Contribution, Finish, Sums, Values, run
-from plurivox.engine.running import Running
 from plurivox.infer.intervals import Interval
 
 Ints = NDArray[np.int64]

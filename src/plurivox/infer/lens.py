@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.later import imported
+from plurivox.base import imported
 from plurivox.base.settings import Settings
 
 NOT_MET = 4

@@ -1,5 +1,16 @@
 # mypy: disable-error-code="no-untyped-def"
-"""One label per item: passes of expectation and maximisation, and how far labels lie from what groups say."""
+"""One label per item: passes of expectation and maximisation, and how far labels lie from what groups say.
+
+An item has a hidden point t. Given the share π_t of each point and what raters say where it is t, Bayes' rule has
+P(t | scores) ∝ π_t Π_r P_r(x_r | t); a pass fills these and adds up expected counts, from which shares and raters are
+fitted anew, until nothing changes. Raters are described in one of three ways::
+
+    Dawid and Skene   P_r(x | t) = share of x among what r says of items that are t
+    MACE              P_r(x | t) = P(r knows)·[x = t] + P(r guesses)·P(r guesses x)
+    ordered           P_r(x | t) = σ(u) − σ(u − a),  u = a·(x + ½ − t) − b,  precision a and bias b of r
+
+All is added up in logarithms, in the order of the items, so that neither many raters nor threads change the result.
+"""
 
 from __future__ import annotations
 

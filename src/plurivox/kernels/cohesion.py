@@ -31,7 +31,7 @@ COINCIDENCES, CROSSINGS = range(2)
 FEW_GROUPS = 64
 
 
-class Tables(NamedTuple):
+class CountTables(NamedTuple):
     """Functions of a count n: 1/n, ln n and n ln n."""
 
     inverse: NDArray[np.float64]
@@ -39,12 +39,12 @@ class Tables(NamedTuple):
     n_log_n: NDArray[np.float64]
 
 
-def make_tables(most: int, n_points: int) -> Tables:
+def make_tables(most: int, n_points: int) -> CountTables:
     """Return the tables for items of at most ``most`` ratings on a scale of ``n_points``."""
     n = np.arange(2 * most + n_points + 2, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(n)
-        return Tables(1.0 / n, log, np.where(n > 0, n * log, 0.0))
+        return CountTables(1.0 / n, log, np.where(n > 0, n * log, 0.0))
 
 
 @compiled

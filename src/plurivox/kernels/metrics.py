@@ -1,5 +1,15 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Metrics of a table of score × reference point, at every boundary b where reference points from b on mean 1."""
+"""Metrics of a table of score × reference point, at every boundary b where reference points from b on mean 1.
+
+From one boundary to the next a single column of the table changes sides, so that zeros are added up on the way, and
+what does not depend on the boundary (sizes, ranks, Σ n_s² and Σ n_s·rank²) is found once for all of them::
+
+                t = 0   1  │  2   3        boundary b = 2
+    score s   [  4      1  │  0   0 ]      zero_s = table[s, :b].sum(),  one_s = table[s, b:].sum()
+    score s+1 [  1      2  │  3   1 ]
+
+With these two numbers of each score, one walk from the lowest to the highest score has every metric.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"readonly array|[A-Za-z_]\w*|[(),]|\d+d?")
 
 
 class ArgumentTypes:
-    """Read types of arguments as numba prints them, ``readonly array(uint8, 2d, C), int64, Given(…)``."""
+    """Read types of arguments as numba prints them, ``readonly array(uint8, 2d, C), int64, ItemRatings(…)``."""
 
     def __init__(self, text: str, module: Any) -> None:
         self._tokens, self._module = _TOKEN.findall(text), module

@@ -1,5 +1,12 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Permutation number p of a seed: the groups of the raters, shuffled within strata."""
+"""Permutation number p of a seed, the groups of the raters shuffled within strata; and sums over resampled units.
+
+A permutation is made from its own key alone, so any thread can make any of them. A counter starts at the key and goes
+one step on for each place of a stratum, from the last place i to the second; what it is then, well mixed, exchanges i
+with a place j from the stratum's first to i, each with the same chance (Fisher and Yates)::
+
+    key ──+ step──▶ counter ──mixed──▶ word ──▶ j = first + (upper half of word · (i − first + 1) >> 32)
+"""
 
 from __future__ import annotations
 
@@ -95,3 +102,24 @@ def permute(group_of, everyone, bounds, seed, number, permuted):
                     j += 1
                 permuted[order[i]] = group_of[everyone[j]]
                 j += 1
+
+
+# Resampling -----------------------------------------------------------------------------------------------------------
+#
+# Sums over resampled units: what a bootstrap of means needs.
+
+
+@compiled
+def weighted_sums(weights, values, starts, sums):
+    """Add to ``sums``, draws × parts × columns, the rows of ``values`` as often as each was drawn.
+
+    ``weights`` is draws × rows; part ``b`` has the rows from ``starts[b]`` to ``starts[b + 1]``. Rows are added in
+    their order, so the result does not depend on how draws are divided up.
+    """
+    for d in range(weights.shape[0]):
+        for b in range(len(starts) - 1):
+            for row in range(starts[b], starts[b + 1]):
+                weight = weights[d, row]
+                if weight > 0:
+                    for c in range(values.shape[1]):
+                        sums[d, b, c] += weight * values[row, c]

@@ -20,8 +20,8 @@ from plurivox.infer.call import counting_alike
 from plurivox.models.inputs import Examples, ItemTable
 from plurivox.models.kinds import kind_named
 from plurivox.models.predictor import Predictor, refuse_names, versions
-from plurivox.models.records import Settings, Training, plain
-from plurivox.models.training import SMOOTHING, Part, Progress, Run, constant_loss, repeatable, train
+from plurivox.models.records import Training, TrainingSettings, plain
+from plurivox.models.training import SMOOTHING, Progress, TrainingItems, TrainingRun, constant_loss, repeatable, train
 
 NO_BETTER = "its loss on held-out items is no lower than that of the same prediction for all, so the texts did not help"
 
@@ -90,7 +90,7 @@ sample_items, sample_ratings
     numbers = map(plain, (seed, epochs, patience, batch, learning_rate, validation, features, length))
     drawn = {"min_ratings": min_ratings, "sample_items": sample_items, "sample_ratings": sample_ratings}
     more = {name: plain(value) for name, value in {"sigma": sigma, **drawn}.items()}
-    settings = Settings(*numbers, device=str(device), **more)  # type: ignore[misc]
+    settings = TrainingSettings(*numbers, device=str(device), **more)  # type: ignore[misc]
     settings.check()
     kind = kind_named(model, settings.sigma)
     ratings = counting_alike(ratings, "fit")
@@ -111,7 +111,8 @@ sample_items, sample_ratings
         network = kind.network(encoder.n_features, len(ratings.scale), length)
         network.start_from(torch.as_tensor((seen + SMOOTHING) / (seen + SMOOTHING).sum()))
         to_learn, to_check = (
-            Part.of(kind, encoder.encode(part.texts, part.contexts), part.counts, where) for part in (learned, held_out)
+            TrainingItems.of(kind, encoder.encode(part.texts, part.contexts), part.counts, where)
+            for part in (learned, held_out)
         )
         run = train(network.to(where), kind, to_learn, to_check, settings, progress)
         baseline = constant_loss(kind, to_learn, to_check)
@@ -122,7 +123,7 @@ sample_items, sample_ratings
     return Predictor(kind.name, ratings.scale, text, columns, item, training, settings, versions(), encoder, ready)
 
 
-def _split(n_items: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _split(n_items: int, settings: TrainingSettings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which items to learn from and which to hold out, at least one each."""
     n_held_out = min(max(1, round(settings.validation * n_items)), n_items - 1)
     order = np.random.default_rng([settings.seed, 1]).permutation(n_items)
@@ -157,7 +158,7 @@ def _unseen(scale: Scale, counts: NDArray[np.int64]) -> tuple[tuple[str, ...], s
 
 
 def _record(
-    run: Run, examples: Examples, n_held_out: int, baseline: float, seconds: float, unseen: tuple[str, ...],
+    run: TrainingRun, examples: Examples, n_held_out: int, baseline: float, seconds: float, unseen: tuple[str, ...],
     notes: Sequence[str],
 ) -> Training:  # fmt: skip
     return Training(

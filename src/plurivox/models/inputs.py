@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
-from plurivox.domain.frames import to_polars
 from plurivox.domain.ratings import Ratings
-from plurivox.models.records import Settings
+from plurivox.domain.raw import to_polars
+from plurivox.models.records import TrainingSettings
 from plurivox.models.texts import Turns
 
 _MANY = 10**9  # the most ratings of one item from which NumPy can draw without replacement
@@ -117,7 +117,7 @@ class Examples:
         texts, contexts = [table.texts[row] or "" for row in rows], [table.contexts[row] for row in rows]
         return cls(texts, contexts, every[place[rows]], tuple(note for note in notes if note))
 
-    def drawn(self, asked: Settings) -> Examples:
+    def drawn(self, asked: TrainingSettings) -> Examples:
         """Return the items with enough ratings, sampling items and ratings if requested."""
         n = self.counts.sum(axis=1)
         enough = np.flatnonzero(n >= asked.min_ratings)

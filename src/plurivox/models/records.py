@@ -23,7 +23,7 @@ def plain(number: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """The choices of a training.
 
     Attributes

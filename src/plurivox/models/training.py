@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from plurivox.base.errors import InputError
-from plurivox.models.kinds import Kind
-from plurivox.models.networks import parameter_groups, tensors
-from plurivox.models.records import Epoch, Settings
+from plurivox.models.kinds import ModelKind, parameter_groups, tensors
+from plurivox.models.records import Epoch, TrainingSettings
 from plurivox.models.texts import Inputs, Sequences
 
 Progress = Callable[[Epoch], object]
@@ -32,7 +31,7 @@ NOT_FINITE = "training ended in epoch {}, in which the loss was no longer a fini
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class TrainingItems:
     """Some items to learn from or to check with: what the network reads, the targets, and how much each counts."""
 
     inputs: Inputs
@@ -40,13 +39,13 @@ class Part:
     weights: Tensor
 
     @classmethod
-    def of(cls, kind: Kind, inputs: Inputs, counts: NDArray[np.int64], device: torch.device) -> Part:
+    def of(cls, kind: ModelKind, inputs: Inputs, counts: NDArray[np.int64], device: torch.device) -> TrainingItems:
         """Prepare items with these counts of ratings."""
         numbers = torch.as_tensor(counts, dtype=torch.float32)
         return cls(inputs, kind.target(numbers).to(device), kind.weights(numbers).to(device))
 
 
-class Run(NamedTuple):
+class TrainingRun(NamedTuple):
     """How the epochs went, which of them the network was left at, and why they ended."""
 
     epochs: tuple[Epoch, ...]
@@ -89,8 +88,13 @@ def repeatable(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def train(
-    network: nn.Module, kind: Kind, learned: Part, held_out: Part, settings: Settings, progress: Progress | None
-) -> Run:
+    network: nn.Module,
+    kind: ModelKind,
+    learned: TrainingItems,
+    held_out: TrainingItems,
+    settings: TrainingSettings,
+    progress: Progress | None,
+) -> TrainingRun:
     """Train until the validation loss stops improving, and leave the network at its best.
 
     Ctrl-C ends it early; before the first epoch is over there is nothing to keep, and it is passed on.
@@ -130,10 +134,10 @@ def train(
             hint="Give a smaller learning rate, such as 0.001.",
         )
     network.load_state_dict(best[1])
-    return Run(tuple(epochs), best[0], stopped, tuple(notes))
+    return TrainingRun(tuple(epochs), best[0], stopped, tuple(notes))
 
 
-def mean_loss(network: nn.Module, kind: Kind, part: Part) -> float:
+def mean_loss(network: nn.Module, kind: ModelKind, part: TrainingItems) -> float:
     """Return the mean loss of all items of a part, without learning from them."""
     network.eval()
     total = weight = 0.0
@@ -146,7 +150,7 @@ def mean_loss(network: nn.Module, kind: Kind, part: Part) -> float:
     return total / weight
 
 
-def constant_loss(kind: Kind, learned: Part, held_out: Part) -> float:
+def constant_loss(kind: ModelKind, learned: TrainingItems, held_out: TrainingItems) -> float:
     """Return the mean loss of held-out items if each gets the same prediction, the best one for the training items."""
     shares = kind.constant(learned.targets, learned.weights)
     shares = shares.clamp_min(SMOOTHING / (float(learned.weights.sum()) + SMOOTHING * len(shares)))
@@ -162,8 +166,8 @@ def log_shares(network: nn.Module, inputs: Inputs, rows: NDArray[np.int64], like
 
 def _learn(
     network: nn.Module,
-    kind: Kind,
-    part: Part,
+    kind: ModelKind,
+    part: TrainingItems,
     optimizer: torch.optim.Optimizer,
     shuffled: np.random.Generator,
     batch: int,
@@ -193,7 +197,7 @@ def batches(inputs: Inputs, shuffled: np.random.Generator, batch: int) -> list[N
     return [found[at] for at in shuffled.permutation(len(found))]
 
 
-def _losses(network: nn.Module, kind: Kind, part: Part, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+def _losses(network: nn.Module, kind: ModelKind, part: TrainingItems, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
     """Return the loss of each of some items and how much it counts."""
     chosen = torch.as_tensor(rows, device=part.targets.device)
     targets = part.targets[chosen]

@@ -1,9 +1,10 @@
-"""Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``."""
+"""Results as charts in Vega-Lite; nothing is computed here. Pictures need ``pip install 'plurivox[report]'``."""
 
 # Written by python -m tools.stubs.
 
-from plurivox.plots.aggregate import hidden_views as hidden_views
-from plurivox.plots.aggregate import hidden_views_data as hidden_views_data
+from collections.abc import Callable
+from typing import Any
+
 from plurivox.plots.alignment import alignment_dots as alignment_dots
 from plurivox.plots.alignment import alignment_dots_data as alignment_dots_data
 from plurivox.plots.alignment import distance_histogram as distance_histogram
@@ -16,42 +17,36 @@ from plurivox.plots.alignment_matrices import alignment_items as alignment_items
 from plurivox.plots.alignment_matrices import alignment_items_data as alignment_items_data
 from plurivox.plots.alignment_matrices import alignment_wins as alignment_wins
 from plurivox.plots.alignment_matrices import alignment_wins_data as alignment_wins_data
-from plurivox.plots.calibration import pit_histograms as pit_histograms
-from plurivox.plots.calibration import pit_histograms_data as pit_histograms_data
-from plurivox.plots.calibration import reliability_curves as reliability_curves
-from plurivox.plots.calibration import reliability_curves_data as reliability_curves_data
-from plurivox.plots.comparisons import metric_comparison as metric_comparison
-from plurivox.plots.comparisons import metric_comparison_data as metric_comparison_data
-from plurivox.plots.comparisons import metric_lines as metric_lines
-from plurivox.plots.comparisons import metric_lines_data as metric_lines_data
-from plurivox.plots.curves import precision_recall as precision_recall
-from plurivox.plots.curves import precision_recall_data as precision_recall_data
-from plurivox.plots.curves import precision_recall_spread as precision_recall_spread
-from plurivox.plots.curves import precision_recall_spread_data as precision_recall_spread_data
-from plurivox.plots.estimate import estimate_forest as estimate_forest
-from plurivox.plots.estimate import estimate_forest_data as estimate_forest_data
+from plurivox.plots.cohesion import dsi_ranking as dsi_ranking
+from plurivox.plots.cohesion import dsi_ranking_data as dsi_ranking_data
+from plurivox.plots.cohesion import null_histograms as null_histograms
+from plurivox.plots.cohesion import null_histograms_data as null_histograms_data
+from plurivox.plots.cohesion import xrr_matrix as xrr_matrix
+from plurivox.plots.cohesion import xrr_matrix_data as xrr_matrix_data
 from plurivox.plots.forests import gai_forest as gai_forest
 from plurivox.plots.forests import gai_forest_data as gai_forest_data
+from plurivox.plots.forests import hidden_views as hidden_views
+from plurivox.plots.forests import hidden_views_data as hidden_views_data
+from plurivox.plots.forests import leniency_forest as leniency_forest
+from plurivox.plots.forests import leniency_forest_data as leniency_forest_data
 from plurivox.plots.forests import responsiveness_forest as responsiveness_forest
 from plurivox.plots.forests import responsiveness_forest_data as responsiveness_forest_data
 from plurivox.plots.forests import scale_forest as scale_forest
 from plurivox.plots.forests import scale_forest_data as scale_forest_data
-from plurivox.plots.item_views import item_groups as item_groups
-from plurivox.plots.item_views import item_groups_data as item_groups_data
+from plurivox.plots.items import item_groups as item_groups
+from plurivox.plots.items import item_groups_data as item_groups_data
+from plurivox.plots.items import item_severity as item_severity
+from plurivox.plots.items import item_severity_data as item_severity_data
 from plurivox.plots.items import items_divided as items_divided
 from plurivox.plots.items import items_divided_data as items_divided_data
 from plurivox.plots.items import items_uncertain as items_uncertain
 from plurivox.plots.items import items_uncertain_data as items_uncertain_data
-from plurivox.plots.judge import judge_card as judge_card
-from plurivox.plots.judge import judge_card_data as judge_card_data
-from plurivox.plots.leniency import leniency_forest as leniency_forest
-from plurivox.plots.leniency import leniency_forest_data as leniency_forest_data
-from plurivox.plots.matrices import dsi_ranking as dsi_ranking
-from plurivox.plots.matrices import dsi_ranking_data as dsi_ranking_data
-from plurivox.plots.matrices import xrr_matrix as xrr_matrix
-from plurivox.plots.matrices import xrr_matrix_data as xrr_matrix_data
-from plurivox.plots.nulls import null_histograms as null_histograms
-from plurivox.plots.nulls import null_histograms_data as null_histograms_data
+from plurivox.plots.items import score_curves as score_curves
+from plurivox.plots.items import score_curves_data as score_curves_data
+from plurivox.plots.models import estimate_forest as estimate_forest
+from plurivox.plots.models import estimate_forest_data as estimate_forest_data
+from plurivox.plots.models import judge_card as judge_card
+from plurivox.plots.models import judge_card_data as judge_card_data
 from plurivox.plots.overview import design as design
 from plurivox.plots.overview import design_data as design_data
 from plurivox.plots.overview import group_sizes as group_sizes
@@ -64,33 +59,45 @@ from plurivox.plots.overview import scale_use as scale_use
 from plurivox.plots.overview import scale_use_data as scale_use_data
 from plurivox.plots.planes import mpa_wra_plane as mpa_wra_plane
 from plurivox.plots.planes import mpa_wra_plane_data as mpa_wra_plane_data
-from plurivox.plots.psychometrics import item_severity as item_severity
-from plurivox.plots.psychometrics import item_severity_data as item_severity_data
-from plurivox.plots.psychometrics import score_curves as score_curves
-from plurivox.plots.psychometrics import score_curves_data as score_curves_data
-from plurivox.plots.repeats import drift_forest as drift_forest
-from plurivox.plots.repeats import drift_forest_data as drift_forest_data
-from plurivox.plots.repeats import repeat_agreement as repeat_agreement
-from plurivox.plots.repeats import repeat_agreement_data as repeat_agreement_data
-from plurivox.plots.reproduce import reproduction as reproduction
-from plurivox.plots.reproduce import reproduction_data as reproduction_data
+from plurivox.plots.responsiveness import metric_comparison as metric_comparison
+from plurivox.plots.responsiveness import metric_comparison_data as metric_comparison_data
+from plurivox.plots.responsiveness import metric_lines as metric_lines
+from plurivox.plots.responsiveness import metric_lines_data as metric_lines_data
+from plurivox.plots.responsiveness import precision_recall as precision_recall
+from plurivox.plots.responsiveness import precision_recall_data as precision_recall_data
+from plurivox.plots.responsiveness import precision_recall_spread as precision_recall_spread
+from plurivox.plots.responsiveness import precision_recall_spread_data as precision_recall_spread_data
+from plurivox.plots.soft import pit_histograms as pit_histograms
+from plurivox.plots.soft import pit_histograms_data as pit_histograms_data
 from plurivox.plots.soft import prior_sensitivity as prior_sensitivity
 from plurivox.plots.soft import prior_sensitivity_data as prior_sensitivity_data
+from plurivox.plots.soft import reliability_curves as reliability_curves
+from plurivox.plots.soft import reliability_curves_data as reliability_curves_data
 from plurivox.plots.soft import soft_by_bin as soft_by_bin
 from plurivox.plots.soft import soft_by_bin_data as soft_by_bin_data
 from plurivox.plots.soft import soft_ranking as soft_ranking
 from plurivox.plots.soft import soft_ranking_data as soft_ranking_data
+from plurivox.plots.studies import reproduction as reproduction
+from plurivox.plots.studies import reproduction_data as reproduction_data
 from plurivox.plots.studies import responsiveness_study as responsiveness_study
 from plurivox.plots.studies import soft_study as soft_study
 from plurivox.plots.theme import sized as sized
 from plurivox.plots.variation import adjusted_effects as adjusted_effects
 from plurivox.plots.variation import adjusted_effects_data as adjusted_effects_data
+from plurivox.plots.variation import drift_forest as drift_forest
+from plurivox.plots.variation import drift_forest_data as drift_forest_data
 from plurivox.plots.variation import rater_reliability as rater_reliability
 from plurivox.plots.variation import rater_reliability_data as rater_reliability_data
+from plurivox.plots.variation import repeat_agreement as repeat_agreement
+from plurivox.plots.variation import repeat_agreement_data as repeat_agreement_data
 from plurivox.plots.variation import variance_shares as variance_shares
 from plurivox.plots.variation import variance_shares_data as variance_shares_data
 from plurivox.plots.writing import to_svg as to_svg
 from plurivox.plots.writing import write_chart as write_chart
+
+OF_LENSES: dict[str, str]
+
+def chart_of(lens: str) -> Callable[..., Any]: ...
 
 __all__ = [
     "adjusted_effects",

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
-from plurivox.plots.once import once
-from plurivox.plots.pieces import tips, titled
-from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
+from plurivox.plots.alignment import CLOSER, Voices, axes_of, tidy, values_of, withheld_on
+from plurivox.plots.layout import (
+    ALL_RATERS,
+    Texts,
+    cut,
+    defined,
+    item_labels,
+    pixels,
+    row_axis,
+    shorten,
+    told_of,
+    unique_labels,
+    with_texts,
+)
+from plurivox.plots.pieces import once, tips, titled
 from plurivox.plots.theme import (
     AGREEMENT,
     DARK,
@@ -25,12 +36,11 @@ from plurivox.plots.theme import (
     ON_LIGHT,
     SEQUENCE,
     full_width,
-    load_altair,
     narrow,
     saying,
     themed,
 )
-from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, withheld_on
+from plurivox.plots.vega import Chart, Spec, field, hconcat, layer, vconcat
 
 MAX_MODELS, MAX_GROUPS = 30, 24
 _STEP, _HIGH, _GAP = 46, 22, 16
@@ -54,7 +64,7 @@ def alignment_heat_data(
 def alignment_heat(
     found: Alignment, axis: str | None = None, statistic: str = "ada_met", *, max_models: int | None = MAX_MODELS,
     max_groups: int | None = MAX_GROUPS,
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw how far each model is from each group of raters; the closest group of each axis has a frame.
 
     Parameters
@@ -76,14 +86,15 @@ def alignment_heat(
     'How far models are from groups of raters: ADA-Met'
     """
     name = g.name_of(statistic)
-    title = f"How {'close' if statistic in CLOSER else 'far'} models are {_to(statistic)} groups of raters: {name}"
+    how = "close models are to" if statistic in CLOSER else "far models are from"
+    title = f"How {how} groups of raters: {name}"
     voices = Voices.of(found, max_models, statistic).with_references(found, statistic)
     cells = _heat_cells(found, voices, axis, statistic, max_groups)
     if defined(cells, "value").is_empty():
         return saying(title, "No model has a value: no rated item has a readable answer.")
     marked = cells.with_columns(
         text=pl.format(
-            "{}{}", pl.col("value").map_elements(_two, pl.String),
+            "{}{}", pl.col("value").map_elements(g.two_decimals, pl.String),
             pl.col("claim").fill_null(False).replace_strict({True: "*", False: ""}),
         ),
     )  # fmt: skip
@@ -103,7 +114,7 @@ def alignment_wins_data(
 
 def alignment_wins(
     found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
-) -> Any:
+) -> Chart:
     """Draw how often each group of an axis is the closest to a model when items are resampled.
 
     Parameters are those of :func:`alignment_heat`.
@@ -136,7 +147,7 @@ def alignment_items_data(found: Alignment, *, max_models: int | None = MAX_MODEL
     return with_texts(_band_rows(found, max_models), texts)
 
 
-def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None) -> Any:
+def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None) -> Chart:
     """Draw what each model answers to each item, with the mean rating, by which items are sorted.
 
     If there are more items than fit, neighbours are combined, and a cell is the mean of their answers.
@@ -170,34 +181,33 @@ def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, te
 
 def _items(
     cells: pl.DataFrame, n: int, labels: Sequence[str] | None, rows: Sequence[str], values: Sequence[float]
-) -> Any:
+) -> Chart:
     """Draw cells, items from left to right."""
-    alt = load_altair()
     step = max(3, min(_STEP, (full_width() - pixels(rows) - 20) // n))
     ordered = titled("items, from the lowest mean rating to the highest", step * n)
-    axis = alt.Axis(title=ordered, labels=False, ticks=False, domain=False)
+    axis = {"title": ordered, "labels": False, "ticks": False, "domain": False}
     if step >= _READABLE - 12 and labels is not None:
         slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
         axis = row_axis(labels, **slanted)
-    across = alt.Scale(domain=list(range(n)), paddingInner=0.04 if step > 9 else 0, paddingOuter=0)
-    down = alt.Scale(domain=list(range(len(rows))), paddingInner=0.04, paddingOuter=0)
-    ends = alt.Scale(
-        domain=[values[0], (values[0] + values[-1]) / 2, values[-1]], range=[LOW_HUE, MIDDLE_HUE, HIGH_HUE],
-        interpolate="rgb",
-    )  # fmt: skip
-    key = alt.Legend(title="point of the scale", gradientLength=120, tickCount=4)
+    across = {"domain": list(range(n)), "paddingInner": 0.04 if step > 9 else 0, "paddingOuter": 0}
+    down = {"domain": list(range(len(rows))), "paddingInner": 0.04, "paddingOuter": 0}
+    ends = {
+        "domain": [values[0], (values[0] + values[-1]) / 2, values[-1]], "range": [LOW_HUE, MIDDLE_HUE, HIGH_HUE],
+        "interpolate": "rgb",
+    }  # fmt: skip
+    key = {"title": "point of the scale", "gradientLength": 120, "tickCount": 4}
     told = tips("who", *told_of(cells), "mean answer", "mean rating", "items", "without an answer", form=".2f")
     return (
-        alt.Chart(inline(cells))
-        .transform_filter("isValid(datum.value)")
-        .mark_rect()
+        Chart.of(cells)
+        .filter("isValid(datum.value)")
+        .mark("rect")
         .encode(
-            x=alt.X("band:O", scale=across, axis=axis),
-            y=alt.Y("voice:O", scale=down, axis=row_axis(rows)),
-            color=alt.Color("value:Q", scale=ends, legend=key),
+            x=field("band:O", scale=across, axis=axis),
+            y=field("voice:O", scale=down, axis=row_axis(rows)),
+            color=field("value:Q", scale=ends, legend=key),
             tooltip=told,
         )
-        .properties(width=alt.Step(step), height=alt.Step(_HIGH))
+        .properties(width={"step": step}, height={"step": _HIGH})
     )
 
 
@@ -283,9 +293,10 @@ class _Panel(NamedTuple):
         return _overhang(self.labels, self.step)
 
 
-def _matrix(cells: pl.DataFrame, rows: Sequence[str], values: tuple[float, float], tooltip: Any, legend: str) -> Any:
+def _matrix(
+    cells: pl.DataFrame, rows: Sequence[str], values: tuple[float, float], tooltip: list[Spec], legend: str
+) -> Chart:
     """Draw cells with their text, a panel for each axis, as many side by side as fit."""
-    alt = load_altair()
     room = full_width() - pixels(rows) - 20
     panels = []
     for (axis,), own in cells.group_by("axis", maintain_order=True):
@@ -312,36 +323,35 @@ def _matrix(cells: pl.DataFrame, rows: Sequence[str], values: tuple[float, float
             )
             for at, panel in enumerate(line)
         ]
-        drawn.append(alt.hconcat(*parts, spacing=_GAP))
-    return alt.vconcat(*drawn, spacing=18)
+        drawn.append(hconcat(*parts, spacing=_GAP))
+    return vconcat(*drawn, spacing=18)
 
 
 def _cells(
     cells: pl.DataFrame, panel: _Panel, rows: Sequence[str] | None, n_rows: int, values: tuple[float, float],
-    colour: Any, tooltip: Any,
-) -> Any:  # fmt: skip
-    alt = load_altair()
+    colour: Spec, tooltip: list[Spec],
+) -> Chart:  # fmt: skip
     places = {name: at for at, name in enumerate(panel.groups)}
     placed = cells.filter(axis=panel.axis).with_columns(
         column=pl.col("group").replace_strict(places, return_dtype=pl.Int64)
     )
     slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
-    across = alt.Scale(domain=list(range(len(panel.groups))), paddingInner=0.04, paddingOuter=0)
-    down = alt.Scale(domain=list(range(n_rows)), paddingInner=0.04, paddingOuter=0)
-    base = alt.Chart(inline(placed)).encode(
-        x=alt.X("column:O", scale=across, axis=row_axis(panel.labels, **slanted)),
-        y=alt.Y("voice:O", scale=down, axis=None if rows is None else row_axis(rows)),
+    across = {"domain": list(range(len(panel.groups))), "paddingInner": 0.04, "paddingOuter": 0}
+    down = {"domain": list(range(n_rows)), "paddingInner": 0.04, "paddingOuter": 0}
+    base = Chart.of(placed).encode(
+        x=field("column:O", scale=across, axis=row_axis(panel.labels, **slanted)),
+        y=field("voice:O", scale=down, axis=None if rows is None else row_axis(rows)),
     )
-    known = base.transform_filter("isValid(datum.value)")
-    layers = [known.mark_rect().encode(color=colour, tooltip=tooltip)]
+    known = base.filter("isValid(datum.value)")
+    layers = [known.mark("rect").encode(color=colour, tooltip=tooltip)]
     if panel.step >= _READABLE:
         low, high = values
         ink = {"condition": {"test": f"datum.value > {low + DARK * (high - low)}", "value": ON_DARK}, "value": ON_LIGHT}
         size = 11 if panel.step >= 38 else 9
-        layers.append(known.mark_text(fontSize=size, baseline="middle").encode(text="text:N", color=ink))
-    frame = known.transform_filter("datum.closest").mark_rect(fill=None, stroke=HIGH_HUE, strokeWidth=2.5)
-    heading = alt.TitleParams(_heading(panel.axis), fontSize=12, anchor="start", frame="group", color=INK)
-    return alt.layer(*layers, frame).properties(width=alt.Step(panel.step), height=alt.Step(_HIGH), title=heading)
+        layers.append(known.mark("text", fontSize=size, baseline="middle").encode(text="text:N", color=ink))
+    frame = known.filter("datum.closest").mark("rect", fill=None, stroke=HIGH_HUE, strokeWidth=2.5)
+    heading = {"text": _heading(panel.axis), "fontSize": 12, "anchor": "start", "frame": "group", "color": INK}
+    return layer(*layers, frame).properties(width={"step": panel.step}, height={"step": _HIGH}, title=heading)
 
 
 def _overhang(labels: Sequence[str], step: int) -> int:
@@ -353,16 +363,15 @@ def _heading(axis: str) -> str:
     return "" if axis == ALL else shorten(axis)
 
 
-def _colour(values: tuple[float, float], legend: str | None) -> Any:
-    alt = load_altair()
+def _colour(values: tuple[float, float], legend: str | None) -> Spec:
     low, high = values
     parts = len(SEQUENCE) - 1
-    scale = alt.Scale(
-        domain=[low + (high - low) * at / parts for at in range(parts + 1)], range=list(SEQUENCE), interpolate="rgb",
-        clamp=True,
-    )  # fmt: skip
-    key = None if legend is None else alt.Legend(title=shorten(legend), gradientLength=120, tickCount=4)
-    return alt.Color("value:Q", scale=scale, legend=key)
+    scale = {
+        "domain": [low + (high - low) * at / parts for at in range(parts + 1)], "range": list(SEQUENCE),
+        "interpolate": "rgb", "clamp": True,
+    }  # fmt: skip
+    key = None if legend is None else {"title": shorten(legend), "gradientLength": 120, "tickCount": 4}
+    return field("value:Q", scale=scale, legend=key)
 
 
 def _range(values: pl.Series) -> tuple[float, float]:
@@ -393,14 +402,6 @@ def _shown_groups(found: Alignment, cells: pl.DataFrame, axes: Sequence[str]) ->
     if shown >= len(known):
         return ""
     return f"{shown:,} of {len(known):,} groups shown: those closest to a model and the largest. "
-
-
-def _to(statistic: str) -> str:
-    return "to" if statistic in CLOSER else "from"
-
-
-def _two(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
 
 
 def _percent(value: float) -> str:

@@ -17,7 +17,8 @@ from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import GroupResult, Row
 from plurivox.plots.layout import Rows, legend_columns
 from plurivox.plots.pieces import looks
-from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
+from plurivox.plots.theme import COLOURS, INK, QUIET
+from plurivox.plots.vega import Spec
 from plurivox.statistics.registry import LABELS
 
 CHANCE = "not distinguishable from chance"
@@ -52,12 +53,12 @@ def state(row: Row) -> str:
 
 def state_scales(
     found: Sequence[str], rows: Rows | None = None, column: str = "finding", **more: Any
-) -> tuple[Any, Any]:
+) -> tuple[Spec, Spec]:
     """Return colour and shape of states in a column; their legend is above the rows, and only if there are tests."""
     tested = set(found) - {UNTESTED}
     states = [name for name in LOOKS if name in found or (name != UNTESTED and tested)]
     place = {"columns": legend_columns(states)} if rows is None else rows.legend(states)
-    key = load_altair().Legend(title=None, symbolOpacity=1, **place, **more) if tested else None
+    key = {"title": None, "symbolOpacity": 1, **place, **more} if tested else None
     colours, shapes = ([LOOKS[name][at] for name in states] for at in (0, 1))
     scales = looks(column, states, key, color=colours, shape=shapes)
     return scales["color"], scales["shape"]
@@ -162,6 +163,11 @@ def null_draws(result: GroupResult, row: Row) -> Any:
 def finite_or_none(value: float | None) -> float | None:
     """Return the value, or None where it is NaN or infinite."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def two_decimals(value: float) -> str:
+    """Write a value as readers expect it: −0.31."""
+    return f"{value:.2f}".replace("-", "−")
 
 
 def row_frame(rows: Iterable[Row], *columns: str) -> pl.DataFrame:

@@ -1,19 +1,18 @@
-"""Where things go: labels that fit, rows in blocks, ranges of axes. Numbers stay unchanged."""
+"""Where things go: labels that fit, rows in blocks, ranges of axes, the text of items. Numbers stay unchanged."""
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.base.quoting import one_line
-from plurivox.plots.measure import JOINERS, columns, in_columns, wide
-from plurivox.plots.theme import STEP, WIDTH, full_width, load_altair
+from plurivox.base.wording import one_line
+from plurivox.plots.theme import JOINERS, STEP, WIDTH, columns, full_width, in_columns, wide
+from plurivox.plots.vega import Spec, field
 
 LABEL = 28
 """The longest label in a chart of the usual width, in Latin characters."""
@@ -89,25 +88,6 @@ def pixels(labels: Iterable[str], size: float = 11, *, bold: bool = False) -> in
     return math.ceil(max((wide(label, size, bold=bold) for label in labels), default=0)) + 8
 
 
-def inline(frame: pl.DataFrame) -> Any:
-    """Return a frame as the data of a chart; values that are not finite become null."""
-    alt = load_altair()
-    numbers = pl.selectors.float()
-    clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
-    return _shared(alt)(values=clean.to_dicts())
-
-
-@functools.cache
-def _shared(alt: Any) -> Any:
-    """Return a kind of data that nobody changes, so that all parts of a chart share the same rows without copies."""
-
-    class Shared(alt.InlineData):  # type: ignore[misc]
-        def __deepcopy__(self, memo: Any) -> Any:
-            return self
-
-    return Shared
-
-
 def defined(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Return the rows that can be drawn."""
     return frame.filter(pl.all_horizontal(pl.col(column).is_finite().fill_null(False) for column in columns))
@@ -165,14 +145,13 @@ class Rows(NamedTuple):
         )
         return frame.join(places, on=["axis", "group"], how="inner", maintain_order="left")
 
-    def y(self, *, labels: bool = True, only: Sequence[int] | None = None) -> Any:
+    def y(self, *, labels: bool = True, only: Sequence[int] | None = None) -> Spec:
         """Return the encoding of ``row``, with or without labels, for all rows or only some."""
-        alt = load_altair()
         axis = None
         if labels:
             bold = {"test": f"indexof({self.headings}, datum.value) >= 0", "value": "bold"}
             axis = row_axis(self.labels, labelFontWeight={"condition": bold, "value": "normal"})
-        return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)) if only is None else only)), axis=axis)
+        return field("row:O", scale={"domain": list(range(len(self.keys)) if only is None else only)}, axis=axis)
 
     def plot_width(self, beside: int = 0) -> int:
         """Return how wide a plot is with these labels and this many pixels next to it."""
@@ -182,16 +161,16 @@ class Rows(NamedTuple):
         """Return the same rows with this many pixels between them and their legend."""
         return self._replace(up=up)
 
-    def legend(self, names: Sequence[str], **more: Any) -> dict[str, Any]:
+    def legend(self, names: Sequence[str], **more: Any) -> Spec:
         """Return what puts a legend of these names above the labels, in as many lines as it takes."""
         across = legend_columns(names)
         place = {"legendX": -self.width, "legendY": -12 - self.up - 16 * -(-len(names) // across)}
-        return {"orient": "none", "direction": "horizontal", "columns": across, **place, **more}
+        return {"title": None, "orient": "none", "direction": "horizontal", "columns": across, **place, **more}
 
     @property
-    def height(self) -> Any:
+    def height(self) -> dict[str, int]:
         """The height of a chart with these rows."""
-        return load_altair().Step(STEP)
+        return {"step": STEP}
 
 
 def legend_columns(names: Sequence[str], left: int = 10) -> int:
@@ -199,12 +178,11 @@ def legend_columns(names: Sequence[str], left: int = 10) -> int:
     return in_columns([wide(name, 12) + _SYMBOL for name in names], full_width() - 10 - left)
 
 
-def row_axis(labels: Sequence[str], **more: Any) -> Any:
+def row_axis(labels: Sequence[str], **more: Any) -> Spec:
     """Return an axis that writes a label for each position; labels are data, quoted as JSON in the expression."""
-    alt = load_altair()
     plain = dict.fromkeys(("grid", "ticks", "domain", "aria"), False)
     settings = {"title": None, "labelLimit": 0, "labelPadding": 6, **plain, **more}
-    return alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", **settings)
+    return {"labelExpr": f"{json.dumps(list(labels))}[datum.value]", **settings}
 
 
 def extent(core: Iterable[float | None], around: Iterable[float | None] = ()) -> tuple[float, float]:
@@ -289,3 +267,51 @@ def _numbered(names: Sequence[str], labels: Sequence[str], length: int) -> list[
         taken.add(label)
         found.append(label)
     return found
+
+
+# The text of items: its start next to the id, and more of it in the tooltip -------------------------------------------
+
+
+Texts = Mapping[str, str] | None
+"""The texts of items by id, or None."""
+MOST = 200
+"""The most characters of a text in a tooltip."""
+_ID = 24
+_BOTH = 46
+
+
+def with_texts(frame: pl.DataFrame, texts: Texts) -> pl.DataFrame:
+    """Return a frame of items with the ``text`` of each after its id, where it is known."""
+    if texts is None:
+        return frame
+    found = pl.Series([texts.get(str(item)) for item in frame["item"]], dtype=pl.String)
+    before = frame.columns[: frame.get_column_index("item") + 1]
+    return frame.select(*before, found.alias("text"), pl.exclude(before))
+
+
+def cut(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame for a chart, which does not need all of a long text."""
+    if "text" not in frame.columns:
+        return frame
+    short = [None if text is None else shorten(text, MOST) for text in frame["text"]]
+    return frame.with_columns(text=pl.Series(short, dtype=pl.String))
+
+
+def item_labels(items: Sequence[str], texts: Texts, length: int = 34, both: int = _BOTH) -> list[str]:
+    """Return a unique label for each item: its id, and the start of its text where that is known.
+
+    Examples
+    --------
+    >>> item_labels(["7", "8"], {"7": "Who are you?"})
+    ['7 · Who are you?', '8']
+    """
+    known = [(texts or {}).get(str(item), "") for item in items]
+    names = [
+        f"{shorten(item, _ID)} · {text}" if text.strip() else item for item, text in zip(items, known, strict=True)
+    ]
+    return unique_labels(names, length if texts is None else both)
+
+
+def told_of(frame: pl.DataFrame) -> list[str]:
+    """Return the columns that say what an item is."""
+    return [name for name in ("item", "text") if name in frame.columns]

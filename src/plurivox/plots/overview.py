@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.base.wording import withheld_words
 from plurivox.domain.scale import few_points
 from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
-from plurivox.plots.once import once
-from plurivox.plots.pieces import few, point_legend, tips, titled
-from plurivox.plots.theme import COLOURS, INK, SEQUENCE, diverging, full_width, load_altair, narrow, saying, themed
+from plurivox.plots.layout import ALL_RATERS, Rows, defined, pixels, shorten, unique_labels
+from plurivox.plots.pieces import few, once, point_bars, tips, titled
+from plurivox.plots.theme import COLOURS, INK, SEQUENCE, full_width, narrow, saying, themed
+from plurivox.plots.vega import Chart, Spec, field, layer
 
 LARGEST = "the largest"
 _WHERE = "← lower points · share of ratings · higher points →"
@@ -28,7 +26,7 @@ def design_data(overview: Overview) -> pl.DataFrame:
     return overview.design.rename({**names, "share": "share rated"})
 
 
-def design(overview: Overview) -> Any:
+def design(overview: Overview) -> Chart:
     """Draw who rated what: items across, raters down, those with the most ratings first.
 
     Examples
@@ -38,7 +36,6 @@ def design(overview: Overview) -> Any:
     >>> chart.to_dict()["title"]["subtitle"]
     ['10 raters × 20 items, fully crossed: everybody rated everything.']
     """
-    alt = load_altair()
     title = "Who rated what"
     data, about = design_data(overview), overview.description
     if data.is_empty():
@@ -50,25 +47,25 @@ def design(overview: Overview) -> Any:
         x=pl.col("items from") - 1, x2=pl.col("items to") + seam * n_items / width,
         y=pl.col("raters from") - 1, y2=pl.col("raters to") + seam * n_raters / height,
     )  # fmt: skip
-    scale = alt.Scale(domain=[0, 0.5, 1], range=list(SEQUENCE[:3]), interpolate="rgb", clamp=True)
-    legend = alt.Legend(
-        type="gradient", title="share rated", orient="top" if narrow() else "right", format="%", values=[0, 0.5, 1],
-        gradientLength=120,
-    )  # fmt: skip
-    share = alt.Color("share rated:Q", scale=scale, legend=legend)
+    scale = {"domain": [0, 0.5, 1], "range": list(SEQUENCE[:3]), "interpolate": "rgb", "clamp": True}
+    legend = {
+        "type": "gradient", "title": "share rated", "orient": "top" if narrow() else "right", "format": "%",
+        "values": [0, 0.5, 1], "gradientLength": 120,
+    }  # fmt: skip
+    share = field("share rated:Q", scale=scale, legend=legend)
 
-    def axis(title: str) -> Any:
-        return alt.Axis(title=title, grid=False, tickCount=few(6, width), format=",d", tickMinStep=1)
+    def axis(title: str) -> Spec:
+        return {"title": title, "grid": False, "tickCount": few(6, width), "format": ",d", "tickMinStep": 1}
 
     chart = (
-        alt.Chart(inline(placed))
-        .mark_rect(clip=True)
+        Chart.of(placed)
+        .mark("rect", clip=True)
         .encode(
-            x=alt.X("x:Q", axis=axis("items, most rated first"), scale=alt.Scale(domain=[0, n_items], nice=False)),
-            x2=alt.X2("x2"),
-            y=alt.Y("y:Q", axis=axis("raters, busiest first"),
-                    scale=alt.Scale(domain=[0, n_raters], nice=False, reverse=True)),
-            y2=alt.Y2("y2"),
+            x=field("x:Q", axis=axis("items, most rated first"), scale={"domain": [0, n_items], "nice": False}),
+            x2="x2",
+            y=field("y:Q", axis=axis("raters, busiest first"),
+                    scale={"domain": [0, n_raters], "nice": False, "reverse": True}),
+            y2="y2",
             color=share,
             tooltip=tips(*data.columns[:4], "share rated", form=",d", names=_SPANS),
         )
@@ -95,25 +92,24 @@ def ratings_per_item_data(overview: Overview) -> pl.DataFrame:
     return pl.DataFrame({"from": low, "to": high - 1, "items": pl.Series(spread.counts, dtype=pl.Int64)})
 
 
-def ratings_per_item(overview: Overview) -> Any:
+def ratings_per_item(overview: Overview) -> Chart:
     """Draw how many ratings items have."""
-    alt = load_altair()
     data, spread = ratings_per_item_data(overview), overview.description.per_item
     names = [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in data.select("from", "to").iter_rows()]
     placed = data.with_columns(bin=pl.Series(names, dtype=pl.String))
     step = min(46, (full_width() - 80) // len(names))
     width = max(min(240, full_width() - 80), step * len(names))
     crowded = pixels(names) > step
-    base = alt.Chart(inline(placed)).encode(
-        x=alt.X("bin:O", sort=names, title="ratings of an item", scale=alt.Scale(paddingInner=0.08),
-                axis=alt.Axis(labelAngle=-40 if crowded else 0, ticks=False, grid=False)),
-        y=alt.Y("items:Q", title="items", axis=alt.Axis(tickCount=5, tickMinStep=1, format=",d")),
+    base = Chart.of(placed).encode(
+        x=field("bin:O", sort=names, title="ratings of an item", scale={"paddingInner": 0.08},
+                axis={"labelAngle": -40 if crowded else 0, "ticks": False, "grid": False}),
+        y=field("items:Q", title="items", axis={"tickCount": 5, "tickMinStep": 1, "format": ",d"}),
     )  # fmt: skip
-    bars = base.mark_bar(color=COLOURS[0], size=max(step - 4, 1)).encode(
+    bars = base.mark("bar", color=COLOURS[0], size=max(step - 4, 1)).encode(
         tooltip=tips("from", "to", "items", form=",d", names={"from": "ratings of an item from"})
     )
-    numbers = base.mark_text(color=INK, fontSize=11, dy=-7).encode(text=alt.Text("items:Q", format=",d"))
-    chart = alt.layer(bars, numbers).properties(width=width, height=170)
+    numbers = base.mark("text", color=INK, fontSize=11, dy=-7).encode(text=field("items:Q", format=",d"))
+    chart = layer(bars, numbers).properties(width=width, height=170)
     said = f"{spread.low:,} ratings each" if spread.low == spread.high else (
         f"{spread.low:,} to {spread.high:,} ratings, median {spread.median:,g}"
     )  # fmt: skip
@@ -132,9 +128,8 @@ def group_sizes_data(overview: Overview, *, max_groups: int | None = 40) -> pl.D
     return _largest(pl.DataFrame(cells, schema=_SIZES, orient="row"), "raters", max_groups)
 
 
-def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
+def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Chart:
     """Draw how many raters each group has, by axis; of many groups, the largest."""
-    alt = load_altair()
     title = "Raters per group"
     data = group_sizes_data(overview, max_groups=max_groups)
     axes = [axis for axis in overview.description.axes if not g.names_raters(axis.name)]
@@ -143,12 +138,12 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
     if data.is_empty():
         return saying(title, hidden or "The raters have no attributes to group them by.")
     rows = Rows.of(data.select("axis", "group").iter_rows())
-    base = alt.Chart(inline(rows.place(data))).encode(y=rows.y(), x=alt.X("raters:Q", axis=None))
-    bars = base.mark_bar(color=COLOURS[0], height=11).encode(
+    base = Chart.of(rows.place(data)).encode(y=rows.y(), x=field("raters:Q", axis=None))
+    bars = base.mark("bar", color=COLOURS[0], height=11).encode(
         tooltip=tips("group", "axis", "raters", "items", "ratings")
     )
-    numbers = base.mark_text(align="left", dx=4, color=INK, fontSize=11).encode(text=alt.Text("raters:Q", format=",d"))
-    chart = alt.layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
+    numbers = base.mark("text", align="left", dx=4, color=INK, fontSize=11).encode(text=field("raters:Q", format=",d"))
+    chart = layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)
     subtitle = _of_largest(data.height, total) + f"{overview.description.n_raters:,} raters. " + hidden
     unknown = {axis.name: axis.n_outside for axis in axes if axis.n_outside}
@@ -172,7 +167,7 @@ def scale_use_data(overview: Overview, axis: str | None = None, *, max_groups: i
     return pl.concat(frames).rename({"n_ratings": "ratings"})
 
 
-def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
+def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Chart:
     """Draw which points each group gives: low ones to the left, high ones to the right, a middle one across the line.
 
     Parameters
@@ -182,7 +177,6 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     max_groups
         If there are more groups, the largest are shown.
     """
-    alt = load_altair()
     few_points(overview.description.points, "a chart of each point")
     axis = _checked(overview, axis)
     title = "How the scale is used" if axis is None else f"How groups of {shorten(axis)} use the scale"
@@ -192,18 +186,13 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     placed = _stacked(rows.place(data), names)
     reach = max(max(placed["end"]), -min(placed["start"]), 0.05)
     width = rows.plot_width()
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
-    bars = base.mark_bar(height=13).encode(
-        x=alt.X("start:Q", title="← lower · share of ratings · higher →" if narrow() else _WHERE,
-                scale=alt.Scale(domain=[-1.02 * reach, 1.02 * reach], nice=False),
-                axis=alt.Axis(tickCount=few(7, width), labelExpr="format(abs(datum.value), '.0%')")),
-        x2=alt.X2("end"),
-        color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
-                        scale=alt.Scale(domain=names, range=diverging(len(names)))),
-        tooltip=tips("group", "point", "share", "ratings", names={"share": "share of ratings"}),
+    x = field(
+        "start:Q", title="← lower · share of ratings · higher →" if narrow() else _WHERE,
+        scale={"domain": [-1.02 * reach, 1.02 * reach], "nice": False},
+        axis={"tickCount": few(7, width), "labelExpr": "format(abs(datum.value), '.0%')"},
     )  # fmt: skip
-    line = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=INK, strokeWidth=1).encode(x="zero:Q")
-    chart = alt.layer(bars, line).properties(width=width, height=rows.height)
+    line = Chart.of([{"zero": 0}]).mark("rule", color=INK, strokeWidth=1).encode(x="zero:Q")
+    chart = layer(point_bars(placed, rows, names, x), line).properties(width=width, height=rows.height)
     return themed(chart, title, _words(overview, axis, data) + _middle(names))
 
 
@@ -231,9 +220,8 @@ def response_styles_data(overview: Overview, axis: str | None = None, *, max_gro
     return pl.concat(frames).rename(names)
 
 
-def response_styles(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
+def response_styles(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Chart:
     """Draw how often raters of each group choose an end of the scale: the median rater and the middle 80 %."""
-    alt = load_altair()
     axis = _checked(overview, axis)
     title = "Response styles" if axis is None else f"Response styles by {shorten(axis)}"
     data = response_styles_data(overview, axis, max_groups=max_groups)
@@ -246,20 +234,20 @@ def response_styles(overview: Overview, axis: str | None = None, *, max_groups: 
     rows = _with_all(drawn)
     width = rows.plot_width()
 
-    def x(column: str) -> Any:
-        return alt.X(
+    def x(column: str) -> Spec:
+        return field(
             f"{column}:Q", title=titled("share of a rater's ratings at either end of the scale", width),
-            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=few(6, width)),
+            scale={"domain": [0, 1]}, axis={"format": "%", "tickCount": few(6, width)},
         )  # fmt: skip
 
-    base = alt.Chart(inline(rows.place(drawn))).encode(y=rows.y())
+    base = Chart.of(rows.place(drawn)).encode(y=rows.y())
     colour, shape = g.LOOKS[g.UNTESTED]
-    line = base.mark_rule(strokeWidth=2, color=colour, opacity=0.6).encode(x=x("ends 10 %"), x2=alt.X2("ends 90 %"))
+    line = base.mark("rule", strokeWidth=2, color=colour, opacity=0.6).encode(x=x("ends 10 %"), x2="ends 90 %")
     told = tips("group", *_STYLES, "raters", form=".1%", names=_STYLES)
-    dot = base.mark_point(filled=True, size=65, opacity=1, color=colour, shape=shape).encode(
+    dot = base.mark("point", filled=True, size=65, opacity=1, color=colour, shape=shape).encode(
         x=x("ends median"), tooltip=told
     )
-    chart = alt.layer(line, dot).properties(width=width, height=rows.height)
+    chart = layer(line, dot).properties(width=width, height=rows.height)
     return themed(
         chart, title, _words(overview, axis, data) + "Dot: the median rater; line: from 10 to 90 % of raters."
     )

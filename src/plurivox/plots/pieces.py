@@ -1,15 +1,18 @@
-"""What several charts share: axes, legends, looks of names, panels in lines, and tooltips."""
+"""What several charts share: axes, legends, looks of names, panels in lines, tooltips; tables that are made once."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
-from plurivox.plots.layout import Rows, inline, legend_columns
-from plurivox.plots.measure import lines
-from plurivox.plots.theme import COLOURS, INK, STEP, full_width, load_altair
+from plurivox.plots.layout import Rows, legend_columns
+from plurivox.plots.theme import COLOURS, INK, STEP, diverging, full_width, lines
+from plurivox.plots.vega import Chart, Encoder, Spec, field, hconcat, layer, vconcat
 
 _WORDS = {
     "axis": "attribute", "who": "model", "other": "with", "p corrected": "p, corrected", "chance": "by chance",
@@ -29,7 +32,7 @@ _SHARES = ("share", "share rated", "share of prior", "wins")
 _GRADES = ("p", "p corrected")
 
 
-def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = None) -> list[Any]:
+def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = None) -> list[Spec]:
     """Return what is said about a mark, in words: in a tooltip, and to those who cannot see it.
 
     ``form`` is how numbers other than counts, shares and p-values are written; ``names`` renames columns.
@@ -39,20 +42,18 @@ def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = Non
     return [_tip(column, form, words.get(column, column)) for column in columns]
 
 
-def _tip(column: str, form: str, title: str) -> Any:
-    alt = load_altair()
+def _tip(column: str, form: str, title: str) -> Spec:
     if column in _TEXTS:
-        return alt.Tooltip(f"{column}:N", title=title)
+        return field(f"{column}:N", title=title)
     kinds = ((_WHOLE, ",d"), (_SHARES, ".1%"), (_GRADES, ".2~g"))
-    return alt.Tooltip(f"{column}:Q", title=title, format=next((one for those, one in kinds if column in those), form))
+    return field(f"{column}:Q", title=title, format=next((one for those, one in kinds if column in those), form))
 
 
-def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6) -> Callable[[str], Any]:
+def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6) -> Encoder:
     """Return what encodes a column from left to right between two ends, in this many pixels."""
-    alt = load_altair()
-    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
-    axis = alt.Axis(tickCount=few(n_ticks, room))
-    return lambda column: alt.X(f"{column}:Q", title=titled(title, room), scale=scale, axis=axis)
+    scale = {"domain": list(ends), "nice": False, "zero": False}
+    axis = {"tickCount": few(n_ticks, room)}
+    return lambda column: field(f"{column}:Q", title=titled(title, room), scale=scale, axis=axis)
 
 
 def few(n_ticks: int, room: float) -> int:
@@ -66,68 +67,62 @@ def titled(title: str, room: float) -> str | list[str]:
     return found if len(found) > 1 else title
 
 
-def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
+def vertical(value: float, x: Encoder, colour: str = INK) -> Chart:
     """Return a line from top to bottom at a value of what :func:`across` encodes."""
-    alt = load_altair()
-    return alt.Chart(alt.InlineData(values=[{"at": value}])).mark_rule(color=colour, strokeWidth=1).encode(x=x("at"))
+    return Chart.of([{"at": value}]).mark("rule", color=colour, strokeWidth=1).encode(x=x("at"))
 
 
-def twice(placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any]) -> Any:
+def twice(placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Encoder, layers: list[Chart]) -> Chart:
     """Draw two values of each row, one above the other, over layers; ``names`` has the columns and their words."""
     return each_value(placed, rows, names, x, layers, color=COLOURS[1::-1], shape=("square", "circle"))
 
 
 def each_value(
-    placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any],
+    placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Encoder, layers: list[Chart],
     **ranges: Sequence[Any],
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw several values of each row, one below another, over layers; ``ranges`` are colours and shapes."""
-    alt = load_altair()
     words = list(names.values())
-    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(words))
-    scales = looks("when", words, legend, **ranges)
+    scales = looks("when", words, rows.legend(words, symbolOpacity=1), **ranges)
     for at, (name, meaning) in enumerate(names.items()):
         layers = layers + _dots(placed, rows, name, meaning, x, scales, 4 * (2 * at + 1 - len(names)))
-    height = alt.Step(STEP + 8 * len(names) - 10)
-    return alt.layer(*layers).properties(width=rows.plot_width(), height=height, name="twice")
+    height = {"step": STEP + 8 * len(names) - 10}
+    return layer(*layers).properties(width=rows.plot_width(), height=height, name="twice")
 
 
 def _dots(
-    placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Callable[[str], Any], scales: dict[str, Any], down: int
-) -> list[Any]:
+    placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Encoder, scales: dict[str, Any], down: int
+) -> list[Chart]:
     """Return one of the dots of each row with its interval, this many pixels below the middle."""
-    alt = load_altair()
-    base = alt.Chart(inline(placed.with_columns(when=pl.lit(words)))).encode(y=rows.y(), color=scales["color"])
+    base = Chart.of(placed.with_columns(when=pl.lit(words))).encode(y=rows.y(), color=scales["color"])
     told = tips("group", "axis", name, f"{name} low", f"{name} high", "raters", names={name: words})
     return [
-        base.mark_rule(strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=alt.X2(f"{name} high")),
-        base.mark_point(filled=True, size=55, opacity=1, yOffset=down).encode(
+        base.mark("rule", strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=f"{name} high"),
+        base.mark("point", filled=True, size=55, opacity=1, yOffset=down).encode(
             x=x(name), shape=scales["shape"], tooltip=told
         ),
     ]
 
 
-def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any]) -> dict[str, Any]:
+def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any]) -> Spec:
     """Return the colours, shapes and so on of names, each from its range; all share one legend."""
-    alt = load_altair()
-    kinds = {"color": alt.Color, "fill": alt.Fill, "shape": alt.Shape, "strokeDash": alt.StrokeDash}
     return {
-        kind: kinds[kind](
-            f"{column}:N", legend=legend, scale=alt.Scale(domain=list(names), range=list(values)[: len(names)])
-        )
+        kind: field(f"{column}:N", legend=legend, scale={"domain": list(names), "range": list(values)[: len(names)]})
         for kind, values in ranges.items()
     }
 
 
-def legend(names: Sequence[str], **more: Any) -> Any:
+def legend(names: Sequence[str], **more: Any) -> Spec:
     """Return a legend above a plot, in as many lines as it takes; it starts where the plot does."""
-    settings: dict[str, Any] = {"title": None, "symbolOpacity": 1, "columns": legend_columns(names, 60), **more}
-    return load_altair().Legend(**settings)
+    return {"title": None, "symbolOpacity": 1, "columns": legend_columns(names, 60), **more}
 
 
-def point_legend(rows: Rows, names: Sequence[str]) -> Any:
-    """Return the legend of the points of a scale above the rows, in as many lines as it takes."""
-    return load_altair().Legend(title=None, **rows.legend(names, symbolType="square"))
+def point_bars(placed: pl.DataFrame, rows: Rows, names: Sequence[str], x: Spec) -> Chart:
+    """Draw how often each point of the scale was given, as parts of a bar in each row."""
+    colour = field("label:N", sort=names, legend=rows.legend(names, symbolType="square"),
+                   scale={"domain": names, "range": diverging(len(names))})  # fmt: skip
+    told = tips("group", "point", "share", "ratings", names={"share": "share of ratings"})
+    return Chart.of(placed).mark("bar", height=13).encode(y=rows.y(), x=x, x2="end", color=colour, tooltip=told)
 
 
 class Grid(NamedTuple):
@@ -147,18 +142,40 @@ class Grid(NamedTuple):
         n = max(1, min(n_panels, most, (room + gap) // (least + each + gap)))
         return cls(n, (room - (n - 1) * gap) // n - each, gap)
 
-    def lines(self, panels: Sequence[Any], beneath: int = 16) -> Any:
+    def lines(self, panels: Sequence[Chart], beneath: int = 16) -> Chart:
         """Return the panels in their lines."""
-        alt = load_altair()
-        beside = [alt.hconcat(*panels[at : at + self.n], spacing=self.gap) for at in range(0, len(panels), self.n)]
-        return beside[0] if len(beside) == 1 else alt.vconcat(*beside, spacing=beneath)
+        beside = [hconcat(*panels[at : at + self.n], spacing=self.gap) for at in range(0, len(panels), self.n)]
+        return beside[0] if len(beside) == 1 else vconcat(*beside, spacing=beneath)
 
     def starts(self, at: int) -> bool:
         """Return whether a panel is the first of its line."""
         return at % self.n == 0
 
 
-def panel(chart: Any, label: str, at: int, width: int, height: int, **heading: Any) -> Any:
+def panel(chart: Chart, label: str, at: int, width: int, height: int, **heading: Any) -> Chart:
     """Return a chart as a panel with its heading and a name that tests and styles can find."""
-    title = load_altair().TitleParams(label, fontSize=12, anchor="start", **heading)
+    title = {"text": label, "fontSize": 12, "anchor": "start", **heading}
     return chart.properties(width=width, height=height, title=title, name=f"panel_{at}")
+
+
+P = ParamSpec("P")
+Made = TypeVar("Made", bound=pl.DataFrame)
+
+
+def once(data: Callable[P, Made]) -> Callable[P, Made]:
+    """Keep what was made from a result, the first argument, for as long as the result exists."""
+    kept: WeakKeyDictionary[Any, dict[str, Made]] = WeakKeyDictionary()
+    signature = inspect.signature(data)
+
+    @functools.wraps(data)
+    def asked(*args: P.args, **options: P.kwargs) -> Made:
+        given = signature.bind(*args, **options)
+        given.apply_defaults()
+        result, *rest = given.arguments.values()
+        own = kept.setdefault(result, {})
+        key = repr([list(one) if isinstance(one, tuple) else one for one in rest])
+        if key not in own:
+            own[key] = data(*args, **options)
+        return own[key]
+
+    return asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics as averages
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,15 +10,15 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from plurivox.base.wording import interval_method
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
-from plurivox.plots.labelling import REGIONS, Frame, labelled
-from plurivox.plots.layout import defined, extent, inline
-from plurivox.plots.once import once
-from plurivox.plots.pieces import few, tips, titled
-from plurivox.plots.theme import COLOURS, INK, QUIET, full_width, load_altair, narrow, saying, themed
+from plurivox.plots.groups import AFTER, BEFORE
+from plurivox.plots.layout import defined, extent, pixels, unique_labels
+from plurivox.plots.pieces import few, once, tips, titled
+from plurivox.plots.theme import COLOURS, INK, QUIET, full_width, lines, narrow, saying, themed
+from plurivox.plots.vega import Chart, Spec, field, layer
 
 MAX_RATERS = 2000
 _STRONGEST = (g.AFTER, g.BEFORE, g.CHANCE)
@@ -56,7 +57,7 @@ def mpa_wra_plane_data(
 
 def mpa_wra_plane(
     result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
-) -> Any:
+) -> Chart:
     """Draw MPA against WRA, one point per group, and the four habits that they distinguish.
 
     The regions meet at the median over groups of what chance gives; without permutations, at the value of all raters
@@ -72,7 +73,6 @@ def mpa_wra_plane(
     drawn = defined(data, "MPA", "WRA")
     if drawn.is_empty():
         return saying(title, "MPA and WRA are undefined everywhere." if data.height else "There are no groups to show.")
-    alt = load_altair()
     subset = g.chosen_subset(result, subset)
     raters = _of_raters(result, axis)
     rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
@@ -81,9 +81,14 @@ def mpa_wra_plane(
     frame = Frame(full_width() - 76, 340 if narrow() else 400, *ends)
     poles = Poles.of(result.settings)
     layers = _regions(frame, split, poles)
-    placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
-    layers += _dots(frame, drawn, poles) if raters else _groups(frame, placed, poles)
-    chart = alt.layer(*layers).properties(width=frame.width, height=frame.height)
+    placed = drawn
+    if raters:
+        dots = Chart.of(drawn.select("MPA", "WRA")).encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))
+        layers.append(dots.mark("point", filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True))
+    else:
+        placed = labelled(drawn, frame, (split.mpa, split.wra))
+        layers += _groups(frame, placed, poles)
+    chart = layer(*layers).properties(width=frame.width, height=frame.height)
     over = interval_method(result.settings)
     return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words, over))
 
@@ -136,79 +141,66 @@ def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[
     return low - margin, high + margin
 
 
-def _axes(frame: Frame, poles: Poles) -> dict[str, Any]:
-    alt = load_altair()
+def _axes(frame: Frame, poles: Poles) -> Spec:
     return {
-        name: kind(
+        name: field(
             f"{column}:Q", title=titled(f"{column}: {words}", frame.width), scale=_scale(domain),
-            axis=alt.Axis(tickCount=few(6, frame.width), grid=False),
+            axis={"tickCount": few(6, frame.width), "grid": False},
         )
-        for name, kind, column, domain, words in (
-            ("x", alt.X, "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
-            ("y", alt.Y, "WRA", frame.y, poles.fill("are {high} and {low} told apart? →")),
+        for name, column, domain, words in (
+            ("x", "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
+            ("y", "WRA", frame.y, poles.fill("are {high} and {low} told apart? →")),
         )
     }  # fmt: skip
 
 
-def _scale(domain: tuple[float, float]) -> Any:
-    return load_altair().Scale(domain=list(domain), nice=False, zero=False)
+def _scale(domain: tuple[float, float]) -> Spec:
+    return {"domain": list(domain), "nice": False, "zero": False}
 
 
-def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Any]:
+def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Chart]:
     """Return the lines between the regions and their names in the corners."""
-    alt = load_altair()
-    dashes = alt.Chart(alt.InlineData(values=[{"MPA": split.mpa, "WRA": split.wra}])).mark_rule(
-        strokeDash=[4, 4], color=QUIET
-    )
+    dashes = Chart.of([{"MPA": split.mpa, "WRA": split.wra}]).mark("rule", strokeDash=[4, 4], color=QUIET)
     axes = _axes(frame, poles)
     layers = [dashes.encode(x=axes["x"]), dashes.encode(y=axes["y"])]
     for (right, up), words in REGIONS.items():
         said = frame.region(words)
-        text = alt.Chart(alt.InlineData(values=[{"region": "\n".join(said)}])).mark_text(
+        text = Chart.of([{"region": "\n".join(said)}]).mark("text",
             align="right" if right else "left", baseline="top" if up else "bottom", lineBreak="\n", lineHeight=14,
             color=QUIET, fontSize=12, fontStyle="italic", dy=0 if up else -14 * (len(said) - 1),
         )  # fmt: skip
         layers.append(
             text.encode(
-                x=alt.value(frame.width - 6 if right else 6),
-                y=alt.value(6 if up else frame.height - 6),
+                x={"value": frame.width - 6 if right else 6},
+                y={"value": 6 if up else frame.height - 6},
                 text="region:N",
             )
         )
     return layers
 
 
-def _dots(frame: Frame, drawn: pl.DataFrame, poles: Poles) -> list[Any]:
-    alt = load_altair()
-    dots = alt.Chart(inline(drawn.select("MPA", "WRA"))).mark_point(
-        filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
-    )
-    return [dots.encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))]
-
-
-def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Any]:
+def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Chart]:
     """Return points with whiskers and the names that find room, coloured by how far either value stands out."""
-    alt = load_altair()
     pairs = labelled_points.select("MPA finding", "WRA finding").iter_rows()
     states = [next((state for state in _STRONGEST if state in pair), g.UNTESTED) for pair in pairs]
     placed = labelled_points.with_columns(finding=pl.Series(states, dtype=pl.String))
     colour, shape = g.state_scales(states)
-    base, axes = alt.Chart(inline(placed)), _axes(frame, poles)
+    base, axes = Chart.of(placed), _axes(frame, poles)
     domain_x, domain_y = (_scale(domain) for domain in (frame.x, frame.y))
     whisker = {"strokeWidth": 1, "opacity": 0.35 if placed.height <= _MANY else 0.15, "clip": True}
-    across = base.mark_rule(**whisker).encode(
-        x=alt.X("MPA low:Q", scale=domain_x), x2=alt.X2("MPA high"), y=axes["y"], color=colour
+    across = base.mark("rule", **whisker).encode(
+        x=field("MPA low:Q", scale=domain_x), x2="MPA high", y=axes["y"], color=colour
     )
-    along = base.mark_rule(**whisker).encode(
-        x=axes["x"], y=alt.Y("WRA low:Q", scale=domain_y), y2=alt.Y2("WRA high"), color=colour
+    along = base.mark("rule", **whisker).encode(
+        x=axes["x"], y=field("WRA low:Q", scale=domain_y), y2="WRA high", color=colour
     )
-    tooltip = tips(*_TOLD)
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(**axes, color=colour, shape=shape, tooltip=tooltip)
-    named = alt.Chart(inline(defined(placed, "label x")))
+    points = base.mark("point", filled=True, size=60, opacity=1)
+    points = points.encode(**axes, color=colour, shape=shape, tooltip=tips(*_TOLD))
+    named = Chart.of(defined(placed, "label x"))
     texts = [
-        named.transform_filter(f"datum['label side'] == '{side}'")
-        .mark_text(align=side, baseline="middle", fontSize=11, color=INK)
-        .encode(x=alt.X("label x:Q", scale=domain_x), y=alt.Y("label y:Q", scale=domain_y), text="label:N")
+        named.filter(f"datum['label side'] == '{side}'")
+        .mark("text", align=side, baseline="middle", fontSize=11, color=INK)
+        .encode(x=field("label x:Q", scale=domain_x), y=field("label y:Q", scale=domain_y), text="label:N")
         for side in ("left", "right", "center")
     ]
     return [across, along, points, *texts]
@@ -226,3 +218,138 @@ def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bo
     if nameless:
         text += f"{'1 name is' if nameless == 1 else f'{nameless:,} names are'} left out for lack of space. "
     return text
+
+
+# Names next to points, placed so that none covers another -------------------------------------------------------------
+
+
+REGIONS = {
+    (True, True): "grades finely, tells apart",
+    (True, False): "grades finely, mixes up",
+    (False, True): "tells apart, few grades",
+    (False, False): "neither",
+}
+"""What the corners of the plane say, by whether MPA and WRA are above the split."""
+_LINE = 13  # height of a name in pixels
+_GAP = 8  # from the middle of a point to its name
+
+
+class Frame(NamedTuple):
+    """The size of a plot in pixels, and the values at the ends of its two axes."""
+
+    width: int
+    height: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def to_pixels(self, x: float, y: float) -> tuple[float, float]:
+        """Return where a point lies, from the top left."""
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        up = (y - self.y[0]) / (self.y[1] - self.y[0])
+        return across * self.width, (1 - up) * self.height
+
+    def region(self, words: str) -> list[str]:
+        """Return the words of a corner, in lines that leave room for the opposite corner."""
+        return lines(words, self.width / 2 - 12, 12)
+
+    def from_pixels(self, x: float, y: float) -> tuple[float, float]:
+        """Undo :meth:`to_pixels`."""
+        across, up = x / self.width, 1 - y / self.height
+        return self.x[0] + across * (self.x[1] - self.x[0]), self.y[0] + up * (self.y[1] - self.y[0])
+
+
+class _Box(NamedTuple):
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def inside(self, frame: Frame) -> bool:
+        return self.left >= 0 and self.right <= frame.width and self.top >= 0 and self.bottom <= frame.height
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+def labelled(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> pl.DataFrame:
+    """Add to points of MPA and WRA a ``label``, where it goes (``label x``, ``label y``) and its ``label side``.
+
+    A name goes to the first free place around its point, away from lines if possible; if no place is free, it is left
+    out (null).
+    """
+    names = unique_labels(data["group"], 24)
+    centres = [frame.to_pixels(x, y) for x, y in data.select("MPA", "WRA").iter_rows()]
+    said = [frame.region(words) for words in REGIONS.values()]
+    corner, high = pixels([line for own in said for line in own], 12), 10 + 14 * max(map(len, said))
+    taken = [_Box(x - 5, y - 5, x + 5, y + 5) for x, y in centres]
+    taken += [
+        _Box(left, top, left + corner, top + high)
+        for left in (0, frame.width - corner)
+        for top in (0, frame.height - high)
+    ]
+    strokes = _lines(data, frame, split)
+    spots: list[tuple[float | None, float | None, str | None]] = [(None, None, None)] * len(names)
+    for at in _order(data, centres, frame.to_pixels(*split)):
+        places = [place for place in _places(*centres[at], pixels([names[at]])) if place.box.inside(frame)]
+        places = [place for place in places if not any(place.box.meets(other) for other in taken)]
+        clear = [place for place in places if not any(place.box.meets(line) for line in strokes)]
+        if places:
+            best = (clear or places)[0]
+            taken.append(best.box)
+            spots[at] = (*frame.from_pixels(best.anchor, (best.box.top + best.box.bottom) / 2), best.side)
+    schema = {"label x": pl.Float64, "label y": pl.Float64, "label side": pl.String}
+    places_found = pl.DataFrame(spots, schema=schema, orient="row")
+    return data.with_columns(pl.Series("label", names, dtype=pl.String)).hstack(places_found)
+
+
+def _order(data: pl.DataFrame, centres: list[tuple[float, float]], middle: tuple[float, float]) -> list[int]:
+    """Return which points get a name first: those that stand out from chance, then those far from the split."""
+    states = [AFTER, BEFORE]
+    ranks = [
+        min((states.index(state) for state in pair if state in states), default=len(states))
+        for pair in data.select("MPA finding", "WRA finding").iter_rows()
+    ]
+    return sorted(range(len(centres)), key=lambda at: (ranks[at], -math.dist(centres[at], middle)))
+
+
+class _Place(NamedTuple):
+    side: str
+    anchor: float
+    box: _Box
+
+
+def _places(x: float, y: float, width: float) -> list[_Place]:
+    """Return where a name could go, the best first."""
+    near, high = _LINE / 2 + 2, _GAP + _LINE / 2
+    found = []
+    for side, anchor, middle in (
+        *(("left", x + _GAP, y + shift) for shift in (-near, near)),
+        *(("right", x - _GAP, y + shift) for shift in (-near, near)),
+        *(("center", x, y + shift) for shift in (-high, high)),
+        ("left", x + _GAP, y),
+        ("right", x - _GAP, y),
+        *(("left", x + _GAP, y + shift) for shift in (-2 * near, 2 * near)),
+        *(("right", x - _GAP, y + shift) for shift in (-2 * near, 2 * near)),
+    ):
+        left = {"left": anchor, "right": anchor - width, "center": anchor - width / 2}[side]
+        box = _Box(left, middle - _LINE / 2, left + width, middle + _LINE / 2)
+        found.append(_Place(side, anchor, box))
+    return found
+
+
+def _lines(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> list[_Box]:
+    """Return the lines between the regions, and the whiskers."""
+    x, y = frame.to_pixels(*split)
+    lines = [_Box(x, 0, x, frame.height), _Box(0, y, frame.width, y)]
+    for mpa, wra, left, right, low, high in data.select(
+        "MPA", "WRA", "MPA low", "MPA high", "WRA low", "WRA high"
+    ).iter_rows():
+        if left is not None and right is not None:
+            (a, at), (b, _) = frame.to_pixels(left, wra), frame.to_pixels(right, wra)
+            lines.append(_Box(a, at, b, at))
+        if low is not None and high is not None:
+            (at, b), (_, a) = frame.to_pixels(mpa, low), frame.to_pixels(mpa, high)
+            lines.append(_Box(at, a, at, b))
+    return lines

@@ -1,9 +1,8 @@
-"""Predicted rating distributions: ranking, few and many ratings, strength of the prior."""
+"""Predicted rating distributions: ranking, few and many ratings, strength of the prior, calibration."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
@@ -11,10 +10,10 @@ from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, 
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, model_labels, row_axis, shorten, unique_labels
-from plurivox.plots.once import once
-from plurivox.plots.pieces import Grid, few, legend, looks, tips
-from plurivox.plots.theme import COLOURS, QUIET, SHAPES, load_altair, saying, themed
+from plurivox.plots.layout import Rows, defined, extent, model_labels, row_axis, shorten, unique_labels
+from plurivox.plots.pieces import Grid, few, legend, looks, once, panel, tips
+from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, SHAPES, blend, saying, themed
+from plurivox.plots.vega import Chart, Spec, field, layer, vconcat
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
@@ -45,7 +44,7 @@ def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # no
     )  # fmt: skip
 
 
-def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
+def soft_ranking(result: SoftScores, bin: str = ALL) -> Chart:  # noqa: A002
     """Draw how good each model is by every metric, with 95 % intervals, and predictions for comparison.
 
     ``bin`` selects items by their number of ratings, all by default.
@@ -54,7 +53,6 @@ def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
     drawn = defined(soft_ranking_data(result, bin), "score")
     if drawn.is_empty():
         return saying(title, "No score is defined or finite.")
-    alt = load_altair()
     models = drawn["model"].unique(maintain_order=True).to_list()
     rows = Rows([("", name) for name in models], model_labels(models))
     placed = rows.place(drawn.with_columns(axis=pl.lit(""), group=pl.col("model")))
@@ -72,25 +70,24 @@ def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
         ]
         if panels:
             lines.append(grid.lines(panels, 14))
-    return themed(alt.vconcat(*lines, spacing=14), title, _ranking_words(result, bin, drawn))
+    return themed(vconcat(*lines, spacing=14), title, _ranking_words(result, bin, drawn))
 
 
-def _scores(placed: pl.DataFrame, name: str, rows: Rows, width: int, *, labels: bool) -> Any:
-    alt = load_altair()
+def _scores(placed: pl.DataFrame, name: str, rows: Rows, width: int, *, labels: bool) -> Chart:
     axis_scale = _scale(name, placed["score"], [*placed["ci low"], *placed["ci high"]])
     model = f"indexof({list(REFERENCES)!r}, datum.model) < 0"
 
-    def x(column: str) -> Any:
-        return alt.X(f"{column}:Q", title=name, scale=axis_scale, axis=alt.Axis(tickCount=few(3, width), format="~g"))
+    def x(column: str) -> Spec:
+        return field(f"{column}:Q", title=name, scale=axis_scale, axis={"tickCount": few(3, width), "format": "~g"})
 
-    base = alt.Chart(inline(placed)).encode(y=rows.y(labels=labels))
-    colour = alt.condition(model, alt.value(COLOURS[0]), alt.value(QUIET))
+    base = Chart.of(placed).encode(y=rows.y(labels=labels))
+    colour = {"condition": {"test": model, "value": COLOURS[0]}, "value": QUIET}
     tooltip = tips("model", "score", "ci low", "ci high", "items", names={"score": name})
-    return alt.layer(
-        base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour),
-        base.mark_point(filled=True, size=60, opacity=1).encode(
+    return layer(
+        base.mark("rule", strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2="ci high", color=colour),
+        base.mark("point", filled=True, size=60, opacity=1).encode(
             x=x("score"), color=colour, tooltip=tooltip,
-            shape=alt.condition(model, alt.value("circle"), alt.value("square")),
+            shape={"condition": {"test": model, "value": "circle"}, "value": "square"},
         ),
     )  # fmt: skip
 
@@ -126,7 +123,7 @@ def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def soft_by_bin(result: SoftScores) -> Any:
+def soft_by_bin(result: SoftScores) -> Chart:
     """Draw the leading score, CE and expected scores by the number of ratings of items, a line per model."""
     title = "With few ratings and with many"
     if len(result.bins) < 2:
@@ -139,8 +136,7 @@ def soft_by_bin(result: SoftScores) -> Any:
         return saying(title, "No score is defined.")
     labels = unique_labels(result.bins, 10)
     axis = row_axis(labels, title="ratings of an item", domain=True, ticks=True, labelAngle=0)
-    alt = load_altair()
-    x = alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(labels)))))
+    x = field("position:O", axis=axis, scale={"domain": list(range(len(labels)))})
     text = _shown_words(result, drawn["model"].unique().to_list())
     text += "Lower is better. Grey: predictions for comparison. Lines between bins only guide the eye. "
     return _panels(drawn, names, x, title, text, shown=_in_order(result, drawn), points=True)
@@ -160,17 +156,16 @@ def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def prior_sensitivity(result: SoftScores) -> Any:
+def prior_sensitivity(result: SoftScores) -> Chart:
     """Draw how expected scores, and with them the ranking, change with the strength of the prior."""
     title = "How scores change with the prior"
     drawn = defined(prior_sensitivity_data(result), "score")
     names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
     if not names:
         return saying(title, "The curve over priors was not requested, or no score is finite.")
-    alt = load_altair()
-    x = alt.X(
-        "strength:Q", title="prior weight of a point", scale=alt.Scale(type="log"),
-        axis=alt.Axis(values=list(_STRENGTHS), format="~g"),
+    x = field(
+        "strength:Q", title="prior weight of a point", scale={"type": "log"},
+        axis={"values": list(_STRENGTHS), "format": "~g"},
     )  # fmt: skip
     used = sum(result.settings["prior"]) / len(result.settings["prior"])
     text = _shown_words(result, drawn["model"].unique().to_list())
@@ -181,11 +176,10 @@ def prior_sensitivity(result: SoftScores) -> Any:
 
 
 def _panels(
-    drawn: pl.DataFrame, names: Sequence[str], x: Any, title: str, subtitle: str, *, shown: Sequence[str],
+    drawn: pl.DataFrame, names: Sequence[str], x: Spec, title: str, subtitle: str, *, shown: Sequence[str],
     points: bool = False, mark: float | None = None,
-) -> Any:  # fmt: skip
+) -> Chart:  # fmt: skip
     """Draw lines of all predictions, a panel for each metric, two side by side."""
-    alt = load_altair()
     labels = dict(zip(shown, model_labels(shown, _LABEL), strict=True))
     placed = drawn.with_columns(label=pl.col("model").replace_strict(labels))
     encoded = _encodings(shown, list(labels.values()))
@@ -198,35 +192,34 @@ def _panels(
         models = own.filter(~pl.col("model").is_in(REFERENCES))
         ends = [*models["ci low"], *models["ci high"]] if points else []
         scale = _scale(name, models["score"], [*own["score"], *ends])
-        y = alt.Y("score:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5, format="~g"))
-        base = alt.Chart(inline(own)).encode(x=x, color=encoded["color"])
-        layers = [base.mark_line(strokeWidth=1.8, clip=True).encode(y=y, strokeDash=encoded["strokeDash"])]
+        y = field("score:Q", title=name, scale=scale, axis={"tickCount": 5, "format": "~g"})
+        base = Chart.of(own).encode(x=x, color=encoded["color"])
+        layers = [base.mark("line", strokeWidth=1.8, clip=True).encode(y=y, strokeDash=encoded["strokeDash"])]
         few_dots = own if points else own.filter(pl.col("strength").is_in(_STRENGTHS))
-        dots = alt.Chart(inline(few_dots)).mark_point(filled=True, size=45 if points else 22, opacity=1, clip=True)
+        dots = Chart.of(few_dots).mark("point", filled=True, size=45 if points else 22, opacity=1, clip=True)
         dots = dots.encode(x=x, color=encoded["color"], y=y, tooltip=told)
         if points:
-            sure = alt.Chart(inline(models)).encode(x=x, color=encoded["color"]).mark_rule(strokeWidth=1.2, clip=True)
-            layers.append(sure.encode(y=alt.Y("ci low:Q", scale=scale), y2=alt.Y2("ci high")))
+            sure = Chart.of(models).encode(x=x, color=encoded["color"]).mark("rule", strokeWidth=1.2, clip=True)
+            layers.append(sure.encode(y=field("ci low:Q", scale=scale), y2="ci high"))
         layers.append(dots.encode(shape=encoded["shape"]) if points else dots)
         if mark is not None:
-            rule = alt.Chart(alt.InlineData(values=[{"strength": mark}])).mark_rule(color=QUIET, strokeWidth=1)
+            rule = Chart.of([{"strength": mark}]).mark("rule", color=QUIET, strokeWidth=1)
             layers.append(rule.encode(x=x))
-        panels.append(alt.layer(*layers).properties(width=grid.width, height=170, name=f"panel_{at}"))
+        panels.append(layer(*layers).properties(width=grid.width, height=170, name=f"panel_{at}"))
     return themed(grid.lines(panels), title, subtitle)
 
 
-def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
+def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Spec:
     """Return the scale of scores: logarithmic for cross-entropies if the worst is many times the best."""
-    alt = load_altair()
     known = [value for value in core if value is not None] or [value for value in around if value is not None]
     if "CE" in name and min(known) > 0 and max(known) > _FAR * min(known):
         inner = [value for value in (*known, *around) if value is not None and value > 0]
-        return alt.Scale(type="log", domain=[min(inner) / 1.1, max(inner) * 1.1], nice=False)
+        return {"type": "log", "domain": [min(inner) / 1.1, max(inner) * 1.1], "nice": False}
     low, high = extent(known, around)
-    return alt.Scale(domain=[low, high], nice=False, zero=False)
+    return {"domain": [low, high], "nice": False, "zero": False}
 
 
-def _encodings(shown: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
+def _encodings(shown: Sequence[str], labels: Sequence[str]) -> Spec:
     """Return the colour, dashes and shape of each prediction: models in colour, the others grey and dashed."""
     colours, dashes, shapes = [], [], []
     for number, name in enumerate(shown):
@@ -257,3 +250,123 @@ def _in_order(result: SoftScores, drawn: pl.DataFrame) -> list[str]:
 def _shown_words(result: SoftScores, shown: Sequence[str]) -> str:
     n = len([name for name in shown if name not in REFERENCES])
     return f"The best {n} of {len(result.models)} models. " if n < len(result.models) else ""
+
+
+# Calibration of predicted rating distributions ------------------------------------------------------------------------
+
+
+_MODELS = 6
+_THRESHOLDS = 6
+_FEWEST = 5
+_PIT = {"from": "PIT from", "share": "share of ratings"}
+_KEPT = {"at least": "rating of at least"}
+
+
+@once
+def pit_histograms_data(result: SoftScores) -> pl.DataFrame:
+    """Return what :func:`pit_histograms` draws: the share of PITs in each bar, with its interval."""
+    names = {"low": "from", "high": "to", "ci_low": "ci low", "ci_high": "ci high"}
+    return result.pit().filter(pl.col("model").is_in(_shown(result))).rename(names)
+
+
+def pit_histograms(result: SoftScores) -> Chart:
+    """Draw where in their predicted distribution ratings fall; all bars are equal if predictions are right."""
+    title = "Where ratings fall in their predicted distribution"
+    data = pit_histograms_data(result)
+    if data.is_empty():
+        return saying(title, "No item has a rating.")
+    labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
+    n_bars = data.filter(model=data["model"][0]).height
+    top = max(0.2, 1.05 * max(data["ci high"]))
+    grid = Grid.of(len(labels), 100, most=3, each=44)
+    panels = []
+    for at, (model, label) in enumerate(labels.items()):
+        base = Chart.of(data.filter(model=model))
+        y = field("share:Q", title="share of ratings" if grid.starts(at) else None,
+                  scale={"domain": [0, top], "nice": False}, axis={"format": "%", "tickCount": 4})  # fmt: skip
+        x = field("from:Q", title="PIT", scale={"domain": [0, 1]}, axis={"tickCount": 3})
+        middle = field("middle:Q")
+        bars = base.mark("bar", color=COLOURS[0], opacity=0.75, stroke=GRID, strokeWidth=1)
+        halfway = [{"calculate": "(datum.from + datum.to) / 2", "as": "middle"}]
+        ends = base.properties(transform=halfway).mark("rule", strokeWidth=1.5, color=QUIET)
+        fair = Chart.of([{"fair": 1 / n_bars}]).mark("rule", color=QUIET, strokeDash=[4, 3])
+        layers = [
+            bars.encode(
+                x=x,
+                x2="to",
+                y=y,
+                y2={"datum": 0},
+                tooltip=tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT),
+            ),
+            ends.encode(x=middle, y="ci low:Q", y2="ci high"),
+            fair.encode(y="fair:Q"),
+        ]
+        panels.append(panel(layer(*layers), label, at, grid.width, 130))
+    text = _words(result) + (
+        "Dashed: ideal. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
+        "ratings are higher than predicted. Vertical lines: 95 % intervals over items. "
+    )
+    return themed(grid.lines(panels), title, text)
+
+
+@once
+def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
+    """Return what :func:`reliability_curves` draws: predicted and observed shares of ratings at or above a point."""
+    points = result.settings["points"][1:]
+    step = -(-len(points) // _THRESHOLDS)
+    names = {"threshold": "at least", "low": "from", "high": "to", "ci_low": "ci low", "ci_high": "ci high",
+             "n_items": "items", "n_ratings": "ratings"}  # fmt: skip
+    frame = result.reliability().filter(
+        pl.col("model").is_in(_shown(result)), pl.col("threshold").is_in(points[:: max(step, 1)])
+    )
+    return frame.rename(names)
+
+
+def reliability_curves(result: SoftScores) -> Chart:
+    """Draw how often ratings reach a point, by the probability that was predicted for it."""
+    title = "Do predicted probabilities come true?"
+    data = reliability_curves_data(result)
+    if data.is_empty():
+        return saying(title, "No item has a rating.")
+    thresholds = data["at least"].unique(maintain_order=True).to_list()
+    known = dict(zip(thresholds, unique_labels(thresholds, 18), strict=True))
+    labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
+    placed = data.with_columns(label=pl.col("at least").replace_strict(known)).filter(pl.col("items") >= _FEWEST)
+    spread = [at / max(len(thresholds) - 1, 1) for at in range(len(thresholds))]
+    colours = [blend(SEQUENCE[1], SEQUENCE[3], share) for share in spread]
+    dashes = [[1, 0], [6, 2], [3, 2], [1, 2], [8, 2, 1, 2], [4, 4]]
+    names = list(known.values())
+    key = legend(names, title="rating of at least", symbolType="stroke")
+    look = looks("label", names, key, color=colours, strokeDash=dashes)
+    grid = Grid.of(len(labels), 100, most=3, each=44)
+    panels = []
+    for at, (model, label) in enumerate(labels.items()):
+        base = Chart.of(placed.filter(model=model)).encode(
+            x=field("predicted:Q", title="predicted", scale={"domain": [0, 1]}, axis={"tickCount": 3}),
+            color=look["color"],
+        )
+        y = field("observed:Q", title="observed" if grid.starts(at) else None, scale={"domain": [0, 1]})
+        line = Chart.of([{"at": 0.0}, {"at": 1.0}]).mark("line", color=QUIET, strokeWidth=1)
+        told = tips("model", "at least", "predicted", "observed", "ci low", "ci high", "items", form=".2f", names=_KEPT)
+        layers = [
+            line.encode(x="at:Q", y="at:Q"),
+            base.mark("rule", strokeWidth=1, opacity=0.35).encode(y="ci low:Q", y2="ci high"),
+            base.mark("line", strokeWidth=1.8).encode(y=y, strokeDash=look["strokeDash"]),
+            base.mark("point", filled=True, size=25, opacity=1).encode(y=y, tooltip=told),
+        ]
+        panels.append(panel(layer(*layers), label, at, grid.width, min(grid.width, 240)))
+    text = _words(result) + (
+        "On the straight line, what was predicted happens. Flatter: too sure; steeper: too vague. Vertical "
+        f"lines: 95 % intervals, counting items. Dots of fewer than {_FEWEST} items are not drawn. "
+    )
+    return themed(grid.lines(panels), title, text)
+
+
+def _shown(result: SoftScores) -> list[str]:
+    known = set(result.calibration()["model"])
+    return [name for name in result.ranking(result.main) if name in known][:_MODELS]
+
+
+def _words(result: SoftScores) -> str:
+    shown, total = len(_shown(result)), len(result.models)
+    return f"The best {shown} of {total} models. " if shown < total else ""

@@ -18,14 +18,14 @@ Charts are drawn for a light page, with nothing behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from plurivox.base.errors import InputError, MissingExtraError
-from plurivox.plots.copying import quick_copies
-from plurivox.plots.measure import lines
+from plurivox.base.errors import InputError
+from plurivox.plots.vega import Chart, field
 
 INK, QUIET = "#222222", "#767676"
 """All text and marks in black or grey; a dark page replaces it and the next two."""
@@ -94,62 +94,40 @@ def narrow() -> bool:
     return full_width() < NARROW
 
 
-def load_altair() -> Any:
-    """Import Altair, or say how to get it."""
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtraError("charts need Altair", "report") from None
-    return altair
-
-
-@contextmanager
-def trusted() -> Iterator[None]:
-    """Make charts without Altair's check of each part against its schema, and with quick copies."""
-    load_altair()
-    from altair.utils.schemapi import debug_mode
-
-    with debug_mode(False), quick_copies():
-        yield
-
-
-def themed(chart: Any, title: str, subtitle: str = "") -> Any:
+def themed(chart: Chart, title: str, subtitle: str = "") -> Chart:
     """Return the chart with its title and the common looks."""
-    alt = load_altair()
     size, room = 14 if narrow() else 15, full_width() - 12
-    above = lines(title, room, size, bold=True)
-    heading = alt.TitleParams(
-        above if len(above) > 1 else title, subtitle=lines(subtitle, room, 12) or alt.Undefined, anchor="start",
-        offset=12, frame="bounds",
-    )  # fmt: skip
-    return (
-        chart.properties(title=heading)
-        .configure(font=FONT, background="white")
-        .configure_title(fontSize=size, color=INK, subtitleColor=QUIET, subtitleFontSize=12)
-        .configure_axis(
-            labelColor=INK, titleColor=INK, labelFontSize=11, titleFontSize=11, titleFontWeight="normal", grid=True,
-            gridColor=GRID, domainColor=LINE, tickColor=LINE,
-        )
-        .configure_header(labelFontSize=12, labelFontWeight="bold", labelColor=INK, title=None)
-        .configure_legend(
-            labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolSize=80, orient="top",
-            labelColor=INK, titleColor=INK, labelLimit=240,
-        )
-        .configure_mark(aria=False)
-        .configure_view(stroke=None)
-    )  # fmt: skip
+    above, beneath = lines(title, room, size, bold=True), lines(subtitle, room, 12)
+    heading: dict[str, Any] = {"text": above if len(above) > 1 else title, "anchor": "start", "offset": 12,
+                               "frame": "bounds"}  # fmt: skip
+    if beneath:
+        heading["subtitle"] = beneath
+    ink = {"labelColor": INK, "titleColor": INK}
+    config = {
+        "font": FONT, "background": "white",
+        "title": {"fontSize": size, "color": INK, "subtitleColor": QUIET, "subtitleFontSize": 12},
+        "axis": {
+            **ink, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "grid": True,
+            "gridColor": GRID, "domainColor": LINE, "tickColor": LINE,
+        },
+        "header": {"labelFontSize": 12, "labelFontWeight": "bold", "labelColor": INK, "title": None},
+        "legend": {
+            **ink, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "symbolSize": 80,
+            "orient": "top", "labelLimit": 240,
+        },
+        "mark": {"aria": False}, "view": {"stroke": None},
+    }  # fmt: skip
+    return chart.properties(title=heading, config=config)
 
 
-def saying(title: str, text: str) -> Any:
+def saying(title: str, text: str) -> Chart:
     """Return a chart that says in words why there is nothing to draw."""
-    alt = load_altair()
     said = lines(text, full_width() - 30, 12)
-    words = alt.InlineData(values=[{"line": at, "text": line} for at, line in enumerate(said)])
     chart = (
-        alt.Chart(words)
-        .mark_text(align="left", baseline="middle", color=QUIET, fontSize=12)
-        .encode(x=alt.value(0), y=alt.Y("line:O", axis=None), text=alt.Text("text:N"))
-        .properties(width=full_width() - 30, height=alt.Step(STEP))
+        Chart.of([{"line": at, "text": line} for at, line in enumerate(said)])
+        .mark("text", align="left", baseline="middle", color=QUIET, fontSize=12)
+        .encode(x={"value": 0}, y=field("line:O", axis=None), text="text:N")
+        .properties(width=full_width() - 30, height={"step": STEP})
     )
     return themed(chart, title)
 
@@ -178,3 +156,84 @@ def diverging(n: int) -> list[str]:
         return [MIDDLE_HUE]
     places = [2 * at / (n - 1) - 1 for at in range(n)]
     return [blend(MIDDLE_HUE, LOW_HUE if place < 0 else HIGH_HUE, abs(place)) for place in places]
+
+
+# How wide text is: what fits into a number of pixels, and where lines end ---------------------------------------------
+
+
+JOINERS = "\u200c\u200d"  # they make Persian words and composed emoji
+_BOLD = 1.08
+_THOUSANDTHS = {
+    222: "'ijl|", 278: " !,./:;I[\\]ft·", 333: "()-`r", 355: '"{}*', 500: "Jckvxyzs^", 584: "+<=>~×−±", 611: "FTZ",
+    667: "&ABEKPSVXY", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "…—→←≥≤@τρα",
+}  # fmt: skip
+_WIDTHS = {character: width for width, characters in _THOUSANDTHS.items() for character in characters}
+_OTHERS = 570  # digits, most small letters, and other alphabets on average
+_WIDE = 1050
+
+
+def wide(text: str, size: float = 11, *, bold: bool = False) -> float:
+    r"""Return how many pixels a text takes in Arial of a given size, to within a few percent.
+
+    Examples
+    --------
+    >>> round(wide("group")), round(wide("group", 22)), wide("") == wide("\u0301")
+    (29, 57, True)
+    """
+    thousandths = sum(0 if _nothing(c) else _WIDTHS.get(c) or (_WIDE if _double(c) else _OTHERS) for c in text)
+    return thousandths * size / 1000 * (_BOLD if bold else 1)
+
+
+def columns(text: str) -> int:
+    """Return how many Latin characters are roughly as wide as a text."""
+    return sum(0 if _nothing(c) else 2 if _double(c) else 1 for c in text)
+
+
+def lines(text: str, room: float, size: float = 11, *, bold: bool = False) -> list[str]:
+    """Return a text in lines that fit into this many pixels; a word that is too wide by itself is broken.
+
+    Examples
+    --------
+    >>> lines("one two three", 50)
+    ['one two', 'three']
+    """
+    found: list[str] = []
+    for word in (part for whole in text.split() for part in _parts(whole, room, size, bold)):
+        longer = f"{found[-1]} {word}" if found else word
+        if found and wide(longer, size, bold=bold) <= room:
+            found[-1] = longer
+        else:
+            found.append(word)
+    return found
+
+
+def in_columns(widths: Iterable[float], room: float) -> int:
+    """Return how many columns a list fits in, filled line by line, if each is as wide as its widest entry.
+
+    Examples
+    --------
+    >>> in_columns([30, 30, 30], 65), in_columns([30, 30, 30], 90), in_columns([30], 10)
+    (2, 3, 1)
+    """
+    every = list(widths)
+    for n in range(len(every), 1, -1):
+        if sum(max(every[at::n]) for at in range(n)) <= room:
+            return n
+    return 1
+
+
+def _parts(word: str, room: float, size: float, bold: bool) -> Iterator[str]:
+    start = 0
+    for at in range(1, len(word)):
+        if wide(word[start : at + 1], size, bold=bold) > room:
+            yield word[start:at]
+            start = at
+    yield word[start:]
+
+
+def _nothing(character: str) -> bool:
+    return bool(unicodedata.combining(character)) or character in JOINERS
+
+
+def _double(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in "WF"

@@ -1,4 +1,4 @@
-"""What scores vary by, what more raters would add, and groups before and after accounting for other attributes."""
+"""What scores vary by, what more raters would add, groups after accounting for others, and ratings of an item again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from plurivox.base.wording import interval_method
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
-from plurivox.plots.leniency import leniency_forest
-from plurivox.plots.once import once
-from plurivox.plots.pieces import across, few, legend, looks, tips, titled, twice, vertical
-from plurivox.plots.repeats import drift_forest, repeat_agreement
-from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, full_width, load_altair, narrow, saying, themed
+from plurivox.plots.forests import forest, forest_data, leniency_forest
+from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.pieces import across, few, legend, looks, once, tips, titled, twice, vertical
+from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, full_width, narrow, saying, themed
+from plurivox.plots.vega import Chart, Spec, field, hconcat, layer, vconcat
 
 ORDER = ("item", "rater", "group", "group_item", "rest")
 """The components from left to right."""
@@ -50,21 +49,22 @@ def variance_shares_data(result: Variation, *, subset: str | None = None) -> pl.
     )  # fmt: skip
 
 
-def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
+def variance_shares(result: Variation, *, subset: str | None = None) -> Chart:
     """Draw how the variance in scores divides into items, raters, groups and the rest, one bar per attribute."""
     title = "What scores vary by"
     data = variance_shares_data(result, subset=subset)
     drawn = defined(data, "share")
     if drawn.is_empty():
         return saying(title, f"This is unknown: {'; '.join(data['note'].unique(maintain_order=True)) or 'no ratings'}.")
-    alt = load_altair()
     axes = drawn["axis"].unique(maintain_order=True).to_list()
     rows = Rows([("all" if axis == ALL_RATERS else axis, axis) for axis in axes], unique_labels(axes))
-    placed = _stacked(drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left"))
+    end = pl.col("share").cum_sum().over("axis")  # of each part of a bar
+    placed = drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left")
+    placed = placed.with_columns(end=end, start=end - pl.col("share"))
     beside = _beside(placed, rows)
     room = 0 if beside is None or narrow() else 2 * _COLUMN + 10
     bar = _bar(placed, rows, rows.plot_width(room))
-    put = alt.vconcat if narrow() else alt.hconcat
+    put = vconcat if narrow() else hconcat
     chart = bar if beside is None else put(bar, beside, spacing=10)
     return themed(chart, title, _shares_words(result, data, drawn))
 
@@ -72,33 +72,26 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
 _COLUMN = 104  # width of a column of shares with their intervals
 
 
-def _stacked(drawn: pl.DataFrame) -> pl.DataFrame:
-    """Add where each part of a bar starts and ends."""
-    ends = pl.col("share").cum_sum().over("row")
-    return drawn.with_columns(end=ends).with_columns(start=pl.col("end") - pl.col("share"))
-
-
-def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Any:
-    alt = load_altair()
+def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Chart:
     names = [COMPONENTS[name] for name in ORDER if COMPONENTS[name] in set(placed["component"])]
     fills = {COMPONENTS[name]: _FILL[name] for name in ORDER}
-    legend = alt.Legend(title=None, symbolType="square", **rows.legend(names))
-    fill = alt.Fill("component:N", legend=legend, scale=alt.Scale(domain=names, range=[fills[name] for name in names]))
-    axis = alt.Axis(format="%", tickCount=few(5, width))
+    legend = rows.legend(names, symbolType="square")
+    fill = field("component:N", legend=legend, scale={"domain": names, "range": [fills[name] for name in names]})
+    axis = {"format": "%", "tickCount": few(5, width)}
 
-    def x(column: str) -> Any:
+    def x(column: str) -> Spec:
         title = titled("share of the variance in scores", width)
-        return alt.X(f"{column}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=axis)
+        return field(f"{column}:Q", title=title, scale={"domain": [0, 1]}, axis=axis)
 
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    base = Chart.of(placed).encode(y=rows.y())
     told = tips("axis", "component", "share", "ci low", "ci high", form=".1%", names={"share": "share of the variance"})
-    parts = base.mark_bar(height=18).encode(x=x("start"), x2=alt.X2("end"), fill=fill, tooltip=told)
-    written = alt.Chart(inline(_labelled(placed, width))).encode(y=rows.y(), x=x("middle"), text="text:N")
+    parts = base.mark("bar", height=18).encode(x=x("start"), x2="end", fill=fill, tooltip=told)
+    written = Chart.of(_labelled(placed, width)).encode(y=rows.y(), x=x("middle"), text="text:N")
     texts = [
-        written.transform_filter(alt.datum.dark == dark).mark_text(fontSize=11, color=colour)
+        written.filter(f"(datum.dark === {str(dark).lower()})").mark("text", fontSize=11, color=colour)
         for dark, colour in ((True, ON_DARK), (False, ON_LIGHT))
     ]
-    return alt.layer(parts, *texts).properties(width=width, height=alt.Step(_BAR), name="bars")
+    return layer(parts, *texts).properties(width=width, height={"step": _BAR}, name="bars")
 
 
 def _labelled(placed: pl.DataFrame, width: int) -> pl.DataFrame:
@@ -114,9 +107,8 @@ def _labelled(placed: pl.DataFrame, width: int) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=schema, orient="row")
 
 
-def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
+def _beside(placed: pl.DataFrame, rows: Rows) -> Chart | None:
     """Return the shares of groups, mostly too small to be seen in a bar, as text; None without groups."""
-    alt = load_altair()
     cells = [
         {"row": row["row"], "column": at, "text": _in_percent(row)}
         for row in placed.iter_rows(named=True)
@@ -130,10 +122,10 @@ def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
         sorted({cell["row"] for cell in cells}) if narrow() else None
     )  # rows below the bars without a share are unused
     return (
-        alt.Chart(alt.InlineData(values=cells))
-        .mark_text(fontSize=11, color=INK)
-        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=narrow(), only=own), text="text:N")
-        .properties(width=rows.plot_width() if narrow() else 2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
+        Chart.of(cells)
+        .mark("text", fontSize=11, color=INK)
+        .encode(x=field("column:O", axis=heads), y=rows.y(labels=narrow(), only=own), text="text:N")
+        .properties(width=rows.plot_width() if narrow() else 2 * _COLUMN, height={"step": _BAR}, name="of_groups")
     )
 
 
@@ -183,7 +175,7 @@ def rater_reliability_data(
 
 def rater_reliability(
     result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int = 6
-) -> Any:
+) -> Chart:
     """Draw how reliable the mean of a number of raters is, and where it reaches the target.
 
     Parameters
@@ -231,8 +223,7 @@ def _of_groups(drawn: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
-    alt = load_altair()
+def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Chart:
     names = lines["line"].unique(maintain_order=True).to_list()
     whole = set(lines.filter("dashed")["line"])
     hues = iter(COLOURS)
@@ -241,30 +232,30 @@ def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
     scales = looks("line", names, legend(names, symbolType="stroke"), color=colours, strokeDash=dashes)
     width = full_width() - 70
     ticks = [k for k in (1, 2, 3, 5, 10, 20, 30, 50, 100) if k <= lines["raters"].max()]  # type: ignore[operator]
-    x = alt.X(
-        "raters:Q", title="number of raters in the mean", scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(values=ticks, format="d", grid=True),
+    x = field(
+        "raters:Q", title="number of raters in the mean", scale={"type": "log", "nice": False},
+        axis={"values": ticks, "format": "d", "grid": True},
     )  # fmt: skip
 
-    def y(column: str) -> Any:
-        return alt.Y(f"{column}:Q", title="reliability of the mean", scale=alt.Scale(domain=[0, 1]))
+    def y(column: str) -> Spec:
+        return field(f"{column}:Q", title="reliability of the mean", scale={"domain": [0, 1]})
 
-    base = alt.Chart(inline(lines)).encode(x=x, color=scales["color"])
+    base = Chart.of(lines).encode(x=x, color=scales["color"])
     layers = []
     if bands and defined(lines, "low", "high").height:
-        layers.append(base.mark_area(opacity=0.18, clip=True).encode(y=y("low"), y2=alt.Y2("high")))
+        layers.append(base.mark("area", opacity=0.18, clip=True).encode(y=y("low"), y2="high"))
     told = tips("line", "raters", "value", "low", "high", names=_RELIABLE)
     layers.append(
-        base.mark_line(strokeWidth=2.2 if bands else 1.5).encode(y=y("value"), strokeDash=scales["strokeDash"])
+        base.mark("line", strokeWidth=2.2 if bands else 1.5).encode(y=y("value"), strokeDash=scales["strokeDash"])
     )
-    dots = alt.Chart(inline(lines.filter(pl.col("raters").is_in(ticks)))).mark_point(filled=True, size=28, opacity=1)
+    dots = Chart.of(lines.filter(pl.col("raters").is_in(ticks))).mark("point", filled=True, size=28, opacity=1)
     layers.append(dots.encode(x=x, y=y("value"), color=scales["color"], tooltip=told))
-    goal = alt.Chart(alt.InlineData(values=[{"at": target, "text": f"target {target:g}"}])).encode(y=y("at"))
-    layers.append(goal.mark_rule(color=INK, strokeWidth=1, strokeDash=[2, 3]))
-    layers.append(goal.mark_text(color=INK, align="right", dx=-4, dy=-7, fontSize=11).encode(
-        x=alt.value(width), text="text:N"
+    goal = Chart.of([{"at": target, "text": f"target {target:g}"}]).encode(y=y("at"))
+    layers.append(goal.mark("rule", color=INK, strokeWidth=1, strokeDash=[2, 3]))
+    layers.append(goal.mark("text", color=INK, align="right", dx=-4, dy=-7, fontSize=11).encode(
+        x={"value": width}, text="text:N"
     ))  # fmt: skip
-    return alt.layer(*layers).properties(width=width, height=260, name="curves")
+    return layer(*layers).properties(width=width, height=260, name="curves")
 
 
 def _curve_words(
@@ -308,7 +299,7 @@ def adjusted_effects_data(result: Variation, *, subset: str | None = None, max_g
     return kept.select(pl.col(name).alias(shown) for name, shown in names.items())
 
 
-def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups: int | None = 40) -> Any:
+def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups: int | None = 40) -> Chart:
     """Draw how much higher each group rates than the reference, before and after accounting for other attributes."""
     title = "Before and after accounting for the other attributes"
     data = adjusted_effects_data(result, subset=subset, max_groups=max_groups)
@@ -316,7 +307,6 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
     if drawn.is_empty():
         asked = "An adjusted fit was not requested (adjust), or no group is shown."
         return saying(title, asked if data.is_empty() else "The effect is unknown for every group.")
-    alt = load_altair()
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     rows = rows._replace(labels=_with_reference(rows, drawn))
 
@@ -324,9 +314,9 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
     core = [*drawn["alone"], *drawn["accounted for"], 0.0, *ends]
     x = across("points higher than the reference group", extent(core), rows.plot_width())
     placed = rows.place(drawn)
-    held = alt.Chart(inline(placed.filter(pl.col("group") == pl.col("reference")))).encode(y=rows.y(), x=x("alone"))
+    held = Chart.of(placed.filter(pl.col("group") == pl.col("reference"))).encode(y=rows.y(), x=x("alone"))
     told = tips("group", "axis", "alone", "raters", names={"alone": "reference group, points"})
-    reference = held.mark_point(size=45, color=INK, opacity=1, strokeWidth=1.5).encode(tooltip=told)
+    reference = held.mark("point", size=45, color=INK, opacity=1, strokeWidth=1.5).encode(tooltip=told)
     layers = [vertical(0.0, x), reference]
     chart = twice(placed.filter(pl.col("group") != pl.col("reference")), rows, _WHEN, x, layers)
     total = _part(result.adjusted(), result, subset).height
@@ -356,28 +346,87 @@ def _adjusted_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame, 
 # All of it ------------------------------------------------------------------------------------------------------------
 
 
-def together(result: Variation) -> Any:
+def together(result: Variation) -> Chart:
     """Draw everything that a result has on one sheet."""
-    alt = load_altair()
     charts = [leniency_forest(result)] if g.group_rows(result, ("leniency",), None, None) else []
     charts += [adjusted_effects(result)] if result.adjusted().height else []
     charts += [variance_shares(result), rater_reliability(result)]
     charts += [repeat_agreement(result)] if result.repeats().height else []
     charts += [drift_forest(result)] if g.group_rows(result, ("drift",), None, None) else []
-    sheet = alt.vconcat(*(_unthemed(one) for one in charts), spacing=28)
-    sheet = sheet.resolve_scale(color="independent", fill="independent", shape="independent", strokeDash="independent")
-    sheet.config = charts[0].config
-    return sheet
-
-
-def _unthemed(chart: Any) -> Any:
-    """Return a chart as part of a sheet, which alone sets the theme."""
-    bare = chart.copy(deep=False)
-    bare.config = load_altair().Undefined
-    return bare
+    parts = [Chart({name: part for name, part in chart.spec.items() if name != "config"}) for chart in charts]
+    own = dict.fromkeys(("color", "fill", "shape", "strokeDash"), "independent")
+    return vconcat(*parts, spacing=28).properties(resolve={"scale": own}, config=charts[0].spec["config"])
 
 
 def _part(frame: pl.DataFrame, result: Variation, subset: str | None) -> pl.DataFrame:
     """Return the rows of one set of items, all of them by default."""
     known = list(dict.fromkeys(["all", *frame["subset"]]))
     return frame.filter(pl.col("subset") == g.known("subset", subset or "all", known)).drop("subset")
+
+
+_AGAIN = {"with each other": "with each other, on the same items", "with themselves": "with themselves, rating again"}
+_TITLES = {
+    "percent": "share of pairs with the same score", "alpha": "Krippendorff's alpha",
+    "change": "mean difference of two scores, in points",
+}  # fmt: skip
+
+
+@once
+def repeat_agreement_data(
+    result: Variation, statistic: str = "percent", *, max_groups: int | None = 40
+) -> pl.DataFrame:
+    """Return what :func:`repeat_agreement` draws: one row per group, all raters first."""
+    g.known("statistic", statistic, _TITLES)
+    names = {
+        "axis": "axis", "group": "group", "within": "with themselves", "ci_low": "with themselves low",
+        "ci_high": "with themselves high", "between": "with each other", "between_ci_low": "with each other low",
+        "between_ci_high": "with each other high", "n_raters": "raters", "n_items": "items", "n_pairs": "pairs",
+        "note": "note",
+    }  # fmt: skip
+    frame = result.repeats().filter(statistic=statistic)
+    whole = frame.filter(axis="all").with_columns(group=pl.lit(ALL_RATERS))
+    own = frame.filter(~pl.col("axis").map_elements(g.names_raters, pl.Boolean), pl.col("axis") != "all")
+    kept = own if max_groups is None else own.sort("n_raters", descending=True, maintain_order=True).head(max_groups)
+    own = own.join(kept.select("axis", "group"), on=["axis", "group"], how="semi", maintain_order="left")
+    return pl.concat([whole, own]).select(pl.col(name).alias(shown) for name, shown in names.items())
+
+
+def repeat_agreement(result: Variation, statistic: str = "percent", *, max_groups: int | None = 40) -> Chart:
+    """Draw how far raters of each group agree with themselves on items that they rated again, and with each other.
+
+    Parameters
+    ----------
+    statistic
+        ``"percent"``, the share of equal pairs; ``"alpha"``; or ``"change"``, the mean absolute difference in points.
+    """
+    title = "Who agrees with themselves"
+    data = repeat_agreement_data(result, statistic, max_groups=max_groups)
+    drawn = defined(data, "with themselves")
+    if drawn.is_empty():
+        return saying(title, "Nobody rated an item again, or repeats were not kept.")
+    rows = Rows.of(drawn.select("axis", "group").iter_rows())
+    ends = [value for name in _AGAIN for end in ("", " low", " high") for value in drawn[f"{name}{end}"]]
+    chart = twice(rows.place(drawn), rows, _AGAIN, across(_TITLES[statistic], extent(ends), rows.plot_width()), [])
+    total = repeat_agreement_data(result, statistic, max_groups=None).height
+    text = g.shown_words(drawn.height, data.height, total, "the largest")
+    if drawn["with themselves low"].is_not_null().any():
+        text += f"Line: 95 % interval {interval_method(result.settings)}. "
+    return themed(chart, title, text)
+
+
+@once
+def drift_forest_data(result: Variation, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`drift_forest` draws: one row per group, including undefined values."""
+    found = forest_data(result, ("drift",), axis, None, max_groups)
+    return found.with_columns(group=pl.when(pl.col("axis") == "all").then(pl.lit(ALL_RATERS)).otherwise("group"))
+
+
+def drift_forest(result: Variation, axis: str | None = None, *, max_groups: int | None = 40) -> Chart:
+    """Draw by how many points the scores of each group rise with time, over what shuffled times give."""
+    data = drift_forest_data(result, axis, max_groups=max_groups)
+    title = "Whose scores drift over time, on the same items"
+    total = len(g.group_rows(result, ("drift",), axis, None))
+    measured = "points higher from one unit of time to the next"
+    return forest(
+        result, data, title, axis, total, neutral=0.0, measured=measured, shuffled="times shuffled within raters"
+    )

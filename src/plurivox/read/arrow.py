@@ -1,14 +1,185 @@
-"""Arrow files and streams, as polars, pandas (Feather) and pyarrow write them."""
+"""Arrow files and streams, as polars, pandas (Feather) and pyarrow write them.
+
+How large a file is unpacked is read from its messages, because polars makes room for it before anything is checked.
+
+A stream is a sequence of messages; a file has a footer with their offsets. The head of a message is a flatbuffer, from
+which only sizes are read, by field number: ``Footer`` has the schema (1), blocks of dictionaries (2) and blocks of rows
+(3), each with an offset and two lengths; ``Message`` has the type of its header (1), the header (2) and the length of
+its body (3); ``Schema`` has its fields (1); ``DictionaryBatch`` has a batch (1); ``RecordBatch`` has its number of rows
+(0), nodes (1), buffers (2) and their compression (3). A compressed buffer begins with its unpacked length.
+"""
 
 from __future__ import annotations
+
+import struct
+from typing import NamedTuple
 
 import polars as pl
 
 from plurivox.base.errors import FileError, InputError
 from plurivox.domain.raw import RawTable, refuse_cells, refuse_columns
-from plurivox.read.messages import MAGIC, sizes
-from plurivox.read.opening import Opened, refuse_unpacked, whole
-from plurivox.read.panics import without_panics
+from plurivox.read.opening import Opened, refuse_unpacked, whole, without_panics
+
+MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
+_GOES_ON = 0xFFFFFFFF
+_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
+_PLAIN = -1
+
+
+class Sizes(NamedTuple):
+    """What a stream of messages holds: columns, rows, cells of all columns and their parts, and unpacked bytes."""
+
+    n_columns: int
+    n_rows: int
+    n_cells: int
+    n_bytes: int
+
+
+def sizes(data: bytes) -> Sizes:
+    """Add up what the messages say; raise a ValueError if they are damaged or cut off."""
+    try:
+        return _sizes(data)
+    except (struct.error, IndexError, OverflowError) as error:
+        raise ValueError("a message is cut off") from error
+
+
+def _sizes(data: bytes) -> Sizes:
+    return _of_file(data) if data.startswith(MAGIC) else _of_stream(data)
+
+
+def _of_file(data: bytes) -> Sizes:
+    """Add up the messages that a footer lists, as often as it lists them."""
+    end = len(data) - len(_END)
+    if data[end:] != _END:
+        raise ValueError("the end is missing")
+    (length,) = struct.unpack_from("<i", data, end - 4)
+    if not 0 < length <= end - 4:
+        raise ValueError("the footer is cut off")
+    footer = _Table.root(data, end - 4 - length, end - 4)
+    found = Sizes(footer.table(1).vector(1)[1], 0, 0, 0)
+    for field in (2, 3):
+        blocks, n_blocks = footer.vector(field)
+        for place in range(n_blocks):
+            (offset,) = struct.unpack_from("<q", data, blocks + 24 * place)
+            if not 0 <= offset < end:
+                raise ValueError("the footer points outside the file")
+            found, _ = _message(data, offset, found)
+    return found
+
+
+def _of_stream(data: bytes) -> Sizes:
+    at: int | None = 0
+    found = Sizes(0, 0, 0, 0)
+    while at is not None and at + 8 <= len(data):
+        found, at = _message(data, at, found)
+    return found
+
+
+def _message(data: bytes, at: int, found: Sizes) -> tuple[Sizes, int | None]:
+    """Add what a message says, and return where the next one is, None at the end."""
+    mark, length = struct.unpack_from("<II", data, at)
+    if mark != _GOES_ON:
+        raise ValueError("a message does not begin as it should")
+    at += 8
+    if length == 0:
+        return found, None
+    message = _Table.root(data, at, at + length)
+    header, kind, body = message.table(2), message.number(1, "<B"), message.number(3, "<q")
+    at += length
+    if not 0 <= body <= len(data) - at:
+        raise ValueError("a message is cut off")
+    if kind == _SCHEMA:
+        found = found._replace(n_columns=header.vector(1)[1])
+    elif kind in (_DICTIONARY, _BATCH):
+        batch = header.table(1) if kind == _DICTIONARY else header
+        n_rows = batch.number(0, "<q") if kind == _BATCH else 0
+        n_cells, n_bytes = _batch(batch, data, at, body)
+        found = Sizes(found.n_columns, found.n_rows + n_rows, found.n_cells + n_cells, found.n_bytes + n_bytes)
+    return found, at + body
+
+
+def _batch(batch: _Table, data: bytes, start: int, body: int) -> tuple[int, int]:
+    """Return how many cells a batch has, including those of lists, and how many unpacked bytes."""
+    n_cells = n_bytes = 0
+    nodes, n_nodes = batch.vector(1)
+    for place in range(n_nodes):
+        (length,) = struct.unpack_from("<q", data, nodes + 16 * place)
+        if length < 0:
+            raise ValueError("a column has a negative number of rows")
+        n_cells += length
+    packed = batch.has(3)
+    buffers, n_buffers = batch.vector(2)
+    for place in range(n_buffers):
+        offset, length = struct.unpack_from("<qq", data, buffers + 16 * place)
+        if offset < 0 or length < 0 or offset + length > body:
+            raise ValueError("a buffer reaches beyond its message")
+        unpacked = length
+        if packed and length:
+            (unpacked,) = struct.unpack_from("<q", data, start + offset)
+            unpacked = length if unpacked == _PLAIN else unpacked
+        if unpacked < 0:
+            raise ValueError("a buffer has a wrong length")
+        n_bytes += unpacked
+    return n_cells, n_bytes
+
+
+class _Table(NamedTuple):
+    """A table in a flatbuffer: where it is, and where its head ends."""
+
+    data: bytes
+    at: int
+    end: int
+
+    @classmethod
+    def root(cls, data: bytes, start: int, end: int) -> _Table:
+        (offset,) = struct.unpack_from("<I", data, start)
+        return cls(data, start + offset, end)._inside()
+
+    def _inside(self) -> _Table:
+        if not 0 <= self.at <= self.end - 4 or self.end > len(self.data):
+            raise ValueError("a message is cut off")
+        return self
+
+    def _place(self, field: int) -> int | None:
+        """Return where a field is, None if it has its default."""
+        (back,) = struct.unpack_from("<i", self.data, self.at)
+        known = self.at - back
+        if not 0 <= known <= self.end - 4:
+            raise ValueError("a message is damaged")
+        (size,) = struct.unpack_from("<H", self.data, known)
+        if 4 + 2 * field + 2 > size:
+            return None
+        (offset,) = struct.unpack_from("<H", self.data, known + 4 + 2 * field)
+        return self.at + offset if offset else None
+
+    def has(self, field: int) -> bool:
+        """Return whether a field is present."""
+        return self._place(field) is not None
+
+    def number(self, field: int, form: str) -> int:
+        """Return a number, 0 if it is absent."""
+        place = self._place(field)
+        return 0 if place is None else int(struct.unpack_from(form, self.data, place)[0])
+
+    def table(self, field: int) -> _Table:
+        """Return a table inside this one."""
+        place = self._place(field)
+        if place is None:
+            raise ValueError("a message lacks a part")
+        (offset,) = struct.unpack_from("<I", self.data, place)
+        return _Table(self.data, place + offset, self.end)._inside()
+
+    def vector(self, field: int) -> tuple[int, int]:
+        """Return where the first element of a vector is, and how many there are."""
+        place = self._place(field)
+        if place is None:
+            return 0, 0
+        (offset,) = struct.unpack_from("<I", self.data, place)
+        start = place + offset
+        (length,) = struct.unpack_from("<I", self.data, start)
+        if start + 4 + length > self.end:
+            raise ValueError("a message is cut off")
+        return start + 4, length
 
 
 def read_arrow(opened: Opened) -> RawTable:

@@ -10,13 +10,11 @@ from typing import Any, Literal
 from plurivox.base.arguments import FilePath
 from plurivox.base.errors import FileError
 from plurivox.domain.attributes import AttributeTable
-from plurivox.domain.frames import to_polars
 from plurivox.domain.points import with_joined
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import id_column
-from plurivox.read.formats import Format, items_of, kind_of, raters_of, ratings_of
-from plurivox.read.formats.record import Asked
+from plurivox.domain.raw import RawTable, id_column, to_polars
+from plurivox.read.formats import items_of, kind_of, raters_of, ratings_of
+from plurivox.read.settings import Format, ReadSettings
 from plurivox.read.tables import open_table
 
 Source = FilePath
@@ -28,7 +26,7 @@ def read_table(source: Source, *, format: Format | None = None, encoding: str = 
 
 
 def read_again(
-    source: Source, asked: Asked | None, *, format: Format | None, encoding: str  # noqa: A002
+    source: Source, asked: ReadSettings | None, *, format: Format | None, encoding: str  # noqa: A002
 ) -> RawTable:  # fmt: skip
     """Read the whole table that ratings came from once more; for an export, if ``asked`` is given, its answers."""
     with open_table(source, kind_of(format), encoding) as table:
@@ -80,7 +78,8 @@ def attributes_in(
 ) -> RawTable:
     """Read a table of items or raters, plain or as a platform exports it; the platform knows the column of ids."""
     table = read_again(source, None, format=None, encoding=encoding)
-    taken = (raters_of if role == "rater" else items_of)(table, None, Asked(platform=platform))
+    named: Any = platform
+    taken = (raters_of if role == "rater" else items_of)(table, None, ReadSettings(format=named))
     if taken is None:
         return table.plain()
     return replace(_whole(taken.export.table, source).plain(), ids=getattr(taken.export, role))

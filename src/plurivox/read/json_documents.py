@@ -22,8 +22,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.errors import FileError
-from plurivox.domain.raw import RawTable, refuse_cells, refuse_columns
-from plurivox.domain.roles import KEY
+from plurivox.domain.raw import KEY, RawTable, refuse_cells, refuse_columns
 from plurivox.read.opening import Opened, is_whole
 from plurivox.read.text import BLOCK, MAX_RECORD, UTF8, as_utf8, json_lines, not_utf8
 

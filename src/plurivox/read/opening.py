@@ -9,11 +9,14 @@ import os
 import re
 import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast, get_args
+
+import polars as pl
 
 from plurivox.base.errors import FileError
 from plurivox.base.files import note_input
@@ -355,3 +358,25 @@ def _zstd_error() -> type[Exception]:
 def likely(names: Sequence[str]) -> str:
     """Return which of several tables to name as an example: one named like ratings, or the first."""
     return next((name for name in names if re.search("rating|annotation|label", name.casefold())), names[0])
+
+
+@contextlib.contextmanager
+def without_panics() -> Iterator[None]:
+    """Keep off the screen what polars prints about damaged data, since it also raises it.
+
+    Anything else written to standard error meanwhile comes out at the end.
+    """
+    with tempfile.TemporaryFile() as kept:
+        screen, panic = os.dup(2), False
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            panic = True
+            raise
+        finally:
+            os.dup2(screen, 2)
+            kept.seek(0)
+            if not panic and (text := kept.read()):
+                os.write(screen, text)
+            os.close(screen)

@@ -1,6 +1,13 @@
-"""Ratings in a Parquet file of their own, which loses nothing.
+"""Parquet: the size of what a file unpacks to, and ratings, items and raters stored in files of their own.
 
-The file is an ordinary table of item, rater and score (or count) that any tool can read; ratings given again are rows
+How large a file is when unpacked is read from its footer, because polars unpacks it before anything can be checked. The
+footer is a record in Thrift's compact protocol. Only its sizes are read, by the field numbers of the format:
+``FileMetaData`` has row groups (4), each of which has columns (1), each with metadata (3) and its unpacked size (6).
+
+Tables of items and raters have the ids in the first column. They come from outside like any other, so what they say
+about their size is looked at before they are unpacked.
+
+Ratings are an ordinary table of item, rater and score (or count) that any tool can read; ratings given again are rows
 with a later ``occasion``. Its metadata hold the scale, the intake and the attribute tables, so that reading it back
 gives an equal object.
 """
@@ -11,10 +18,11 @@ import base64
 import hashlib
 import io
 import json
+import os
 import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
@@ -23,13 +31,125 @@ from numpy.typing import NDArray
 from plurivox.base.arguments import FilePath, check_fields, checked, shown
 from plurivox.base.errors import FileError, UnweightedWarning
 from plurivox.base.files import writing
-from plurivox.domain.again import Again, first_and_again
 from plurivox.domain.check import Intake
+from plurivox.domain.numbers import UNITS
+from plurivox.domain.part import Again, first_and_again
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.domain.times import UNITS
-from plurivox.read.owners import table_from, table_to
-from plurivox.read.panics import without_panics
+from plurivox.read.opening import without_panics
+
+MAGIC = b"PAR1"
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
+_DEEPEST = 32
+
+
+def unpacked_size(stream: IO[bytes]) -> int | None:
+    """Return how many bytes the columns of a Parquet file take when unpacked, None if its footer is damaged."""
+    try:
+        end = stream.seek(-8, os.SEEK_END)
+        length = int.from_bytes(stream.read(4), "little")
+        if stream.read(4) != MAGIC or length > end:
+            return None
+        stream.seek(end - length)
+        groups = _Record(stream.read(length)).struct(0).get(4, [])
+        return sum(int(column[3][6]) for group in groups for column in group[1])
+    except (OSError, IndexError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+class _Record:
+    """Reads a record from its bytes; damage raises an IndexError or a ValueError."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def struct(self, depth: int) -> dict[int, Any]:
+        """Read the fields of a struct by their numbers."""
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            step, kind = head >> 4, head & 15
+            number = number + step if step else self._zigzag()
+            fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind < _DOUBLE:  # a byte, or a whole number
+            return self._byte() if kind <= _BYTE else self._zigzag()
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        if kind in (_LIST, _SET):
+            return self._list(depth)
+        if kind == _MAP:
+            raise ValueError("a footer contains no maps")
+        length = 8 if kind == _DOUBLE else self._varint()
+        self._at += length
+        if kind > _STRUCT or self._at > len(self._data):
+            raise IndexError("it is cut off")
+        return None  # texts are not needed
+
+    def _list(self, depth: int) -> list[Any]:
+        head = self._byte()
+        length, kind = head >> 4, head & 15
+        length = self._varint() if length == 15 else length
+        if length > len(self._data) - self._at:
+            raise IndexError("it is cut off")
+        return [self._value(kind, depth) for _ in range(length)]
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
+
+    def _varint(self) -> int:
+        found = shift = 0
+        while shift < 70:
+            byte = self._byte()
+            found |= (byte & 127) << shift
+            if byte < 128:
+                return found
+            shift += 7
+        raise ValueError("a number is too long")
+
+    def _zigzag(self) -> int:
+        number = self._varint()
+        return (number >> 1) ^ -(number & 1)
+
+
+_ROWS_PER_BYTE = 100
+_LARGEST, _PER_BYTE = 1 << 28, 100
+"""A table may unpack to this many bytes, or to so many for each byte of it if that is more."""
+
+
+def table_to(frame: pl.DataFrame) -> bytes:
+    """Return a table as bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def table_from(data: bytes, role: str) -> pl.DataFrame:
+    """Return a table of items or raters, whose first column holds ids that differ, or raise a ValueError."""
+    try:
+        with without_panics():
+            n_rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
+            if n_rows > _ROWS_PER_BYTE * len(data):  # distinct ids take more room
+                raise ValueError(f"its table of {role}s has {n_rows:,} rows in {len(data):,} bytes")
+            size = unpacked_size(io.BytesIO(data))
+            if size is None or size > max(_LARGEST, _PER_BYTE * len(data)):
+                raise ValueError(f"its table of {role}s unpacks to far more than its {len(data):,} bytes")
+            frame = pl.read_parquet(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
+        raise ValueError(str(error).split("\n", 1)[0] or type(error).__name__) from None
+    if not frame.width or frame.columns[0] != role:
+        raise ValueError(f"its table of {role}s has no ids")
+    ids = frame[role]
+    if ids.dtype not in (pl.String, pl.Int64) or ids.null_count() or ids.n_unique() < len(ids):
+        raise ValueError(f"its table of {role}s has ids that are missing, occur twice, or have another type")
+    return frame
+
 
 KEY = "plurivox"
 ENDINGS = (".parquet", ".pq")

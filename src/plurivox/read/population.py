@@ -12,8 +12,8 @@ from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import FileError, SelectionError, no_column
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories, where
 from plurivox.domain.code import as_numbers, as_text
-from plurivox.domain.frames import to_polars
-from plurivox.domain.panel import Population, population_of
+from plurivox.domain.panel import PopulationShares, population_of
+from plurivox.domain.raw import to_polars
 from plurivox.read.beside import read_table
 
 COLUMNS = {
@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 @checked
-def read_population(source: FilePath, *, encoding: str = "utf-8") -> Population:
+def read_population(source: FilePath, *, encoding: str = "utf-8") -> PopulationShares:
     """Read shares of a population from a table with the columns ``attribute``, ``value`` and ``share``.
 
     There is one row per value. Shares of an attribute add up to 1 or to 100 %, or are counts. A crossing is written
@@ -40,9 +40,9 @@ def read_population(source: FilePath, *, encoding: str = "utf-8") -> Population:
     return _from_rows(table.frame(), table.name, table.locate)
 
 
-def given_population(given: Any) -> Population:
+def given_population(given: Any) -> PopulationShares:
     """Return a population from a file, a frame, a mapping, or as it is."""
-    if isinstance(given, Population):
+    if isinstance(given, PopulationShares):
         return given
     if isinstance(given, str | os.PathLike):
         return read_population(given)
@@ -51,7 +51,7 @@ def given_population(given: Any) -> Population:
     return _from_rows(to_polars(given), "population frame", COUNTED_FROM_1)
 
 
-def _from_mapping(given: Mapping[Any, Any]) -> Population:
+def _from_mapping(given: Mapping[Any, Any]) -> PopulationShares:
     rows = []
     for name, shares in given.items():
         if not isinstance(shares, Mapping):
@@ -64,7 +64,7 @@ def _from_mapping(given: Mapping[Any, Any]) -> Population:
     return _from_rows(frame, "population", COUNTED_FROM_1)
 
 
-def _from_rows(frame: pl.DataFrame, source: str, locate: Locate) -> Population:
+def _from_rows(frame: pl.DataFrame, source: str, locate: Locate) -> PopulationShares:
     """Return the population in a table, or raise an error that names the rows without a share."""
     names = {role: _column(frame, role, source) for role in COLUMNS}
     if not frame.height:

@@ -2,73 +2,69 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from plurivox.base.arguments import FilePath, FilePaths, Frame, checked
-from plurivox.base.errors import InputError, no_column
-from plurivox.domain.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
+from plurivox.base.arguments import FilePath, FilePaths, Frame, check_given, checked, kinds_of
+from plurivox.base.errors import ColumnError, InputError, ScaleError, no_column
+from plurivox.base.settings.call import become_public, docs_of, signature_of
+from plurivox.domain.attributes import AttributeRules, AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
-from plurivox.domain.describing import Rules
-from plurivox.domain.frames import ROLES, require_apart, require_columns
-from plurivox.domain.order import Duplicates
+from plurivox.domain.choices import Conflicts, Duplicates, Layout
 from plurivox.domain.points import GivenPoints, prepare, with_joined
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings, from_points, with_parts
-from plurivox.domain.raw import RawTable
-from plurivox.domain.recoding import GivenRecoding
-from plurivox.domain.roles import Layout, by_name, id_column
-from plurivox.domain.scale import GivenPoles, Label, Scale, text_of
+from plurivox.domain.raw import ROLES, RawTable, by_name, id_column, require_apart, require_columns
+from plurivox.domain.recoding import GivenRecoding, Recoding
+from plurivox.domain.scale import GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-from plurivox.read import lewidi
 from plurivox.read.beside import attribute_table, names_in, opened, read_table
-from plurivox.read.formats import Format, Taken, kind_of, ratings_of
-from plurivox.read.formats.record import Asked, Choice
+from plurivox.read.formats import Taken, kind_of, lewidi, ratings_of
+from plurivox.read.formats.crowds import without_waiting
+from plurivox.read.formats.record import HEAD
 from plurivox.read.formats.sheets import SURVEY
-from plurivox.read.formats.waiting import without_waiting
-from plurivox.read.layouts import LAYOUTS, scale_of_totals
 from plurivox.read.opening import printable, split_name
-from plurivox.read.recognise import Recognised, recognise
+from plurivox.read.recognise import LAYOUTS, Recognised, recognise, scale_of_totals
+from plurivox.read.settings import LATER, Choice, Format, ReadSettings
 from plurivox.read.tables import open_table, telling
 
-Source = FilePath
-_HEAD = 1000  # rows by which a table is recognised
+_KINDS = (Choice, Conflicts, Duplicates, Format, Frame, GivenPoints, GivenPoles, GivenRecoding, GivenScale, Iterable,
+          Label, Layout, Sequence, FilePath)  # fmt: skip
+"""What the annotations of settings name, by which keywords are checked."""
+_OF_EXPORTS = ("questions", "rejected", "unfinished")
+"""Settings that only exports need, which ratings therefore remember."""
 
 
-@checked
-def read_ratings(
-    source: Source,
-    *,
-    item: str | None = None,
-    rater: str | None = None,
-    score: str | None = None,
-    point_columns: GivenPoints | None = None,
-    scale: GivenScale | None = None,
-    poles: GivenPoles | None = None,
-    missing: Iterable[Label] = (),
-    recode: GivenRecoding | None = None,
-    unsafe_from: Label | None = None,
-    duplicates: Duplicates = "error",
-    time: str | None = None,
-    raters: Source | Frame | None = None,
-    items: Source | Frame | None = None,
-    rater_attributes: Sequence[str] = (),
-    item_attributes: Sequence[str] = (),
-    by: Sequence[str] = (),
-    conflicts: Conflicts = "missing",
-    unknown: Sequence[str] = UNKNOWN,
-    layout: Layout | None = None,
-    questions: str | None = None,
-    rejected: Choice | None = None,
-    unfinished: Choice | None = None,
-    format: Format | None = None,  # noqa: A002
-    encoding: str = "utf-8",
-    connection: Any = None,
-) -> Ratings:
+def from_settings(settings: type[ReadSettings]) -> Callable[[Callable[..., Ratings]], Callable[..., Ratings]]:
+    """Turn a function that is told how to read by a record into a public one with a keyword per setting of tables."""
+    specs = {name: spec for name, spec in settings.specs().items() if spec.stage != LATER}
+
+    def decorate(run: Callable[..., Ratings]) -> Callable[..., Ratings]:
+        signature = signature_of(run, settings, specs)
+
+        @functools.wraps(run)
+        def public(*args: Any, **given: Any) -> Ratings:
+            try:
+                values = signature.bind(*args, **given).arguments
+            except TypeError as error:
+                raise TypeError(f"{run.__name__}() {error}") from None
+            check_given(values, kinds_of(public))
+            asked = {name: values.pop(name) for name in specs if name in values}
+            return run(**values, settings=settings(**asked))
+
+        become_public(public, run, signature, docs_of(specs))
+        public.settings = settings  # type: ignore[attr-defined]
+        return public
+
+    return decorate
+
+
+@from_settings(ReadSettings)
+def read_ratings(source: FilePath, *, connection: Any = None, settings: ReadSettings) -> Ratings:
     """Read ratings from a file, a folder, standard input (``"-"``) or a database.
 
     Parameters
@@ -78,50 +74,6 @@ def read_ratings(
         gzip or zstd); a folder of files with the same columns; or an SQL query if a ``connection`` is given. Exports
         of annotation platforms are recognised. ``"study.xlsx::Ratings"`` names a sheet, a table of a database, or a
         file in an archive.
-    item, rater, score
-        The columns that hold them; obvious names are recognised. ``item="a,b"`` makes ids from two columns.
-    point_columns
-        Columns instead of ``score``, one for each point: ``"severity.*"``, where the star is the point, or a list in
-        the order of the scale. A 1 marks the point that was given (one-hot); with ``layout="totals"``, they hold
-        counts. With ``{rater}`` in the name, each rater has columns of their own.
-    scale
-        A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
-        It may be left out for whole-number scores; it then runs from the lowest to the highest score seen.
-    poles
-        What the lowest and the highest end of the scale mean, for use in sentences: ``("safe", "unsafe")``.
-    missing
-        Answers besides blank, NA, NaN and null that mean "no rating".
-    recode, unsafe_from
-        New points made from those of the scale, as by :meth:`Ratings.recode`: ``"0-2=no,3-4=yes"``, or the lowest
-        point that counts as unsafe. ``poles`` are then those of the new scale.
-    duplicates
-        What to do when a rater rated an item twice: ``"error"``, ``"first"``, ``"last"``, ``"mode"``, or ``"keep"``,
-        which analyses the first rating and keeps the others with it.
-    time
-        The column that says when each rating was given: numbers of occasions or batches, or ISO dates.
-    raters, items
-        Files or frames with one row per rater or item.
-    rater_attributes, item_attributes
-        Columns of the ratings themselves that describe raters or items.
-    by
-        Attributes from which groups will be made; those that are columns of the ratings and not of ``raters`` are
-        read from the ratings.
-    conflicts
-        What to do if a rater or an item has more than one value of an attribute: ``"missing"`` (it is unknown, with
-        a warning), ``"first"`` (the first value counts), or ``"error"``.
-    unknown
-        Words that say nothing about a rater, such as "Prefer not to say"; an empty list keeps all words as groups.
-    layout
-        ``"long"`` (one row per rating), ``"wide"`` (one column per rater) or ``"totals"`` (one column per point,
-        holding counts); recognised where that is safe.
-    questions
-        Which columns are questions if each row is a respondent: ``"Q1:Q20"``, ``"Q1,Q3"`` or ``"Q*"``.
-    rejected, unfinished
-        Whether answers that were rejected, or given by people who did not finish, are kept (``"keep"``) or left out
-        (``"drop"``); required if an export holds any.
-    format, encoding
-        The kind of file or the platform it comes from, if that is not recognised (``"table"`` for neither), and the
-        encoding of its text.
     connection
         A DBAPI or ADBC connection, or anything else that polars reads a query from.
 
@@ -135,56 +87,96 @@ def read_ratings(
     InputError
         Names the file, the column and the rows, and says what to do.
     """
-    return read_with(SimpleNamespace(**locals()), _in_memory)
+    found = read_table_of_ratings(source, settings, connection=connection)
+    if settings.recode is None and settings.unsafe_from is None:
+        return found
+    return found.recode(settings.recode, unsafe_from=settings.unsafe_from).with_poles(settings.poles)
+
+
+def read_study(
+    source: FilePath,
+    reading: ReadSettings,
+    raked: Sequence[str] = (),
+    *,
+    config: str | None = None,
+    renamed: bool = True,
+) -> tuple[Ratings, Recoding | None]:
+    """Read ratings, recode their points, put numbers into intervals and select; also return how points were recoded.
+
+    ``raked`` are the attributes of the population that raters will be weighted to. ``config`` is the file that says how
+    points are recoded, if there is one; ``renamed`` says that the poles are those of the recoded scale rather than of
+    the one in the files.
+    """
+    ratings = read_table_of_ratings(source, reading, raked)
+    ratings = ratings.in_memory() if reading.in_memory else ratings
+    recoding = None
+    if reading.recode is not None or reading.unsafe_from is not None:
+        try:
+            recoding = Recoding.of(ratings.scale, reading.recode, reading.unsafe_from)
+        except ScaleError as error:
+            raise ScaleError(error.problem, source=config or ratings.intake.source, hint=error.hint) from None
+        ratings = ratings.recode(recoding).with_poles(reading.poles if renamed else None)
+    for name, bins in reading.bins.items():
+        edges, labels = (bins["edges"], bins["labels"]) if isinstance(bins, Mapping) else (bins, None)
+        ratings = ratings.with_bins(name, edges, labels)
+    return (ratings.where(**reading.kept(ratings)) if reading.where else ratings), recoding
+
+
+def read_beside(file: FilePath, scale: GivenScale | None, said: Mapping[str, Any]) -> Ratings:
+    """Read other ratings, whose columns have obvious names or those that are said of the ratings."""
+    try:
+        return read_ratings(file, scale=scale)
+    except ColumnError:
+        named = {role: said.get(role) for role in ("item", "rater", "score", "point_columns")}
+        return read_ratings(file, scale=scale, **named)
 
 
 def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
     return Ratings.from_checked(check(table, scale, **given))
 
 
-def read_with(given: SimpleNamespace, code: Callable[..., Ratings]) -> Ratings:
-    """Read ratings with the options of :func:`read_ratings`; ``code`` turns the table into ratings."""
-    known, missing = as_scale(given.scale), tuple(given.missing)
+def read_table_of_ratings(
+    source: FilePath, reading: ReadSettings, raked: Sequence[str] = (), *, connection: Any = None,
+    code: Callable[..., Ratings] = _in_memory,
+) -> Ratings:  # fmt: skip
+    """Read a table of ratings as it is, before recoding; ``code`` turns the table into ratings."""
+    known, by = as_scale(reading.scale), (*reading.attributes(), *raked)
     columns = _Columns(
-        given.item, given.rater, given.score, given.time, tuple(given.rater_attributes), tuple(given.item_attributes)
+        reading.item, reading.rater, reading.score, reading.time, reading.rater_attributes, reading.item_attributes
     )
-    asked = Asked(
-        item=given.item, rater=given.rater, score=given.score, questions=given.questions, rejected=given.rejected,
-        unfinished=given.unfinished, scale=known, missing=frozenset(map(text_of, missing)),
-        rater_attributes=columns.rater_attributes, item_attributes=columns.item_attributes,
-    )  # fmt: skip
-    layout, point_columns, encoding, raters = given.layout, given.point_columns, given.encoding, given.raters
-    with open_table(given.source, kind_of(given.format), encoding, given.connection) as table:
+    layout, point_columns, encoding, raters = reading.layout, reading.point_columns, reading.encoding, reading.raters
+    with open_table(source, kind_of(reading.format), encoding, connection) as table:
         if isinstance(table, Ratings):
-            return _as_asked(_stored(table, raters, given.items), given.recode, given.unsafe_from, given.poles)
+            return _stored(table, raters, reading.items).with_poles(reading.poles)
         table.pieces = (piece for piece in table.pieces if piece.height)
         if not table.first().height:
             raise no_rows(table.columns, table.name)
         remarks = list(table.remarks)
         with telling(remarks):
-            taken = None if layout or point_columns is not None else ratings_of(table, given.format, asked)
-        _refuse_questions(given.questions, taken, table.name)
+            asked = replace(reading, scale=known)
+            taken = None if layout or point_columns is not None else ratings_of(table, reading.format, asked)
+        _refuse_questions(reading.questions, taken, table.name)
         if taken is not None:
             columns, table = columns.of_export(taken), taken.export.table
         table = table.plain(columns.used)
-        if len(given.by):
+        if by:
             raters = opened(raters, "rater", encoding)
-            columns = columns.with_groups(given.by, table.columns, names_in(raters))
+            columns = columns.with_groups(by, table.columns, names_in(raters))
         with telling(remarks):
-            found, table, known = columns.found(table, point_columns, layout, known, missing)
+            found, table, known = columns.found(table, point_columns, layout, known, reading.missing)
         platform = None if taken is None else taken.platform.name
         rater_table = attribute_table(raters, "rater", found.rater or "rater", encoding, platform)
-        item_table = attribute_table(given.items, "item", found.item, encoding, platform)
+        item_table = attribute_table(reading.items, "item", found.item, encoding, platform)
         columns = columns.giving_way(rater_table, item_table)
         long = LAYOUTS[found.layout](table, found, columns.rater_attributes, columns.item_attributes)
         ratings = code(
-            replace(long, offered=columns.offered), known, missing=missing, duplicates=given.duplicates,
-            raters=rater_table, items=item_table, rules=Rules(given.conflicts, tuple(given.unknown)),
+            replace(long, offered=columns.offered), known, missing=reading.missing, duplicates=reading.duplicates,
+            raters=rater_table, items=item_table, rules=AttributeRules(reading.conflicts, reading.unknown),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
-    ratings = _told(from_points(ratings, point_columns), taken, asked, remarks)
-    ratings = without_waiting(ratings, asked, rater_table.source if rater_table else "raters")
-    return _as_asked(ratings, given.recode, given.unsafe_from, given.poles)
+    ratings = _told(from_points(ratings, point_columns), taken, reading, remarks)
+    ratings = without_waiting(ratings, reading, rater_table.source if rater_table else "raters")
+    return ratings.with_poles(reading.poles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +236,7 @@ class _Columns:
         )  # fmt: skip
         require_apart(attributes, table.name, timed=self.time is not None)
         found = recognise(
-            table.columns, table.first().head(_HEAD), table.name, given=roles, layout=layout, scale=scale,
+            table.columns, table.first().head(HEAD), table.name, given=roles, layout=layout, scale=scale,
             attributes=(*attributes, *times), missing=missing,
         )  # fmt: skip
         _refuse_columns_beside(found, table.name, self.rater_attributes, self.time)
@@ -275,7 +267,7 @@ def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -
     )  # fmt: skip
 
 
-def _told(ratings: Ratings, taken: Taken | None, asked: Asked, remarks: Sequence[str]) -> Ratings:
+def _told(ratings: Ratings, taken: Taken | None, reading: ReadSettings, remarks: Sequence[str]) -> Ratings:
     """Return ratings that record their platform, what was left out, and the options given about it."""
     if taken is None:
         return with_parts(ratings, intake=replace(ratings.intake, remarks=list(dict.fromkeys(remarks))))
@@ -287,7 +279,7 @@ def _told(ratings: Ratings, taken: Taken | None, asked: Asked, remarks: Sequence
         layout=taken.export.layout or ratings.intake.layout,
         left_out={what: n for what, n in tally.left_out.items() if n},
         remarks=list(dict.fromkeys([*remarks, *tally.sentences(), *taken.export.no_attributes(used)])),
-        said=asked.said(),
+        said={name: said for name in _OF_EXPORTS if (said := getattr(reading, name)) is not None},
     )
     return with_parts(ratings, intake=told)
 
@@ -308,16 +300,6 @@ def _refuse_columns_beside(
             f"a {found.layout} table has no column of times", source=source, column=time,
             hint="Give a long table with one row per rating and its time.",
         )  # fmt: skip
-
-
-def _as_asked(
-    found: Ratings, recode: GivenRecoding | None, unsafe_from: Label | None, poles: GivenPoles | None
-) -> Ratings:
-    """Recode the ratings and name the ends of the scale, if requested."""
-    found = found.with_poles(poles)
-    if recode is None and unsafe_from is None:
-        return found
-    return found.recode(recode, unsafe_from=unsafe_from).with_poles(poles)
 
 
 @checked
@@ -381,7 +363,7 @@ def read_predictions(
     )
 
 
-def _name_of(source: Source) -> str:
+def _name_of(source: FilePath) -> str:
     """Return the name of a file, or of the part to read, without the endings for its format."""
     file, inside = split_name(source)
     name = "" if source == "-" else Path(printable(inside or file)).name

@@ -16,13 +16,12 @@ from plurivox.base.files import note_input
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.read import parquet as store
-from plurivox.read.footer import unpacked_size
 from plurivox.read.json_documents import read_json
-from plurivox.read.opening import INSIDE, Kind, Opened, open_source, refuse_unpacked, split_name, whole
+from plurivox.read.opening import INSIDE, Kind, Opened, open_source, refuse_unpacked, split_name, whole, without_panics
 from plurivox.read.packed.folder import is_packed, named
 from plurivox.read.packed.manifest import MANIFEST
 from plurivox.read.packed.stored import PackedRatings
-from plurivox.read.panics import without_panics
+from plurivox.read.parquet import unpacked_size
 from plurivox.read.text import read_delimited, read_json_lines
 
 _ROWS = 1 << 20

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from plurivox.base import processors
 from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import InputError, UnweightedWarning
 from plurivox.base.files import refuse_others, write_text
-from plurivox.base.machine import processors
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Statement
 from plurivox.lenses import lenses

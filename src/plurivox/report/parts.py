@@ -269,12 +269,11 @@ def drawn(
 ) -> Figure:  # fmt: skip
     """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, from the same arguments."""
     from plurivox import plots
-    from plurivox.plots.theme import trusted
     from plurivox.plots.writing import Picture
 
     pictures = []
     for width in (HALF if half else WIDE, NARROW):
-        with plots.sized(width), trusted():
+        with plots.sized(width):
             pictures.append(Picture.untitled(getattr(plots, chart)(found, *which, **options)))
     data = getattr(plots, f"{chart}_data")(found, *which, **options)
     wide, narrow = pictures

@@ -22,7 +22,7 @@ import polars as pl
 
 from plurivox import __version__
 from plurivox.base.errors import MissingExtraError
-from plurivox.base.quoting import harmless
+from plurivox.base.wording import harmless
 from plurivox.plots.theme import INK
 from plurivox.report.answer import Answer, contents, said_of
 from plurivox.report.parts import Block, Brief, Figure, Prose, Section, Switch, Terms, slug

@@ -1,13 +1,10 @@
 """Published tables next to the same numbers computed here, and where paper and mathematics part.
 
-Each file of this folder with a ``PAPER`` is one paper: the tables it printed (facts, in ``published``), the files that
-are needed to reproduce them, and the lens that does so. The package may use lenses, studies and models.
+``record`` says what a paper is and how its cells are compared, ``printed`` holds the papers. The package may use
+lenses, studies and models.
 """
 
 from __future__ import annotations
-
-import importlib
-import pkgutil
 
 from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import SelectionError
@@ -18,9 +15,9 @@ __all__ = ["Paper", "Reproduction", "papers", "run"]
 
 def papers() -> dict[str, Paper]:
     """Return every paper that can be reproduced, by its name."""
-    modules = (importlib.import_module(f"{__name__}.{one.name}") for one in pkgutil.iter_modules(__path__))
-    found = [module.PAPER for module in modules if hasattr(module, "PAPER")]
-    return {paper.name: paper for paper in sorted(found, key=lambda paper: paper.order)}
+    from plurivox.reproduce.printed import PAPERS
+
+    return {paper.name: paper for paper in PAPERS}
 
 
 @checked

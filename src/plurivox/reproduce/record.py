@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.base.errors import FileError, InputError
-from plurivox.data.catalogue import dataset
+from plurivox.data.sets import dataset
 from plurivox.data.store import folder_of, is_held, names_of
 from plurivox.infer.result import Table
 from plurivox.infer.tables import TableResult
@@ -28,7 +28,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PublishedCell:
     """One cell of a published table.
 
     Attributes
@@ -70,8 +70,8 @@ class Paper:
 
     Attributes
     ----------
-    name, order
-        Its name on the command line, and its place among the others.
+    name
+        Its name on the command line.
     citation
         The authors, title and venue.
     cells
@@ -87,9 +87,8 @@ class Paper:
     """
 
     name: str
-    order: int
     citation: str
-    cells: Callable[[Path | None], Iterable[Cell]]
+    cells: Callable[[Path | None], Iterable[PublishedCell]]
     files: tuple[str, ...] = ()
     origin: str = ""
     dataset: str = ""

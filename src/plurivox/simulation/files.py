@@ -13,6 +13,7 @@ import polars as pl
 from plurivox.base.csv_files import guarded
 from plurivox.base.folders import write_folder
 from plurivox.config import FILE_NAME, config_text
+from plurivox.read.settings import ReadSettings
 from plurivox.simulation.simulate import Simulation
 
 TABLES = (
@@ -44,7 +45,7 @@ def write_study(study: Simulation, folder: str | os.PathLike[str], *, force: boo
         name: functools.partial(_write, frame) for name, frame in zip(TABLES, frames, strict=True) if frame is not None
     }
     settings = json.dumps(study.settings, ensure_ascii=False, indent=2) + "\n"
-    config = config_text(study.ratings, raters="raters.csv", items="items.csv")
+    config = config_text(study.ratings, ReadSettings(raters="raters.csv", items="items.csv"))
     for name, text in (("settings.json", settings), (FILE_NAME, config)):
         writers[name] = functools.partial(Path.write_text, data=text, encoding="utf-8")
     return write_folder(folder, dict(sorted(writers.items())), gone=set(TABLES) - set(writers), force=force)

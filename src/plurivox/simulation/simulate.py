@@ -26,8 +26,8 @@ import polars as pl
 
 from plurivox.base.arguments import checked
 from plurivox.base.cards import card, heading_of, plain_grid
-from plurivox.domain.frames import label_column
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import label_column
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.simulation.styles import (
@@ -152,9 +152,7 @@ class Simulation:
     @property
     def ratings(self) -> Ratings:
         """The crowd's ratings with the attributes of raters and items; second ratings are kept with the first."""
-        again: dict[str, Any] = {}
-        if "time" in self.ratings_frame.columns:
-            again = {"duplicates": "keep", "time": "time"}
+        again: Any = {"duplicates": "keep", "time": "time"} if "time" in self.ratings_frame.columns else {}
         return Ratings.from_frame(self.ratings_frame, scale=self.scale, raters=self.raters, items=self.items, **again)
 
     @property
@@ -272,7 +270,8 @@ def simulate(
     members = np.zeros((len(effects), n_raters), bool)
     changes = np.zeros((len(effects), n_items))
     for number, effect in enumerate(effects):
-        members[number] = _meets(effect, people, n_raters)
+        met = [people[name] == value for name, value in effect.condition.items()]
+        members[number] = np.all(met, axis=0)
         changes[number] = _change(effect, topics, _rng(seed, "shared deviation", number))
     cuts = cut_points(len(scale), reach=cut_reach)
     world = _World(severity, changes, cuts, label_column(scale), _ids("item", n_items), seed)
@@ -332,13 +331,6 @@ def _ids(kind: str, n: int, *, width: int = 3) -> pl.Series:
     return pl.Series([f"{kind}-{number:0{width}d}" for number in range(1, n + 1)], dtype=pl.String)
 
 
-def _meets(effect: Effect, people: Mapping[str, Texts], n_raters: int) -> Bools:
-    met = np.ones(n_raters, bool)
-    for name, value in effect.condition.items():
-        met &= people[name] == value
-    return met
-
-
 def _change(effect: Effect, topics: Texts, rng: np.random.Generator) -> Floats:
     """Return what an effect adds to each severity: β_g + d_gi, 0 for items not of its topic."""
     shared = rng.normal(0.0, effect.shared_sd, len(topics))
@@ -351,7 +343,11 @@ def _design(
 ) -> tuple[Ints, Ints]:
     """Return the rater and the item of each rating, sorted by rater and item."""
     if ratings_per_item is not None:
-        numbers = _numbers_per_item(n_items, ratings_per_item, rng)
+        if isinstance(ratings_per_item, Sequence):
+            low, high = ratings_per_item
+            numbers = rng.integers(low, high, n_items, endpoint=True)
+        else:
+            numbers = np.full(n_items, ratings_per_item, np.int64)
         drawn = [rng.choice(n_raters, number, replace=False, shuffle=False) for number in numbers.tolist()]
         cells = np.sort(np.concatenate(drawn) * n_items + np.repeat(np.arange(n_items), numbers))
     elif missing > 0:
@@ -359,13 +355,6 @@ def _design(
     else:
         cells = np.arange(n_items * n_raters)
     return np.divmod(cells, n_items)
-
-
-def _numbers_per_item(n_items: int, ratings_per_item: int | Sequence[int], rng: np.random.Generator) -> Ints:
-    if isinstance(ratings_per_item, Sequence):
-        low, high = ratings_per_item
-        return rng.integers(low, high, n_items, endpoint=True)
-    return np.full(n_items, ratings_per_item, np.int64)
 
 
 def _perceived(world: _World, rater: Ints, item: Ints, bias: Floats, members: Bools) -> Floats:
@@ -404,11 +393,8 @@ def _again(
     perceived = seen[chosen] + rng.normal(0.0, noise_sd, len(chosen))
     positions = np.searchsorted(cuts, perceived)
     _apply_styles(positions, perceived, rater[chosen], habits, len(cuts) + 1, options, int(rng.integers(2**32)))
-    return (
-        chosen,
-        positions,
-        np.append(_turns(rater, rng), np.bincount(rater)[rater[chosen]] + _turns(rater[chosen], rng)),
-    )
+    times = np.append(_turns(rater, rng), np.bincount(rater)[rater[chosen]] + _turns(rater[chosen], rng))
+    return chosen, positions, times
 
 
 def _turns(rater: Ints, rng: np.random.Generator) -> Ints:

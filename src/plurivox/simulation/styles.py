@@ -182,14 +182,8 @@ def central(
     return np.where(moved, inner, positions).astype(positions.dtype)
 
 
-STYLES: dict[str, Style] = {
-    "normal": normal,
-    "downward_shift": downward_shift,
-    "proportional_shift": proportional_shift,
-    "conservative": conservative,
-    "extreme": extreme,
-    "central": central,
-}
+_STYLES = (normal, downward_shift, proportional_shift, conservative, extreme, central)
+STYLES: dict[str, Style] = {style.__name__: style for style in _STYLES}
 
 
 def cut_points(n_points: int, *, reach: float = 1.5) -> Floats:

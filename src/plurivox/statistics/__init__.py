@@ -6,8 +6,18 @@ response model, sum over pairs of raters and over severities; their loops are in
 
 from __future__ import annotations
 
-from plurivox.statistics.alignment import ada_met, ada_met_answered, modes, voter_distance
-from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
+from plurivox.statistics.alignment import ada_met, ada_met_answered, advantage, modes, voter_distance
+from plurivox.statistics.calibration import (
+    absolute_distance,
+    absolute_distance_points,
+    calibration_slope,
+    error_rate,
+    manhattan,
+    pit,
+    pit_histogram,
+    reliability,
+    wasserstein,
+)
 from plurivox.statistics.cohesion import (
     ac1,
     ac2,
@@ -20,22 +30,11 @@ from plurivox.statistics.cohesion import (
     voting_agreement,
     xrr,
 )
-from plurivox.statistics.cohesion.cohen import Cohen, cohen_kappa, weighted_kappa
-from plurivox.statistics.cohesion.fleiss import fleiss_kappa
+from plurivox.statistics.cohesion.cohen import Cohen, cohen_kappa, fleiss_kappa, weighted_kappa
+from plurivox.statistics.cohesion.further import gai_negentropy, gai_plurality, ndfu, view_correlation
 from plurivox.statistics.cohesion.icc import Icc, icc, icc1, icc1k
-from plurivox.statistics.cohesion.other_gai import gai_negentropy, gai_plurality
-from plurivox.statistics.cohesion.polarisation import ndfu
-from plurivox.statistics.cohesion.view import view_correlation
 from plurivox.statistics.graded import GradedResponse, graded_response
-from plurivox.statistics.lewidi import (
-    absolute_distance,
-    absolute_distance_points,
-    error_rate,
-    manhattan,
-    wasserstein,
-)
-from plurivox.statistics.mokken import Mokken, mokken_h
-from plurivox.statistics.mokken_checks import Monotonicity, mokken_scales, monotonicity
+from plurivox.statistics.mokken import Mokken, Monotonicity, mokken_h, mokken_scales, monotonicity
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
 from plurivox.statistics.priors import PriorFit, fit_prior
 from plurivox.statistics.records import Statistic
@@ -66,7 +65,6 @@ from plurivox.statistics.soft import (
     posterior_mean,
     rps,
 )
-from plurivox.statistics.stand_in import advantage
 from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Calibration: whether ratings fall where predicted distributions say they will.
+"""Whether ratings fall where predicted distributions say they will, and the scores of LeWiDi 2025.
 
 The PIT (probability integral transform) of a rating is its place in its predicted distribution, from 0 to 1. A point of
 the scale covers a stretch of that range as long as its probability, so a rating's place within its stretch is drawn at
@@ -8,15 +8,20 @@ in the middle that they are too vague, more at one end that they lean towards th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.checks import items_of, prediction_of
-from plurivox.statistics.levels import Floats
+from plurivox.statistics import soft
+from plurivox.statistics import soft_blocks as blocks
+from plurivox.statistics.checks import Floats, items_of, prediction_of
+from plurivox.statistics.records import Statistic
+from plurivox.statistics.soft import Value, against_shares
 
 _BLOCK = 1 << 16  # items at a time
 
@@ -249,3 +254,220 @@ def _overlap(low: Floats, high: Floats, edges: Floats) -> Floats:
     bar = np.minimum((low * (len(edges) - 1)).astype(np.int64), len(edges) - 2)
     whole = np.arange(len(edges) - 1) == bar[..., None]
     return np.asarray(np.where(length > 0, inside / np.where(length > 0, length, 1.0), whole))
+
+
+# Lewidi ---------------------------------------------------------------------------------------------------------------
+#
+# The scores of LeWiDi 2025, a shared task on learning with disagreements.
+#
+# They take the same arguments as :mod:`plurivox.statistics.soft`: the ratings of one item or of many, and a predicted
+# distribution. The last three score predictions of individual raters; for a distribution, they give the expected
+# value if every rater's point is drawn from it.
+
+
+def manhattan(p: ArrayLike, q: ArrayLike) -> Value:
+    """Return the Manhattan distance between ratings and a prediction: the sum of each point's excess or shortfall.
+
+    ``MD = Σ_c |p_c − q_c|``.
+
+    Parameters are those of :func:`cross_entropy`. 0 if q = p; 2 if no point has a share in both; NaN for an item
+    without ratings.
+
+    References
+    ----------
+    Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives.
+
+    Examples
+    --------
+    >>> round(manhattan([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)
+    1.2
+    """
+    return against_shares(blocks.manhattan, p, q)
+
+
+def wasserstein(p: ArrayLike, q: ArrayLike) -> Value:
+    """Return the Wasserstein distance in steps of the scale, each of length 1.
+
+    ``WS = Σ_{k<K} |F_p(k) − F_q(k)|``, which is :func:`emd` without normalisation.
+
+    Parameters are those of :func:`cross_entropy`. 0 if q = p; K if all ratings are at one end and the prediction at the
+    other; NaN for an item without ratings.
+
+    References
+    ----------
+    Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives.
+
+    Examples
+    --------
+    >>> round(wasserstein([0, 8, 0, 0, 2], [0, 0.2, 0, 0, 0.8]), 4)  # .6 moves by three steps
+    1.8
+    """
+    return against_shares(blocks.wasserstein, p, q)
+
+
+def error_rate(p: ArrayLike, q: ArrayLike) -> Value:
+    """Return how often a rater's point is predicted wrongly, if it is drawn from q.
+
+    ER = 1 − Σ_c p_c q_c. If raters are predicted individually, it is the share of raters predicted wrongly.
+
+    Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and predicted with certainty; 1 if no
+    point has a share in both; NaN for an item without ratings.
+
+    References
+    ----------
+    Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives.
+
+    Examples
+    --------
+    >>> error_rate([3, 1], [1.0, 0.0])
+    0.25
+    """
+    return against_shares(blocks.error_rate, p, q)
+
+
+def absolute_distance(p: ArrayLike, q: ArrayLike) -> Value:
+    """Return how far a rater's predicted point is from the actual one, if it is drawn from q; 1 is the whole scale.
+
+    ``AD = Σ_{c,k} p_c q_k |c − k|/K``, where K is the number of steps of the scale. If raters are predicted
+    individually, it is the mean over raters of the steps between the two, divided by K.
+    :func:`absolute_distance_points` divides by the number of points instead.
+
+    Parameters are those of :func:`cross_entropy`. 0 if all ratings are alike and predicted with certainty; 1 if they
+    are at one end and the prediction at the other; NaN for an item without ratings.
+
+    References
+    ----------
+    Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives.
+
+    Examples
+    --------
+    >>> absolute_distance([1, 1, 0], [0.0, 0.0, 1.0])  # (2 + 1)/2 steps of two
+    0.75
+    """
+    return against_shares(lambda x, y: blocks.steps_apart(x, y) / (x.shape[1] - 1), p, q)
+
+
+def absolute_distance_points(p: ArrayLike, q: ArrayLike) -> Value:
+    """Return :func:`absolute_distance` divided by the number of points instead of that of steps.
+
+    ``AD = Σ_{c,k} p_c q_k |c − k|/(K + 1)``. The description of the shared task divides by the range, K; a public
+    implementation of it divides by the number of points, and so cannot reach 1.
+
+    Parameters are those of :func:`cross_entropy`.
+
+    References
+    ----------
+    Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives.
+
+    Examples
+    --------
+    >>> absolute_distance_points([1, 1, 0], [0.0, 0.0, 1.0])  # (2 + 1)/2 steps, of three points
+    0.5
+    """
+    return against_shares(lambda x, y: blocks.steps_apart(x, y) / x.shape[1], p, q)
+
+
+# Soft records ---------------------------------------------------------------------------------------------------------
+#
+# The records of the soft scores.
+
+
+_SOFT = "Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes"
+_POSTERIOR = "averaged over the distributions that are likely after the ratings (Dirichlet posterior)"
+
+_LEWIDI = "Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives"
+_DRAWN = "for a distribution, if each rater's point is drawn from it"
+
+_score = partial(
+    Statistic, needs="prediction", higher_means="a worse prediction", reference=_SOFT, role="scored",
+    interval_shown=False,
+)  # fmt: skip
+
+RECORDS = (
+    _score(
+        name="cross_entropy", label="CE", function=soft.cross_entropy, range=(0.0, math.inf),
+        equation="CE = −Σ_c p_c ln q_c, p the shares of ratings, q the prediction",
+        meaning="the mean surprise at the ratings, given the prediction (cross-entropy, nats)",
+    ),
+    _score(
+        name="kl", label="KL", function=soft.kl, range=(0.0, math.inf),
+        equation="KL = Σ_c p_c ln(p_c/q_c)",
+        meaning="the surprise at the ratings that a perfect prediction would avoid (Kullback–Leibler divergence, nats)",
+        reference="Kullback and Leibler (1951), On information and sufficiency",
+    ),
+    _score(
+        name="js", label="JS", function=soft.js, range=(0.0, math.log(2)),
+        equation="JS = ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2",
+        meaning="how far the prediction and the shares of ratings are from their average "
+        "(Jensen–Shannon divergence, nats)",
+        reference="Lin (1991), Divergence measures based on the Shannon entropy",
+    ),
+    _score(
+        name="emd", label="EMD", function=soft.emd, range=(0.0, 1.0),
+        equation="EMD = Σ_{k<K} |F_p(k) − F_q(k)|/K",
+        meaning="how far along the scale probability has to be moved to make the prediction right "
+        "(earth mover's distance)",
+    ),
+    _score(
+        name="rps", interval_shown=True, label="RPS", function=soft.rps, range=(0.0, 1.0),
+        equation="RPS = Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k",
+        meaning="the mean squared error of the predicted cumulative probabilities, rating by rating "
+        "(ranked probability score)",
+        reference="Epstein (1969), A scoring system for probability forecasts of ranked categories",
+    ),
+    _score(
+        name="expected_cross_entropy", label="E[CE]", function=soft.expected_cross_entropy,
+        range=(0.0, math.inf),
+        equation="E[CE] = −Σ_c (a_c/a₀) ln q_c, a = α + n",
+        meaning=f"cross-entropy, {_POSTERIOR}",
+    ),
+    _score(
+        name="expected_kl", label="E[KL]", function=soft.expected_kl, range=(0.0, math.inf),
+        equation="E[KL] = E[CE] − E[H], E[H] = Σ_c (a_c/a₀)(ψ(a₀ + 1) − ψ(a_c + 1))",
+        meaning=f"Kullback–Leibler divergence, {_POSTERIOR}",
+    ),
+    _score(
+        name="expected_js", label="E[JS]", function=soft.expected_js, range=(0.0, math.log(2)),
+        equation="E[JS] = Σ_c E[½p_c ln p_c + ½q_c ln q_c − m_c ln m_c], p_c ~ Beta(a_c, a₀ − a_c)",
+        meaning=f"Jensen–Shannon divergence, {_POSTERIOR}",
+    ),
+    _score(
+        name="expected_emd", interval_shown=True, label="E[EMD]", function=soft.expected_emd, range=(0.0, 1.0),
+        equation="E[EMD] = Σ_{k<K} {2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c}/K, "
+        "A = Σ_{j≤k} a_j, B = a₀ − A, μ = A/a₀, c = F_q(k)",
+        meaning=f"earth mover's distance, {_POSTERIOR}",
+    ),
+    _score(
+        name="expected_rps", label="E[RPS]", function=soft.expected_rps, range=(0.0, 1.0),
+        equation="E[RPS] = Σ_{k<K} [μ(1 − μ) + (μ − F_q)²]/K, μ = Σ_{j≤k} a_j/a₀",
+        meaning=f"ranked probability score, {_POSTERIOR}",
+        reference="Epstein (1969), A scoring system for probability forecasts of ranked categories",
+    ),
+    _score(
+        name="manhattan", label="MD", function=manhattan, range=(0.0, 2.0), reference=_LEWIDI,
+        equation="MD = Σ_c |p_c − q_c|",
+        meaning="how much the shares of all points differ in total (Manhattan distance)",
+    ),
+    _score(
+        name="wasserstein", label="WS", function=wasserstein, range=(0.0, math.inf), reference=_LEWIDI,
+        equation="WS = Σ_{k<K} |F_p(k) − F_q(k)|",
+        meaning="how many steps of the scale probability has to be moved (Wasserstein distance)",
+    ),
+    _score(
+        name="error_rate", label="ER", function=error_rate, range=(0.0, 1.0), reference=_LEWIDI,
+        equation="ER = mean over raters of [predicted ≠ given]; for a distribution 1 − Σ_c p_c q_c",
+        meaning=f"the share of raters whose point is predicted wrongly; {_DRAWN}",
+    ),
+    _score(
+        name="absolute_distance", label="AD", function=absolute_distance, range=(0.0, 1.0), reference=_LEWIDI,
+        equation="AD = mean over raters of |predicted − given|/K, in steps; "
+        "for a distribution Σ_{c,k} p_c q_k |c − k|/K",
+        meaning=f"how far the predicted point is from a rater's, as a fraction of the scale; {_DRAWN}",
+    ),
+    _score(
+        name="absolute_distance_points", label="AD/points", function=absolute_distance_points,
+        range=(0.0, 1.0), reference=_LEWIDI,
+        equation="AD/points = mean over raters of |predicted − given|/(K + 1)",
+        meaning="absolute distance divided by the number of points, as in a public implementation",
+    ),
+)  # fmt: skip

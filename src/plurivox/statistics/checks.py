@@ -1,15 +1,59 @@
-"""The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong."""
+"""The border of the array functions: what users pass becomes float arrays, or an error that says what is wrong.
+
+Beside them stands what such input decides: the distance δ between two points of a scale, with which alpha and XRR
+weight disagreement, and the vote of a side on an item, with who gets it when points tie.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.levels import LEVELS, MAX_MATRIX_POINTS, Floats, Level
+
+Floats = NDArray[np.float64]
+Level = Literal["nominal", "ordinal", "interval"] | Floats
+"""The name of a level of measurement, or a matrix of distances between points."""
+
+LEVELS = ("nominal", "ordinal", "interval")
+MAX_MATRIX_POINTS = 1_000
+
+
+def distances(level: Level, marginals: NDArray[Any], values: Floats | None = None) -> Floats:
+    """Return δ, points × points.
+
+    Parameters
+    ----------
+    level
+        ``"nominal"``: 0 or 1. ``"interval"``: the squared difference of values. ``"ordinal"``: the squared
+        difference of :func:`mid_ranks`. A matrix is used as it is.
+    marginals
+        How often each point was used, (…, points). Ordinal distances depend on it and have its leading dimensions.
+    values
+        The number of each point, 0, 1, 2, … by default; only interval distances use them.
+    """
+    n_points = marginals.shape[-1]
+    if not isinstance(level, str):
+        return level
+    if level == "nominal":
+        return 1.0 - np.eye(n_points)
+    if level == "ordinal":
+        numbers = mid_ranks(marginals)
+    else:
+        numbers = np.arange(n_points, dtype=float) if values is None else values
+    difference: Floats = numbers[..., :, None] - numbers[..., None, :]
+    return difference**2
+
+
+def mid_ranks(marginals: NDArray[Any]) -> Floats:
+    """Return the mean rank of the ratings on each point: r_k − r_c = Σ_{g=c..k} n_g − (n_c + n_k)/2."""
+    ranks: Floats = np.cumsum(marginals, axis=-1) - marginals / 2
+    return ranks
+
 
 MAX_COUNT = 2**53
 """Up to here, every whole number is a float."""
@@ -23,11 +67,7 @@ MAX_POINTS = 200
 
 def counts_of(name: str, counts: ArrayLike) -> Floats:
     """Return counts, items × points, as floats that are whole numbers."""
-    table = _numbers(name, counts)
-    if table.ndim != 2:
-        raise InputError(
-            f"{name} has the shape {table.shape}", hint="Give a table of items × points, one row for each item."
-        )
+    table = _table(name, _numbers(name, counts), "Give a table of items × points, one row for each item.")
     _two_points(name, table)
     _refuse(name, table, ~(np.abs(table) <= MAX_COUNT), "a count that is not finite or too large")
     _refuse(name, table, table < 0, "a negative count")
@@ -137,12 +177,8 @@ def items_of(name: str, given: ArrayLike, *, whole: bool = False) -> tuple[Float
     """
     table = _numbers(name, given)
     single = table.ndim == 1
-    table = table[None, :] if single else table
-    if table.ndim != 2:
-        raise InputError(
-            f"{name} has the shape {table.shape}",
-            hint="Give one number for each point, or a table of items × points, one row for each item.",
-        )
+    hint = "Give one number for each point, or a table of items × points, one row for each item."
+    table = _table(name, table[None, :] if single else table, hint)
     if whole and not (np.asarray(given).dtype.kind in "biu" and table.shape[1] > 1 and _between(table, MAX_COUNT)):
         return counts_of(name, table), single  # whole numbers in range, as most are, need no closer look
     _two_points(name, table)
@@ -187,12 +223,7 @@ def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
 
     The points are the numbers that anybody gave, in order.
     """
-    table = _numbers(name, scores)
-    if table.ndim != 2:
-        raise InputError(
-            f"{name} has the shape {table.shape}", hint="Give a table of items × raters, NaN where a score is missing."
-        )
-    _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    table = _score_table(name, scores)
     points = np.unique(table[~np.isnan(table)])
     if len(points) > MAX_POINTS:
         raise InputError(
@@ -209,14 +240,7 @@ def sides_of(first: str, scores_a: ArrayLike, second: str, scores_b: ArrayLike) 
 
     All are rescaled to 0 … 1, which changes no correlation and keeps their squares in range.
     """
-    a, b = _numbers(first, scores_a), _numbers(second, scores_b)
-    for name, table in ((first, a), (second, b)):
-        if table.ndim != 2:
-            raise InputError(
-                f"{name} has the shape {table.shape}",
-                hint="Give a table of items × raters, NaN where a score is missing.",
-            )
-        _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    a, b = _score_table(first, scores_a), _score_table(second, scores_b)
     if len(a) != len(b):
         raise InputError(
             f"{first} has {len(a)} items, but {second} has {len(b)}",
@@ -274,6 +298,20 @@ def _numbers(name: str, given: Any) -> Floats:
     return array.astype(np.float64)
 
 
+def _table(name: str, table: Floats, hint: str) -> Floats:
+    """Return a table, or raise an error if it is something else."""
+    if table.ndim != 2:
+        raise InputError(f"{name} has the shape {table.shape}", hint=hint)
+    return table
+
+
+def _score_table(name: str, scores: ArrayLike) -> Floats:
+    """Return items × raters, NaN where a score is missing."""
+    table = _table(name, _numbers(name, scores), "Give a table of items × raters, NaN where a score is missing.")
+    _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    return table
+
+
 def _weights(name: str, given: ArrayLike) -> Floats:
     """Return one weight for each score."""
     weights = _numbers(name, given)
@@ -325,3 +363,64 @@ def _few_points(what: str, n_points: int) -> None:
             f"level is {what} on {n_points:,} points, but at most {MAX_MATRIX_POINTS:,} are supported",
             hint="Choose level nominal or interval, or group the points.",
         )
+
+
+# Ties -----------------------------------------------------------------------------------------------------------------
+#
+# The vote of a side on an item, and who gets it when points tie.
+
+
+TIES = ("share", "lowest", "random")
+
+
+def votes(counts: NDArray[Any], ties: str = "share", priorities: NDArray[np.uint64] | None = None) -> Floats:
+    """Return each item's vote, (items, …, L): 1 on the plurality, 0 everywhere for unrated items.
+
+    Tied points share the vote, or the lowest gets it, or (``"random"``) the one with the highest priority;
+    ``priorities`` are above 0, come from :func:`tie_priorities`, and broadcast to the counts.
+    """
+    n = np.asarray(counts)
+    top = n.max(axis=-1, keepdims=True)
+    tied = (n == top) & (top > 0)
+    if ties == "share":
+        shared: Floats = tied / np.maximum(tied.sum(axis=-1, keepdims=True), 1)
+        return shared
+    if ties == "random" and priorities is not None:
+        chosen = np.where(tied, priorities, np.uint64(0)).argmax(axis=-1)
+    else:
+        chosen = tied.argmax(axis=-1)
+    winner: Floats = ((np.arange(n.shape[-1]) == chosen[..., None]) & tied).astype(float)
+    return winner
+
+
+def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: int) -> NDArray[np.uint64]:
+    """Return an odd number for each item and point: a hash of the seed, the item's id as text, point and side.
+
+    So a tie is decided in the same way for any order of items, in every draw and on every machine.
+    """
+    texts = (f"{seed}:{item}".encode() for item in items)
+    keys = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    item = np.frombuffer(keys, dtype="<u8").astype(np.uint64)
+    place = np.arange(side + 1, side + 1 + 2 * n_points, 2, dtype=np.uint64)
+    return _mixed(item[:, None] + _GAMMA * place) | np.uint64(1)
+
+
+def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> NDArray[np.int32]:
+    """Return for each item, side and point the rank that decides a tie; empty if tied points share."""
+    if ties == "share":
+        return np.zeros((0, 2, n_points), dtype=np.int32)
+    if ties == "lowest":
+        lowest = np.arange(n_points, 0, -1, dtype=np.int32)
+        return np.ascontiguousarray(np.broadcast_to(lowest, (len(items), 2, n_points)))
+    both = [tie_priorities(items, n_points, seed=seed, side=side) for side in (0, 1)]
+    return np.argsort(np.argsort(np.stack(both, axis=1), axis=-1), axis=-1).astype(np.int32)
+
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter 64-bit numbers as splitmix64 does; products wrap around."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))

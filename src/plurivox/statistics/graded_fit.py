@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats
 
 BOUND = 10.0
 """The largest discrimination, in either direction."""
@@ -68,7 +68,7 @@ class Data(NamedTuple):
         return cls(np.ascontiguousarray(codes), n_cuts.astype(np.int64), offsets, rater.astype(np.int32), points)
 
 
-class Fit(NamedTuple):
+class GradedFit(NamedTuple):
     """Parameters of the fitted raters, and the severities of all items."""
 
     a: Floats
@@ -91,7 +91,7 @@ def fitted(
     refine: bool,
     max_iterations: int,
     progress: Callable[[int, float], object] | None = None,
-) -> Fit:
+) -> GradedFit:
     """Fit the model over a grid of severities, a finer one if ``refine`` is set and severities are more certain.
 
     If a discrimination of a small model reaches its bound, the model is fitted once more from another start, since the
@@ -114,10 +114,10 @@ def _from(
     refine: bool,
     max_iterations: int,
     progress: Callable[[int, float], object] | None,
-) -> Fit:
+) -> GradedFit:
     """Fit the model from starting discriminations and cuts."""
     a, d = (one.copy() for one in start)
-    work = _Work(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
+    work = _FitState(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
     newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
     while True:
         moved = work.climb(near=newton)
@@ -130,7 +130,7 @@ def _from(
         moved, covariance = work.finish()
     note = "" if covariance is not None else NOT_DEFINITE if newton else TOO_MANY
     a_se, b_se = work.errors(covariance)
-    return Fit(
+    return GradedFit(
         work.a, work.d, a_se, b_se, work.severity, work.spread, work.value, work.iterations, moved < CONVERGED,
         work.n_grid, note,
     )  # fmt: skip
@@ -164,7 +164,7 @@ def _start(data: Data) -> tuple[Floats, Floats]:
 
 
 @dataclass(slots=True, eq=False)
-class _Work:
+class _FitState:
     """The current parameters, and what belongs to them."""
 
     data: Data

@@ -23,9 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
 from plurivox.statistics import dirichlet
-from plurivox.statistics.checks import amount_of, items_of, prior_of, values_of
-from plurivox.statistics.dirichlet_mean import Heights, beta_quantiles, mean_ends, moments
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats, amount_of, items_of, prior_of, values_of
+from plurivox.statistics.dirichlet import Heights, beta_quantiles, mean_ends, moments
 from plurivox.statistics.soft import Value
 
 _ROWS = 1 << 15

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
 from plurivox.statistics import dirichlet
-from plurivox.statistics.checks import counts_of
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats, counts_of
 
 STRONGEST = 1e4
 """The largest strength of a fitted prior: compared with it, the ratings of an item hardly count."""

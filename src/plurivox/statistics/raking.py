@@ -143,7 +143,10 @@ def _fitted(
             found = np.bincount(place, weights * n, len(margin.values))
             weights = weights * (margin.shares * total / found)[place]
         weights = np.minimum(weights, trim)
-        off = _off(margins, cells, weights * n / total)
+        off = [
+            np.asarray(np.bincount(place, (weights * n / total), len(margin.values)) - margin.shares)
+            for margin, place in zip(margins, cells, strict=True)
+        ]
         if max(abs(one).max() for one in off) <= tolerance:
             return weights
     worst = max(range(len(margins)), key=lambda at: float(abs(off[at]).max()))
@@ -155,14 +158,6 @@ def _fitted(
         hint="Too few raters have the missing combinations of values: merge values, raise --trim (trim=), or leave out "
         "a margin.",
     )
-
-
-def _off(margins: Sequence[Margin], cells: NDArray[np.int32], shares: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return for each margin by how much the share of each value exceeds what it should be."""
-    return [
-        np.asarray(np.bincount(place, shares, len(margin.values)) - margin.shares)
-        for margin, place in zip(margins, cells, strict=True)
-    ]
 
 
 def design_effect(weights: NDArray[np.float64]) -> float:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.statistics.levels import Floats, Level
+from plurivox.statistics.checks import Floats, Level
 
 SLOTS = {
     "scalars": (

@@ -31,8 +31,7 @@ from numpy.typing import ArrayLike
 
 from plurivox.statistics import dirichlet
 from plurivox.statistics import soft_blocks as blocks
-from plurivox.statistics.checks import items_of, prediction_of, prior_of
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats, items_of, prediction_of, prior_of
 
 Value = Any
 """A float for one item, an array of floats for many."""

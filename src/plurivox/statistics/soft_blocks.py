@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.base.machine import processors
+from plurivox.base import processors
 from plurivox.statistics import dirichlet
-from plurivox.statistics.checks import raise_to, values_of
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats, raise_to, values_of
 
 METRICS = (
     "cross_entropy", "kl", "js", "emd", "rps",

@@ -11,13 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, values_of, weights_of
+from plurivox.statistics.checks import (
+    Floats,
+    Level,
+    choice_of,
+    counts_of,
+    items_of,
+    level_of,
+    pair_of,
+    values_of,
+    votes,
+    weights_of,
+)
 from plurivox.statistics.cohesion import cross_negentropy, voting_agreement, xrr
 from plurivox.statistics.cohesion import parts as parts
-from plurivox.statistics.levels import Floats, Level
-from plurivox.statistics.records import About, Statistic
+from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.soft_blocks import EMPIRICAL
-from plurivox.statistics.ties import votes
 
 ONE_RATER = "a group of one cannot agree with itself"
 NO_PAIR = "no item has two ratings"
@@ -67,6 +76,11 @@ def why_mean(count: float, over: Over = "rated", *, n_raters: int | None = None)
     if over == "pairable":
         return ONE_RATER if n_raters == 1 else NO_PAIR
     return NO_COMMON_ITEM if over == "common" else NO_RATING
+
+
+def why_unpaired(name: str, s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    """Say why there is no value if the second sum, of items with two ratings, is 0."""
+    return why_mean(float(s[name][1]), "pairable", n_raters=n_raters)
 
 
 def why_voting(votes_x: NDArray[Any], votes_y: NDArray[Any]) -> str | None:

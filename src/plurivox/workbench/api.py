@@ -1,31 +1,34 @@
-"""The workbench for programs: JSON under /api/v1, described by :mod:`plurivox.workbench.openapi`."""
+"""The workbench for programs: JSON under /api/v1, and its OpenAPI description from the records of settings."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from plurivox import __version__
 from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.settings import Settings
+from plurivox.base.settings.record import Spec, plain
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.linking import open_packed
+from plurivox.workbench.bench import single
 from plurivox.workbench.making import lens_named, problem_in_words
-from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.records import DONE, PLACES, Run, StudyRecord
+from plurivox.workbench.records import DONE, PLACES, StoredRun, StudyRecord
 from plurivox.workbench.runs import run_of
+from plurivox.workbench.uploads import open_packed
 
 PATIENCE = 2.0
 """Seconds that a request waits for its answer before it is told to ask again."""
-MANY = 8
-"""Pieces of a file that wait to be written."""
 
 
 async def body_of(request: Request, *allowed: str) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def shown_study(study: StudyRecord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shown_run(request: Request, run: Run) -> dict[str, Any]:
+def shown_run(request: Request, run: StoredRun) -> dict[str, Any]:
     """Return what programs are told about a run, with its result once there is one."""
     bench = bench_of(request)
     state = bench.jobs.progress(run.id)
@@ -89,7 +92,7 @@ async def studies(request: Request) -> Response:
 
 
 async def add_study(request: Request) -> Response:
-    """Add a study."""
+    """Add a study without files, the simulated one, or a packed one on this machine."""
     bench, given = bench_of(request), await body_of(request, "name", "simulated", "packed")
     name, simulated, packed = given.get("name", "A study"), given.get("simulated", False), given.get("packed")
     _check_name(name)
@@ -120,7 +123,7 @@ async def study(request: Request) -> Response:
 
 
 async def change_study(request: Request) -> Response:
-    """Change a study."""
+    """Change its name, how its files are read, or its settings."""
     bench, known = bench_of(request), study_of(request)
     given = await body_of(request, "name", "revision", "reading", "asked")
     revision = given.pop("revision", None)
@@ -145,12 +148,12 @@ async def delete_study(request: Request) -> Response:
 
 
 async def put_file(request: Request) -> Response:
-    """Receive a file piece by piece, straight to disk."""
+    """Add a file, or replace another."""
     bench, known, role = bench_of(request), study_of(request), _role(request)
     name = request.query_params.get("name", "")
     if not name.strip():
         raise InputError("the file has no name", hint="Send it as ?name=ratings.csv.")
-    with bench.store.adding(known.id, role, name) as upload:
+    with bench.store.adding(known.id, role, name) as upload:  # piece by piece, straight to disk
         async for piece in request.stream():
             await asyncio.to_thread(upload.write, piece)
     return JSONResponse(shown_study(bench.store.study(known.id)))
@@ -170,7 +173,7 @@ async def remove_file(request: Request) -> Response:
 
 
 async def look(request: Request) -> Response:
-    """Return what was recognised in the files."""
+    """Return what was recognised in the files, and what is wrong."""
     return await asked(request, "look", {})
 
 
@@ -187,7 +190,7 @@ async def start_run(request: Request) -> Response:
 
 
 async def run(request: Request) -> Response:
-    """Return how far a run is."""
+    """Return how far a run is, with its result once there is one."""
     return JSONResponse(shown_run(request, run_of(request)))
 
 
@@ -216,6 +219,137 @@ async def question(request: Request) -> Response:
     return await asked(request, "question", question)
 
 
+# The description ------------------------------------------------------------------------------------------------------
+
+_KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_STRING: dict[str, Any] = {"type": "string"}
+
+
+def schema_of(settings: type[Settings]) -> dict[str, Any]:
+    """Return the JSON schema of a settings record."""
+    specs = settings.specs()
+    made: dict[str, Any] = {
+        "type": "object", "additionalProperties": False,
+        "properties": {name: _schema(spec) for name, spec in specs.items()},
+    }  # fmt: skip
+    required = [name for name, spec in specs.items() if spec.required]
+    return made | ({"required": required} if required else {})
+
+
+def _schema(spec: Spec) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": spec.help}
+    if spec.choices is not None:
+        told["enum"] = [*spec.choices, *([None] if spec.optional else [])]
+    elif spec.kind is not None and spec.canonical is None:
+        kind = _KINDS[spec.kind]
+        told["type"] = [kind, "null"] if spec.optional else kind
+        told |= {name: value for name, value in (("minimum", spec.least), ("maximum", spec.most)) if value is not None}
+    if not spec.required:
+        told["default"] = plain(spec.default)
+    return told
+
+
+def _body(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": dict(schema)}}}
+
+
+def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": dict(properties),
+            **({"required": list(required)} if required else {})}  # fmt: skip
+
+
+def _answers(*statuses: int) -> dict[str, Any]:
+    words = {200: "Done", 201: "Added", 202: "Being computed: ask for the run again", 204: "Gone", 400: "Not usable: "
+             "the error says why", 404: "Not found", 409: "Changed in the meantime", 413: "Too large"}  # fmt: skip
+    found: dict[str, Any] = {}
+    for status in statuses:
+        found[str(status)] = {"description": words[status]}
+        if status >= 400 and status != 413:
+            found[str(status)]["content"] = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+        elif status < 204:
+            found[str(status)]["content"] = {"application/json": {"schema": {}}}
+    return found
+
+
+V1 = "/api/v1"
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+_IN_PATH: dict[str, Any] = {
+    "study": {"schema": _STRING, "description": "Its id."}, "run": {"schema": _STRING, "description": "Its id."},
+    "role": {"schema": {"type": "string", "enum": list(PLACES)}},
+}  # fmt: skip
+_FILE_NAME = {"name": "name", "in": "query", "required": True, "schema": {"type": "string", "minLength": 1},
+              "description": "The file name; its extension gives the kind of file."}  # fmt: skip
+_BYTES = {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+_ENDPOINTS: tuple[tuple[str, str, Callable[..., Any], tuple[int, ...]], ...] = (
+    ("get", "/studies", studies, (200,)),
+    ("post", "/studies", add_study, (201, 400)),
+    ("get", "/studies/{study}", study, (200, 404)),
+    ("patch", "/studies/{study}", change_study, (200, 400, 404, 409)),
+    ("delete", "/studies/{study}", delete_study, (204, 404)),
+    ("put", "/studies/{study}/files/{role}", put_file, (200, 400, 404, 413)),
+    ("delete", "/studies/{study}/files/{role}", remove_file, (204, 404)),
+    ("post", "/studies/{study}/look", look, (200, 202, 400, 404)),
+    ("get", "/studies/{study}/runs", runs, (200, 404)),
+    ("post", "/studies/{study}/runs", start_run, (200, 202, 400, 404)),
+    ("get", "/studies/{study}/runs/{run}", run, (200, 404)),
+    ("delete", "/studies/{study}/runs/{run}", cancel_run, (204, 404)),
+)
+"""Method, address, what answers (whose name and docstring describe it), and statuses."""
+
+
+def _bodies() -> dict[Callable[..., Any], dict[str, Any]]:
+    """Return what is described of some endpoints besides: what they are sent."""
+    new = {"name": _NAME, "simulated": {"type": "boolean"}, "packed": _STRING}
+    changes = {"name": _NAME, "revision": {"type": "integer"}, "reading": schema_of(ReadingSettings),
+               "asked": schema_of(ReportSettings)}  # fmt: skip
+    return {
+        add_study: {"requestBody": _body(_object(new))}, change_study: {"requestBody": _body(_object(changes))},
+        put_file: {"parameters": [_FILE_NAME], "requestBody": _BYTES},
+        start_run: {"requestBody": _body(schema_of(ReportSettings))},
+    }  # fmt: skip
+
+
+def _parameters(path: str) -> dict[str, Any]:
+    named = [{"name": name, "in": "path", "required": True, **_IN_PATH[name]} for name in re.findall(r"{(\w+)}", path)]
+    return {"parameters": named} if named else {}
+
+
+@functools.cache
+def description() -> dict[str, Any]:
+    """Return the OpenAPI description."""
+    paths: dict[str, Any] = {}
+    bodies = _bodies()
+    for method, path, function, statuses in _ENDPOINTS:
+        paths.setdefault(path, _parameters(path))[method] = {
+            "operationId": function.__name__, "summary": function.__doc__, **bodies.get(function, {}),
+            "responses": _answers(*statuses),
+        }  # fmt: skip
+    for lens in single():
+        inputs = {source.name: _STRING for source in lens.inputs if source.name == "item"}
+        body = _object({"settings": schema_of(lens.settings), **inputs}, *inputs)
+        paths[f"/studies/{{study}}/questions/{lens.name}"] = {
+            **_parameters("{study}"),
+            "post": {
+                "operationId": f"ask_{lens.name}", "summary": lens.question,
+                "description": lens.about.replace("\n", " "),
+                "requestBody": _body(body), "responses": _answers(200, 202, 400, 404),
+            },
+        }  # fmt: skip
+    purpose = (
+        "What the pages of the workbench do, for programs on the same machine. Send the key that the page /api shows"
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "plurivox workbench", "version": __version__,
+                 "description": f"{purpose} as: Authorization: Bearer KEY."},
+        "servers": [{"url": V1}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {"schemas": {"Error": _object({"error": {"type": "object"}}, "error")},
+                       "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+    }  # fmt: skip
+
+
 async def openapi(request: Request) -> Response:
     """Describe all this."""
     return JSONResponse(description())
@@ -229,21 +363,9 @@ async def about(request: Request) -> Response:
     return page(request, "api.html.j2", lines=lines, key=bench_of(request).key, host=request.headers["host"])
 
 
-V1 = "/api/v1"
 ROUTES = [
     Route("/api", about),
     Route(f"{V1}/openapi.json", openapi),
-    Route(f"{V1}/studies", studies),
-    Route(f"{V1}/studies", add_study, methods=["POST"]),
-    Route(f"{V1}/studies/{{study}}", study),
-    Route(f"{V1}/studies/{{study}}", change_study, methods=["PATCH"]),
-    Route(f"{V1}/studies/{{study}}", delete_study, methods=["DELETE"]),
-    Route(f"{V1}/studies/{{study}}/files/{{role}}", put_file, methods=["PUT"]),
-    Route(f"{V1}/studies/{{study}}/files/{{role}}", remove_file, methods=["DELETE"]),
-    Route(f"{V1}/studies/{{study}}/look", look, methods=["POST"]),
-    Route(f"{V1}/studies/{{study}}/runs", runs),
-    Route(f"{V1}/studies/{{study}}/runs", start_run, methods=["POST"]),
-    Route(f"{V1}/studies/{{study}}/runs/{{run}}", run),
-    Route(f"{V1}/studies/{{study}}/runs/{{run}}", cancel_run, methods=["DELETE"]),
+    *(Route(f"{V1}{path}", function, methods=[method.upper()]) for method, path, function, _ in _ENDPOINTS),
     Route(f"{V1}/studies/{{study}}/questions/{{lens}}", question, methods=["POST"]),
 ]

@@ -21,9 +21,9 @@ from plurivox.workbench.commands import lens_command, python_lines, report_comma
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import PANEL, templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
-from plurivox.workbench.records import Run, StudyRecord
-from plurivox.workbench.store import Store
-from plurivox.workbench.watcher import Watcher
+from plurivox.workbench.records import StoredRun, StudyRecord
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.watches import Watcher
 
 REPORT = ("reference", "predictions", "answers")
 """The inputs of a report other than ratings."""
@@ -33,7 +33,7 @@ REPORT = ("reference", "predictions", "answers")
 class Bench:
     """A server's studies and work; ``key`` is what programs send, shown on the page about them."""
 
-    store: Store
+    store: StudyStore
     jobs: Jobs
     watcher: Watcher
     key: str
@@ -81,7 +81,7 @@ class Bench:
     def _looked(self, study: StudyRecord) -> Path | None:
         return self.jobs.made(study.id, self.jobs.key(study, "look", {}))
 
-    def run(self, study: StudyRecord, asked: Mapping[str, Any]) -> Run:
+    def run(self, study: StudyRecord, asked: Mapping[str, Any]) -> StoredRun:
         """Have every analysis run; for a watched study this is a look, corrected for all planned ones."""
         looks = self.watcher.watches.look(study.id)
         return self.jobs.ask(study, "run", {**asked, "looks": looks} if looks > 1 else asked, again=True)
@@ -98,7 +98,7 @@ class Bench:
         await self.jobs.forget(study)
         self.store.delete_study(study)
 
-    def last_run(self, study: str, wanted: str | None = None) -> Run | None:
+    def last_run(self, study: str, wanted: str | None = None) -> StoredRun | None:
         """Return the requested run, or the last one."""
         if wanted:
             found = self.store.run(wanted)

@@ -23,18 +23,18 @@ _REFERENCE = " (reference)"
 
 
 @dataclass(frozen=True)
-class Places:
+class LinkedPages:
     """What has a page of its own: groups by axis, and items."""
 
     groups: Mapping[str, Collection[str]]
     is_item: Callable[[str], bool]
 
-    def of(self, said: str) -> Target | None:
+    def of(self, said: str) -> LinkTarget | None:
         """Return where a mark leads, from its description.
 
         Examples
         --------
-        >>> places = Places({"gender": ["Woman", "Man"]}, lambda name: name == "i1")
+        >>> places = LinkedPages({"gender": ["Woman", "Man"]}, lambda name: name == "i1")
         >>> places.of("group: Woman; attribute: gender; GAI: 1.07").address
         '~/groups?axis=gender&group=Woman'
         >>> places.of("item: i1; text: A; group: Woman").address
@@ -43,7 +43,7 @@ class Places:
         True
         """
         if (found := _ITEM.match(said)) is not None:
-            return Target("item", {"item": found[1]}, (found[1],)) if self.is_item(found[1]) else None
+            return LinkTarget("item", {"item": found[1]}, (found[1],)) if self.is_item(found[1]) else None
         if (found := _GROUP.search(said)) is None:
             return None
         group, axis, other = found.groups()
@@ -52,13 +52,13 @@ class Places:
             return None
         axis = axes[0]
         if other is not None and other != group and other in self.groups[axis]:
-            return Target("compare", {"axis": axis, "one": group, "other": other})
+            return LinkTarget("compare", {"axis": axis, "one": group, "other": other})
         names = (f"{axis} {group}", f"{axis}: {group}", *(() if _is_number(group) else (group,)))
-        return Target("groups", {"axis": axis, "group": group}, names)
+        return LinkTarget("groups", {"axis": axis, "group": group}, names)
 
 
 @dataclass(frozen=True)
-class Target:
+class LinkTarget:
     """A page, what its address says, and the names that a chart may write for it next to an axis."""
 
     page: str
@@ -75,9 +75,9 @@ class Target:
 class _Chart:
     """One chart: what its marks are, in order, and which of its links the keyboard reaches."""
 
-    places: Places
+    places: LinkedPages
     said: list[str]
-    named: dict[str, Target | None] = field(default_factory=dict)
+    named: dict[str, LinkTarget | None] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class _Chart:
                 known = self.named.setdefault(name, target)
                 self.named[name] = target if known is not None and known.address == target.address else None
 
-    def at_text(self, text: str) -> Target | None:
+    def at_text(self, text: str) -> LinkTarget | None:
         """Return where a name next to an axis leads; texts of items follow their ids."""
         text = html.unescape(text).removesuffix(_REFERENCE)
         return self.named.get(text) or self.named.get(text.partition(" · ")[0])
@@ -113,7 +113,7 @@ class _Chart:
         return f'<a class="to" href="{html.escape(target.address)}"{quiet}>{whole}</a>'
 
 
-def with_links(fragment: str, places: Places) -> str:
+def with_links(fragment: str, places: LinkedPages) -> str:
     """Return a piece of a page whose charts have links."""
 
     def both(found: re.Match[str]) -> str:

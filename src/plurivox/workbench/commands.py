@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from plurivox.base.settings import Settings
-from plurivox.base.settings.record import Spec
+from plurivox.base.settings.record import Spec, plain
 from plurivox.base.settings.shared import MIN_GROUP_SIZE
-from plurivox.base.settings.values import plain
 from plurivox.infer.lens import Lens
+from plurivox.read.settings import ReadSettings
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.reading import (
     COLUMN,
@@ -19,10 +19,8 @@ from plurivox.workbench.reading import (
     POPULATION,
     ReadingSettings,
     held_against,
-    kept,
     keywords_of,
     source_of,
-    weighting,
 )
 from plurivox.workbench.records import of_role, role_in
 
@@ -48,7 +46,9 @@ def usual(spec: Spec) -> Any:
 def _option(spec: Spec, value: Any) -> Iterator[str]:
     """Yield how a value is written: the inverse of what the command line reads."""
     option = str(spec.option)
-    if spec.flag:
+    if spec.flags is not None:
+        yield from (f"--{flag}" for flag in spec.flags if flag == value)
+    elif spec.flag:
         yield option
     elif isinstance(value, Mapping):
         for name, part in value.items():
@@ -77,15 +77,11 @@ def reading_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[
     for role in ("raters", "items"):
         found += [f"--{role}", files[role]] if role in files else []
     found += ["--weights", files[POPULATION]] if POPULATION in files else []
-    leave = ("reference", "reference_column", "reference_scale", "layout", "table", "where", "rater_attributes",
-             "item_attributes", *(() if POPULATION in files else ("trim",)))  # fmt: skip
-    found += options_of(reading, leave)
-    for name in ("rater_attributes", "item_attributes"):
-        value = getattr(reading, name)
-        found += [f"--{name.replace('_', '-')}", ",".join(value)] if value else []
+    own = [name for name in reading.specs() if name not in ReadSettings.specs()]
+    found += options_of(reading, (*own, "where", *(() if POPULATION in files else ("trim",))))
     for _, name, value in reading.where:
         found += ["--where", f"{name}={value}"]
-    return found + ([f"--{reading.layout}"] if reading.layout in ("wide", "totals") else [])
+    return found
 
 
 def _asking(settings: Settings) -> list[str]:
@@ -162,7 +158,7 @@ def python_lines(
         lines += ["points = ratings.scale", f"ratings = ratings{recoded}{poles}"]
     lines += [f"ratings = ratings.with_bins({name!r}, {plain(edges)!r})" for name, edges in reading.bins.items()]
     if reading.where:
-        lines.append(_call("ratings = ratings.where", [], kept(reading)))
+        lines.append(_call("ratings = ratings.where", [], reading.kept()))
     lines += _weighted(reading, files)
     own = {name: plain(getattr(asked, name)) for name, spec in asked.specs().items()
            if getattr(asked, name) != usual(spec) and name != "n_lenses"}  # fmt: skip
@@ -181,10 +177,10 @@ def _weighted(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
     if POPULATION not in files:
         return []
     file, lines = repr(files[POPULATION]), []
-    if reading.encoding:
+    if reading.encoding != ReadSettings().encoding:
         lines = ["from plurivox.read.population import read_population"]
         file = f"read_population({file}, encoding={reading.encoding!r})"
-    return [*lines, _call("ratings = ratings.weighted", [file], weighting(reading))]
+    return [*lines, _call("ratings = ratings.weighted", [file], reading.weighting())]
 
 
 def given_arguments(given: Mapping[str, str]) -> list[str]:

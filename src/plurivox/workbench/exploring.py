@@ -15,7 +15,7 @@ from plurivox.workbench.bench import Bench
 from plurivox.workbench.forms import fields_of, read_form
 from plurivox.workbench.making import lens_named
 from plurivox.workbench.pages import bench_of, form_of, go, known_of, one, study_of, study_page
-from plurivox.workbench.records import Run, StudyRecord
+from plurivox.workbench.records import StoredRun, StudyRecord
 from plurivox.workbench.runs import needed, piece
 
 ORDERS = {"item": "by id", "mean": "highest scores first", "entropy": "most disagreement first",
@@ -41,7 +41,7 @@ def view(
     )  # fmt: skip
 
 
-def groups_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, list[str]]:
+def groups_of(bench: Bench, study: StudyRecord, run: StoredRun) -> dict[str, list[str]]:
     """Return the groups of a run by axis."""
     folder = bench.jobs.made(study.id, run.key)
     found: dict[str, list[str]] = {} if folder is None else bench.jobs.told(folder)["groups"]
@@ -84,7 +84,7 @@ async def compare(request: Request) -> Response:
     )  # fmt: skip
 
 
-def models_of(bench: Bench, study: StudyRecord, run: Run) -> list[str]:
+def models_of(bench: Bench, study: StudyRecord, run: StoredRun) -> list[str]:
     """Return the models whose answers or predictions a run has."""
     folder = bench.jobs.made(study.id, run.key)
     found: list[str] = [] if folder is None else bench.jobs.told(folder)["models"]

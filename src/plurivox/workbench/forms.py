@@ -19,7 +19,8 @@ WORDS = {
     "poles": "Ends of the scale", "several": "Several values", "bins": "Intervals of numbers",
     "rater_attributes": "Columns about raters", "item_attributes": "Columns about items", "where": "Keep only",
     "table": "Sheet or table", "reference_scale": "Points of the reference", "seed": "Random seed",
-    "missing": "Words for no rating", "duplicates": "Rated twice", "conflicts": "Conflicting values",
+    "missing": "Words for no rating", "unknown": "Words for unknown", "duplicates": "Rated twice",
+    "conflicts": "Conflicting values",
     "layout": "What a row is", "scale": "Points of the scale", "score": "Score", "recode": "Other points",
     "point_columns": "A column for each point", "unsafe_from": "Two points, unsafe from",
     "reference_column": "Reference in a column", "in_memory": "Read it whole into memory",
@@ -77,8 +78,8 @@ def _field(spec: Spec, value: Any, known: Known) -> Field:
     words = WORDS.get(spec.name, spec.name.replace("_", " ").capitalize())
     default = usual(spec)
     told: dict[str, Any] = {
-        "name": spec.name, "label": words, "help": spec.help, "option": str(spec.option), "changed": value != default,
-        "least": spec.least, "most": spec.most,
+        "name": spec.name, "label": words, "help": spec.form or spec.help, "option": str(spec.option),
+        "changed": value != default, "least": spec.least, "most": spec.most,
     }  # fmt: skip
     if spec.name == "by":
         return Field(kind="axes", value="", choices=[(one, one) for one in known.raters],

@@ -85,7 +85,7 @@ class Guard:
         if scope["type"] != "http":  # there are no web sockets here
             await send({"type": "websocket.close", "code": 1008})
             return
-        headers = _Headers(scope["headers"])
+        headers = _RequestHeaders(scope["headers"])
         problem = self._elsewhere(headers) or self._unsaid(scope["method"], headers)
         if problem:
             await answer(send, *problem)
@@ -100,10 +100,10 @@ class Guard:
 
     def knows(self, scope: Scope) -> bool:
         """Return whether a request comes from the browser or a program that was let in."""
-        headers = _Headers(scope["headers"])
+        headers = _RequestHeaders(scope["headers"])
         return self._elsewhere(headers) is None and (self._has_key(headers) or self._has_cookie(headers))
 
-    def _elsewhere(self, headers: _Headers) -> tuple[int, str] | None:
+    def _elsewhere(self, headers: _RequestHeaders) -> tuple[int, str] | None:
         """Return why a request for another host, or from another site, is refused."""
         names = {f"{host}:{self.port}" for host in self.hosts} | (set(self.hosts) if self.port == 80 else set())
         called = headers.all("host")
@@ -114,19 +114,19 @@ class Guard:
             return 403, "This request comes from another site."
         return None
 
-    def _unsaid(self, method: str, headers: _Headers) -> tuple[int, str] | None:
+    def _unsaid(self, method: str, headers: _RequestHeaders) -> tuple[int, str] | None:
         """Return why a request that changes something without saying where it comes from is refused."""
         said = headers.all("origin") or headers.all("sec-fetch-site") == ["same-origin"]
         if method in SAFE or said or self._has_key(headers):
             return None
         return 403, "A request that changes something must say where it comes from in its Origin header."
 
-    def _has_key(self, headers: _Headers) -> bool:
+    def _has_key(self, headers: _RequestHeaders) -> bool:
         """Return whether a request carries the key for programs."""
         given = headers.all("authorization")
         return len(given) == 1 and given[0].startswith("Bearer ") and _same(given[0].removeprefix("Bearer "), self.key)
 
-    def _has_cookie(self, headers: _Headers) -> bool:
+    def _has_cookie(self, headers: _RequestHeaders) -> bool:
         for line in headers.all("cookie"):
             try:
                 found = SimpleCookie(line).get(self.cookie)
@@ -150,7 +150,7 @@ class Guard:
         cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
         await answer(send, 303, "", {"location": _without_token(scope) or "/", "set-cookie": cookie})
 
-    async def _pass(self, scope: Scope, headers: _Headers, receive: Receive, send: Send) -> None:
+    async def _pass(self, scope: Scope, headers: _RequestHeaders, receive: Receive, send: Send) -> None:
         """Let the application answer, limit the size of the body, and add the headers of every answer."""
         most = self.most if UPLOADS.fullmatch(scope["path"]) else SMALL
         length = headers.all("content-length")
@@ -192,7 +192,7 @@ def _too_large(most: int) -> str:
     return f"This is more than {most:,} bytes, the largest size accepted here{more}"
 
 
-class _Headers:
+class _RequestHeaders:
     """Headers by name; several with the same name are kept separate."""
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:

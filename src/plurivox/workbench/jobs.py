@@ -19,12 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.base.errors import FileError
-from plurivox.workbench.keeping import DONE_FILE, prune, touch
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
-from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, StudyRecord
-from plurivox.workbench.removing import remove_folder
-from plurivox.workbench.store import Store
+from plurivox.workbench.records import (
+    CANCELLED,
+    DONE,
+    DONE_FILE,
+    FAILED,
+    INTERRUPTED,
+    RUNNING,
+    StoredRun,
+    StudyRecord,
+    prune,
+    remove_folder,
+    touch,
+)
+from plurivox.workbench.store import StudyStore
 
 AT_ONCE = 2
 """Processes that compute at the same time."""
@@ -69,7 +79,7 @@ class Progress:
 
 @dataclass(eq=False)
 class _Job:
-    run: Run
+    run: StoredRun
     line: dict[str, Any]
     out: Path
     progress: Progress = field(default_factory=Progress)
@@ -140,7 +150,7 @@ class Listeners:
 class Jobs:
     """Everything that is being computed, or waits for its turn."""
 
-    def __init__(self, store: Store, at_once: int = AT_ONCE) -> None:
+    def __init__(self, store: StudyStore, at_once: int = AT_ONCE) -> None:
         self._store = store
         self._at_once = at_once
         self._waiting: deque[_Job] = deque()
@@ -171,12 +181,12 @@ class Jobs:
         found: dict[str, Any] = json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
         return found
 
-    def last(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> Run | None:
+    def last(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> StoredRun | None:
         """Return the last run of a question, None if it was never asked."""
         key = self.key(study, kind, asked)
         return next((run for run in self._store.runs(study.id, kind, 500) if run.key == key), None)
 
-    def ask(self, study: StudyRecord, kind: str, asked: Mapping[str, Any], *, again: bool = False) -> Run:
+    def ask(self, study: StudyRecord, kind: str, asked: Mapping[str, Any], *, again: bool = False) -> StoredRun:
         """Have something computed, unless it was or is; what failed or was cancelled, only if asked ``again``."""
         key = self.key(study, kind, asked)
         before = self.last(study, kind, asked)
@@ -212,7 +222,7 @@ class Jobs:
             listener.tell("progress" if run in self._going else ENDED)
             yield listener
 
-    async def until_ended(self, run: str) -> Run:
+    async def until_ended(self, run: str) -> StoredRun:
         """Wait for the end of a run."""
         with self.listening(run) as listener:
             async for _ in listener.changes():

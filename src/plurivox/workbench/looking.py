@@ -12,11 +12,10 @@ import polars as pl
 
 from plurivox.base.errors import PlurivoxError, PlurivoxWarning
 from plurivox.base.files import write_text
-from plurivox.base.quoting import one_line, short
-from plurivox.base.wording import listed
+from plurivox.base.wording import listed, one_line, short
 from plurivox.domain.axis import MIN_GROUP_SIZE
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.roles import ROLE_NAMES, plain
+from plurivox.domain.raw import ROLE_NAMES, plain
 from plurivox.lenses.overview.description import describe
 from plurivox.read.formats import PLATFORMS, kind_of
 from plurivox.read.tables import open_table
@@ -185,7 +184,7 @@ def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
 
 def _before(desk: Desk, role: str) -> list[str]:
     """Return which files of predictions or answers use the points before the ratings were recoded."""
-    from plurivox.ask.recoded import are_before
+    from plurivox.ask.read_answers import are_before
 
     if desk.recoding is None or role == "reference":
         return []

@@ -24,24 +24,24 @@ import polars as pl
 from plurivox import __version__
 from plurivox.base.errors import FileError, InputError, NeedsMemoryError, PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.base.files import write_text
-from plurivox.base.quoting import harmless
-from plurivox.domain.panel import Population
+from plurivox.base.wording import harmless
+from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
+from plurivox.read.packed.folder import manifest_in
+from plurivox.read.packed.stored import secret
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import Explained, environment, with_unique_ids
 from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
-from plurivox.workbench.charts import Places, with_links
+from plurivox.workbench.charts import LinkedPages, with_links
 from plurivox.workbench.commands import report_command
-from plurivox.workbench.keeping import DONE_FILE, touch
-from plurivox.workbench.linking import check_link
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
-from plurivox.workbench.removing import RESULTS
+from plurivox.workbench.records import DONE_FILE, RESULTS, touch
 
 Tell = Callable[[dict[str, Any]], None]
 WHOLE = "Choose “Read it whole into memory” on the Data page, or keep only some raters or items there."
@@ -65,9 +65,12 @@ class Source:
 
     @property
     def key(self) -> str:
-        """The fingerprint of everything that results depend on, apart from the settings."""
+        """The fingerprint of everything that results depend on, apart from the settings, and of who computes them.
+
+        So nobody else can put results into the folder of a study that is taken in.
+        """
         digests = {role: one[2] for role, one in self.files.items()}
-        return digest_of([__version__, digests, self.reading.as_dict()])
+        return digest_of([secret().hex(), __version__, digests, self.reading.as_dict()])
 
 
 def digest_of(value: Any) -> str:
@@ -82,6 +85,24 @@ def lens_named(name: str) -> Lens:
     if found is None:
         raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
     return found
+
+
+def digest_of_packed(path: str | os.PathLike[str]) -> str:
+    """Return the fingerprint of a packed study: its manifest has the checksums of all its files."""
+    try:
+        return hashlib.sha256(manifest_in(Path(path))).hexdigest()
+    except OSError as error:
+        hint = "Put the folder back and try again. Earlier results can still be viewed."
+        raise FileError(
+            f"the packed study is no longer there ({error.strerror})", source=os.fspath(path), hint=hint
+        ) from None
+
+
+def check_link(path: str | os.PathLike[str], digest: str) -> None:
+    """Raise unless a packed study exists and is the same as when it was opened."""
+    if digest_of_packed(path) != digest:
+        hint = "Go to Data and choose “Use it as it is now”."
+        raise FileError("the packed study has changed since it was opened here", source=os.fspath(path), hint=hint)
 
 
 class Desk:
@@ -110,7 +131,7 @@ class Desk:
         return Path(self._folder.name)
 
     @cached_property
-    def population(self) -> Population | None:
+    def population(self) -> PopulationShares | None:
         """The shares of the population, None if there is no file with them."""
         return population_of(self.source.reading, self.names)
 
@@ -158,9 +179,9 @@ class Desk:
     def _item_ids(self) -> frozenset[str]:
         return frozenset(self.ratings.items["item"].cast(pl.String))
 
-    def places(self, groups: Mapping[str, Collection[str]]) -> Places:
+    def places(self, groups: Mapping[str, Collection[str]]) -> LinkedPages:
         """Return what has a page of its own: these groups, and all items."""
-        return Places(groups, lambda name: name in self._item_ids)
+        return LinkedPages(groups, lambda name: name in self._item_ids)
 
     def progress(self, what: str, done: int, total: int) -> None:
         """Report progress."""
@@ -303,7 +324,7 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     return {"files": list(write)}
 
 
-def fragment(section: Section, places: Places, looks: int = 1) -> str:
+def fragment(section: Section, places: LinkedPages, looks: int = 1) -> str:
     """Return a section as a piece of a page, whose charts lead to groups and items.
 
     If several looks at a growing study are planned, only the first screen is corrected for them and makes claims;
@@ -316,7 +337,7 @@ def fragment(section: Section, places: Places, looks: int = 1) -> str:
     return with_links(harmless(text), places)
 
 
-def first_screen(made: Report, places: Places) -> str:
+def first_screen(made: Report, places: LinkedPages) -> str:
     """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
     text: str = (
         templates()

@@ -18,20 +18,29 @@ from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
-from plurivox.workbench.linking import link_of, open_packed, packed_nearby, state_of
 from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
 from plurivox.workbench.records import ROLES, StudyRecord, role_in
-from plurivox.workbench.uploads import MOST_FILES, places_of, roles_of, take
+from plurivox.workbench.uploads import (
+    MOST_FILES,
+    link_of,
+    open_packed,
+    packed_nearby,
+    places_of,
+    roles_of,
+    state_of,
+    take,
+)
 
 NAMES = {
     "ratings": "Ratings", "raters": "Raters", "items": "Items", "population": "Population", "reference": "Reference",
     "predictions": "Predictions", "answers": "Answers of models",
 }  # fmt: skip
 FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates", "trim")
-LATER = (
-    "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
-    "unfinished", "format", "encoding", "reference_column", "reference_scale",
+_ELSEWHERE = (
+    "rater_attributes", "item_attributes", "bins", "where", "several", "in_memory", "reference",
 )  # fmt: skip
+"""Settings that have fields of their own, or are set elsewhere."""
+LATER = tuple(name for name in ReadingSettings.specs() if name not in (*FIRST, *_ELSEWHERE))
 IN_COLUMN = "column:"
 """How a form says that scores are compared with a column of the items."""
 DECIDED_FIRST = ("poles", "in_memory", "trim")

@@ -7,111 +7,49 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from plurivox.base.errors import ColumnError, InputError, ScaleError
-from plurivox.base.settings import Frozen, Settings, setting, values
-from plurivox.domain.attributes import CONFLICTS
-from plurivox.domain.order import RULES
-from plurivox.domain.panel import Population
+from plurivox.base.arguments import is_text, shown
+from plurivox.base.errors import InputError, ScaleError
+from plurivox.base.settings import Settings, setting
+from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
-from plurivox.read.formats import FORMATS
-from plurivox.read.formats.record import CHOICES
+from plurivox.read.population import read_population
+from plurivox.read.read import read_beside, read_study
+from plurivox.read.settings import LATER, ReadSettings
 from plurivox.workbench.records import of_role
 
-LAYOUTS = ("long", "wide", "totals")
 CROWD, FILE, COLUMN = "crowd", "file", "column"
 POPULATION = "population"
 OPTIONS_OF_FILES = ("raters", "items")
 Asked = TypeVar("Asked", bound=Settings)
 
 
-def _edges(given: Any) -> Frozen:
-    """Return where the intervals of each attribute start."""
-    found = values.mapping(given or {})
-    pairs = []
-    for name, edges in found.items():
-        numbers = tuple(float(edge) for edge in (edges if isinstance(edges, tuple) else (edges,)))
-        if not numbers or any(edge != edge or abs(edge) == float("inf") for edge in numbers):
-            raise ValueError(f"Give where the intervals of {name} start: 18, 30, 45.")
-        pairs.append((name, numbers))
-    return Frozen(pairs)
-
-
-def _conditions(given: Any) -> tuple[tuple[str, str, str], ...]:
-    """Return the conditions: raters or items, an attribute, and the value it must have."""
-    found = tuple((str(whose), str(name), str(value)) for whose, name, value in given or ())
-    if not all(whose in ("raters", "items") and name.strip() and value for whose, name, value in found):
-        raise ValueError("Give raters or items, an attribute, and the value to keep.")
-    return found
-
-
-def _optional(help: str, option: str | None = None, **known: Any) -> Any:  # noqa: A002
-    return setting(None, help, option=option, **known)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReadingSettings(Settings):
-    """How the files of a study are read; what is not set is recognised, and shown for checking."""
+class ReadingSettings(ReadSettings):
+    """How the files of a study are read; what is not set is recognised, and shown for checking.
 
-    item: str | None = _optional("Column with the item, or several that together form its id: a,b.")
-    rater: str | None = _optional("Column with the rater.")
-    score: str | None = _optional("Column with the score.")
-    point_columns: str | None = _optional(
-        "Columns instead of a score, one for each point: severity.*; a 1 marks the chosen point.", "--one-hot"
+    Its files are those of the study, and groups are the question's.
+    """
+
+    LEFT_OUT: ClassVar[frozenset[str]] = frozenset(("raters", "items", "weights", "by", "min_group_size"))
+
+    table: str | None = setting(None, "The sheet of a workbook, the table of a database, or the file in an archive.")
+    reference: str | None = setting(
+        None, "What scores are compared with: the other raters (crowd), the file, or a group: gender=Woman."
     )
-    scale: str | None = _optional("The points, lowest first: 0:4, No,Unsure,Yes or the name of a known scale.")
-    poles: str | None = _optional("What the two ends of the scale mean, lowest first: safe,unsafe.")
-    missing: tuple[str, ...] = setting(
-        (),
-        "Answers that mean no rating, in addition to blank, NA, NaN and null.",
-        canonical=values.names,
-        repeated=True,
+    reference_column: str | None = setting(
+        None, "What scores are compared with instead: a column of the items with the reference for each."
     )
-    recode: str | None = _optional("Combine points or ranges of the scale into new points: 0-2=no,3-4=yes.")
-    unsafe_from: str | None = _optional("Split the scale into two points: below this one, and from it upwards.")
-    duplicates: str = setting("error", "If a rater rated an item twice.", choices=RULES)
-    layout: str | None = _optional("What a row is: a rating (long), an item with a column per rater (wide) or per "
-                                   "point (totals).", choices=LAYOUTS)  # fmt: skip
-    table: str | None = _optional("The sheet of a workbook, the table of a database, or the file in an archive.")
-    rater_attributes: tuple[str, ...] = setting(
-        (), "Columns of the ratings that describe raters.", canonical=values.names
-    )
-    item_attributes: tuple[str, ...] = setting(
-        (), "Columns of the ratings that describe items.", canonical=values.names
-    )
-    bins: Frozen = setting(
-        Frozen(), "Where the intervals of a numeric attribute start.", option="--bin", canonical=_edges,
-        repeated=True,
-    )  # fmt: skip
-    several: Frozen = setting(
-        Frozen(), "The separator of an attribute of which a rater may have several values.", repeated=True,
-        canonical=lambda given: values.mapping(given or {}),
-    )  # fmt: skip
-    where: tuple[tuple[str, str, str], ...] = setting(
-        (), "Keep only raters or items with this value.", canonical=_conditions, repeated=True
-    )
-    conflicts: str = setting("missing", "If a rater or an item has several values of an attribute.", choices=CONFLICTS)
-    trim: float | None = _optional(
-        "With a population: limit each rater's weight to this many times the mean; 5 by default.", least=1
-    )
-    time: str | None = _optional("Column with the time of each rating.")
-    questions: str | None = _optional("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or Q*.")
-    rejected: str | None = _optional("What to do with rejected answers.", choices=CHOICES)
-    unfinished: str | None = _optional("What to do with answers of people who did not finish.", choices=CHOICES)
-    format: str | None = _optional("Format of the file, if it is not recognised correctly.", choices=FORMATS)
-    encoding: str | None = _optional("Encoding of the text, if not UTF-8.")
-    in_memory: bool = setting(
-        False, "Read a packed study into memory, for analyses that need all ratings at once.", cli=True
-    )
-    reference: str | None = _optional(
-        "What scores are compared with: the other raters (crowd), the file, or a group: gender=Woman."
-    )
-    reference_column: str | None = _optional(
-        "What scores are compared with instead: a column of the items with the reference for each."
-    )
-    reference_scale: str | None = _optional("Points of the reference: safe,unsafe; same: those of the ratings.")
+    reference_scale: str | None = setting(None, "Points of the reference: safe,unsafe; same: those of the ratings.")
+
+    def check(self) -> None:
+        """Refuse what only Python can give."""
+        for name, spec in self.specs().items():
+            value = getattr(self, name)
+            if not spec.written and value is not None and not is_text(value):
+                raise InputError(f"{name} is {shown(value)}", hint="Give a text.")
 
 
 def source_of(reading: ReadingSettings, files: Mapping[str, str]) -> str:
@@ -120,19 +58,19 @@ def source_of(reading: ReadingSettings, files: Mapping[str, str]) -> str:
 
 
 def keywords_of(reading: ReadingSettings, files: Mapping[str, str], raked: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keywords of :func:`plurivox.read_ratings` that are set; ``raked`` are the population's attributes."""
+    """Return the keywords of :func:`plurivox.read_ratings` that are set; ``raked`` are the population's attributes.
+
+    Points are recoded afterwards, since other inputs may be on those before.
+    """
     asked: dict[str, Any] = {
         name: getattr(reading, name)
-        for name in (
-            "item", "rater", "score", "point_columns", "scale", "poles", "missing", "duplicates", "layout",
-            "rater_attributes", "item_attributes", "conflicts", "time", "questions", "rejected", "unfinished", "format",
-            "encoding",
-        )
+        for name, spec in reading.specs().items()
+        if name in ReadSettings.specs() and spec.stage != LATER and name not in ("recode", "unsafe_from")
+        and getattr(reading, name) not in (spec.default, "")
     }  # fmt: skip
     asked |= {role: files[role] for role in OPTIONS_OF_FILES if role in files}
-    asked["by"] = list(dict.fromkeys((*reading.bins, *reading.several, *raked)))
-    usual = ReadingSettings()
-    return {name: value for name, value in asked.items() if value and value != getattr(usual, name, None)}
+    by = list(dict.fromkeys((*reading.attributes(), *raked)))
+    return asked | ({"by": by} if by else {})
 
 
 def asked_of(record: type[Asked], asked: Mapping[str, Any], reading: ReadingSettings) -> Asked:
@@ -151,53 +89,30 @@ def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
 
 
 def read(
-    reading: ReadingSettings, files: Mapping[str, str], population: Population | None = None
+    reading: ReadingSettings, files: Mapping[str, str], population: PopulationShares | None = None
 ) -> tuple[Ratings, Recoding | None]:
     """Read the ratings of a study as its owner says; also return how points were recoded.
 
     With a population, the columns of the ratings that it names are treated as rater attributes; see :func:`weighted`.
     """
-    from plurivox.read.read import read_ratings
-
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file with the ratings.")
     raked = () if population is None else population.attributes
-    ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files, raked))
-    ratings = ratings.in_memory() if reading.in_memory else ratings
-    recoding = None
-    if reading.recode or reading.unsafe_from:
-        recoding = Recoding.of(ratings.scale, reading.recode, reading.unsafe_from)
-        ratings = ratings.recode(recoding).with_poles(reading.poles)
-    for name, edges in reading.bins.items():
-        ratings = ratings.with_bins(name, edges)
-    return (ratings.where(**kept(reading)) if reading.where else ratings), recoding
+    said = {name: getattr(reading, name) for name in reading.specs() if name in ReadSettings.specs()}
+    known = ReadSettings(**said, raters=files.get("raters"), items=files.get("items"))
+    return read_study(source_of(reading, files), known, raked)
 
 
-def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> Population | None:
+def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> PopulationShares | None:
     """Read the shares of the population, None if there is no file with them."""
-    from plurivox.read.population import read_population
-
     if POPULATION not in files:
         return None
-    return read_population(files[POPULATION], encoding=reading.encoding or "utf-8")
+    return read_population(files[POPULATION], encoding=reading.encoding)
 
 
-def weighted(reading: ReadingSettings, ratings: Ratings, population: Population | None) -> Ratings:
+def weighted(reading: ReadingSettings, ratings: Ratings, population: PopulationShares | None) -> Ratings:
     """Return the ratings with raters weighted to the population, unchanged without one."""
-    return ratings if population is None else ratings.weighted(population, **weighting(reading))
-
-
-def weighting(reading: ReadingSettings) -> dict[str, float]:
-    """Return the keywords of :meth:`plurivox.Ratings.weighted` that are set."""
-    return {} if reading.trim is None else {"trim": reading.trim}
-
-
-def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
-    """Return which raters and items are kept, as :meth:`plurivox.Ratings.where` expects it."""
-    wanted: dict[str, dict[str, list[str]]] = {}
-    for whose, name, value in reading.where:
-        wanted.setdefault(whose, {}).setdefault(name, []).append(value)
-    return wanted
+    return ratings if population is None else ratings.weighted(population, **reading.weighting())
 
 
 def beside(
@@ -208,13 +123,12 @@ def beside(
         return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
-    from plurivox.ask.recoded import answers_of, described, predictions_of
+    from plurivox.ask.read_answers import answers_of, described, predictions_of
 
     if role == "predictions":
         return predictions_of(of_role(role, files), ratings.scale, recoding, ratings)
     found = answers_of(files[role], ratings.scale, recoding, ratings)
-    rule: Any = reading.conflicts
-    return described(found, files.get("items"), ratings, rule, reading.encoding or "utf-8")
+    return described(found, files.get("items"), ratings, reading.conflicts, reading.encoding)
 
 
 def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings, recoding: Recoding | None) -> Any:
@@ -234,22 +148,11 @@ def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Rati
         if wanted == COLUMN:
             found = ratings.gold(str(reading.reference_column), scale)
         else:
-            found = _other_ratings(reading, files["reference"], scale)
+            found = read_beside(files["reference"], scale, reading.as_dict())
     except ScaleError as error:
         hint = "Give the points of the reference, lowest first."
         raise ScaleError(error.problem, source=error.source, column=error.column, hint=hint) from None
     return found.recode(recoding) if same and recoding is not None else found
-
-
-def _other_ratings(reading: ReadingSettings, file: str, scale: Any) -> Ratings:
-    """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    from plurivox.read.read import read_ratings
-
-    try:
-        return read_ratings(file, scale=scale)
-    except ColumnError:
-        named = {role: getattr(reading, role) for role in ("item", "rater", "score", "point_columns")}
-        return read_ratings(file, scale=scale, **named)
 
 
 def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, str]:
@@ -258,8 +161,8 @@ def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, st
     An owner's file name is kept if it is plain, so that a message names the file that they know.
     """
     found: dict[str, str] = {}
-    for role, (stored, shown) in files.items():
-        plain = shown if _is_plain(shown) and shown not in found.values() else f"{role}{''.join(Path(stored).suffixes)}"
+    for role, (stored, name) in files.items():
+        plain = name if _is_plain(name) and name not in found.values() else f"{role}{''.join(Path(stored).suffixes)}"
         target = folder / plain
         found[role] = plain
         try:

@@ -1,13 +1,27 @@
-"""What is known about studies: their files, their settings, and what was computed."""
+"""What a workbench keeps: records of studies, files and runs; which folder is one; and what is removed from it.
+
+A workbench carries its marker, has the SQLite file of version 0.2, or is empty. Everything else belongs to somebody,
+and nothing is written there.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Iterable, Mapping
+import re
+import shutil
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from plurivox.base.errors import SelectionError
+from plurivox.base.errors import FileError, SelectionError
+from plurivox.base.files import write_text
+
+if TYPE_CHECKING:
+    from plurivox.workbench.store import StudyStore
+
 
 ROLES = ("ratings", "raters", "items", "population", "reference", "predictions", "answers")
 """What a file of a study can be."""
@@ -92,7 +106,7 @@ class StudyRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """Something that was or is being computed: what, under which key, and how it ended."""
 
     id: str
@@ -113,3 +127,224 @@ class Run:
 
 class ChangedError(SelectionError):
     """A study was changed from another tab in the meantime."""
+
+
+# Marking --------------------------------------------------------------------------------------------------------------
+#
+# Which folder is a workbench, what is removed from it, and how much computed output is kept.
+#
+# A workbench carries its marker, has the SQLite file of version 0.2, or is empty. Everything else belongs to
+# somebody, and nothing is written there.
+
+
+MARKER, DATABASE, LOCK = "plurivox-workbench.json", "workbench.sqlite3", "lock"
+STUDIES, INCOMING = "studies", "incoming"
+SIDES = ("", "-wal", "-shm", "-journal")
+"""What SQLite appends to the name of its file, for the files beside it."""
+KIND = "plurivox workbench"
+VERSION = 1
+MARKED, NEW, UNMARKED = "marked", "new", "unmarked"
+ANOTHER = "Name a new or empty folder with --folder. Nothing was changed."
+_PART = re.compile(re.escape(f".{MARKER}.") + r"[0-9a-f]{8}\.part")
+_HEADER = b"SQLite format 3\0"
+
+
+def kind_of(folder: Path) -> str:
+    """Return whether a folder is marked, new, or unmarked but with a SQLite file that may be ours; touch nothing.
+
+    Raises
+    ------
+    FileError
+        If it holds something else, was made by a newer version, or one of our names in it is a link.
+    """
+    try:
+        entries = {entry.name: entry for entry in os.scandir(folder)}
+    except FileNotFoundError:
+        return NEW
+    except OSError as error:
+        hint = "Name another with --folder."
+        raise FileError(f"it cannot be used ({error.strerror})", source=str(folder), hint=hint) from None
+    for name in (MARKER, LOCK, STUDIES, INCOMING, *(DATABASE + side for side in SIDES)):
+        if name in entries and entries[name].is_symlink():
+            hint = "Put what it leads to in its place, or name another folder with --folder. Nothing was changed."
+            raise FileError("it is a link, which the workbench does not follow", source=str(folder / name), hint=hint)
+    if MARKER in entries and entries[MARKER].is_file() and _is_marker(folder / MARKER):
+        kind = MARKED
+    elif all(map(_is_nothing, entries.values())):
+        return NEW
+    elif DATABASE in entries and entries[DATABASE].is_file() and _is_sqlite(folder / DATABASE):
+        kind = UNMARKED
+    else:
+        raise FileError("it is not empty, and not a folder of the workbench", source=str(folder), hint=ANOTHER)
+    for name in entries.keys() & {LOCK, STUDIES, INCOMING, *(DATABASE + side for side in SIDES)}:
+        if entries[name].is_dir() != (name in (STUDIES, INCOMING)):
+            problem = "it is not a folder" if name in (STUDIES, INCOMING) else "it is a folder, not a file"
+            hint = "Move it away, or name another folder with --folder. Nothing was changed."
+            raise FileError(problem, source=str(folder / name), hint=hint)
+    return kind
+
+
+def mark(folder: Path) -> None:
+    """Mark a folder as a workbench."""
+    write_text(folder / MARKER, json.dumps({"kind": KIND, "version": VERSION}) + "\n")
+
+
+def newer(path: Path) -> FileError:
+    """Return what is wrong with a file of a newer version."""
+    hint = "Use that version, or name another folder with --folder. Nothing was changed."
+    return FileError("it was made by a newer version of plurivox", source=str(path), hint=hint)
+
+
+def _is_marker(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            told: Any = json.loads(file.read(4096))
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(told, dict) or told.get("kind") != KIND or type(told.get("version")) is not int:
+        return False
+    if told["version"] > VERSION:
+        raise newer(path)
+    return True
+
+
+def _is_nothing(entry: os.DirEntry[str]) -> bool:
+    """Return whether nobody would miss it: it is ours by name, and empty, left by a start that was interrupted."""
+    if entry.name in (STUDIES, INCOMING):
+        return entry.is_dir() and not os.listdir(entry.path)
+    if not entry.is_file():
+        return False
+    return _PART.fullmatch(entry.name) is not None or (entry.name in (LOCK, DATABASE) and not entry.stat().st_size)
+
+
+def _is_sqlite(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_HEADER)) == _HEADER
+    except OSError:
+        return False
+
+
+# Removing -------------------------------------------------------------------------------------------------------------
+#
+# What the workbench deletes: only what it made under names that it knows, and nothing behind a link.
+
+
+KEY = re.compile(r"[0-9a-f]{24}")
+"""Names of what was computed."""
+RESULTS = "results"
+RESULT = re.compile(r"\.?[0-9a-f]{24}\.json(\.[0-9a-f]{8}\.part)?")
+"""Names of results of lenses, and of what an interrupted attempt to write one left behind."""
+
+
+def within(folder: Path, path: Path) -> bool:
+    """Return whether the way from a folder of ours to a path in it leads through no link."""
+    between = path.relative_to(folder).parents
+    return not any((folder / one).is_symlink() for one in list(between)[:-1])
+
+
+def remove_file(folder: Path, path: Path) -> None:
+    """Remove a file in a folder of ours, if it is there."""
+    if within(folder, path):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path, path: Path) -> None:
+    """Remove a folder in a folder of ours, with all that is in it."""
+    if within(folder, path):
+        shutil.rmtree(path, ignore_errors=True)  # which follows no link either
+
+
+def remove_written(folder: Path, path: Path) -> None:
+    """Remove a file in a folder of ours, and what an interrupted attempt to write it left behind."""
+    part = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{8}\.part")
+    for name in names_in(path.parent):
+        if part.fullmatch(name):
+            remove_file(folder, path.with_name(name))
+    remove_file(folder, path)
+
+
+def remove_made(folder: Path, made: Path) -> None:
+    """Remove all that was computed for a study."""
+    for name in names_in(made):
+        if KEY.fullmatch(name):
+            remove_folder(folder, made / name)
+    for name in names_in(made / RESULTS):
+        if RESULT.fullmatch(name):
+            remove_file(folder, made / RESULTS / name)
+    remove_empty(folder, (made / RESULTS, made))
+
+
+def remove_empty(folder: Path, paths: Iterable[Path]) -> None:
+    """Remove folders in a folder of ours in which nothing is left."""
+    for path in paths:
+        if within(folder, path):
+            with contextlib.suppress(OSError):
+                path.rmdir()  # fails for a link, and if anything is in it
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder, none if it cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+# Keeping --------------------------------------------------------------------------------------------------------------
+#
+# How much computed output is kept: what has not been looked at for longest goes first, and can be made again.
+
+
+MOST_BYTES = 1 << 30
+MOST_ENTRIES = 2000
+"""The most that is kept of one study."""
+DONE_FILE = "done.json"
+
+
+class _Kept(NamedTuple):
+    used: float
+    size: int
+    path: Path
+
+
+def touch(path: Path) -> None:
+    """Note that something was looked at."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+
+
+def prune(store: StudyStore, study: str, needed: Collection[str]) -> None:
+    """Remove a study's output that has not been looked at for longest, until the rest is small enough.
+
+    ``needed`` are keys that stay: what is being made, and what pages start with. Runs without results are forgotten.
+    """
+    every = sorted(_kept(store.made(study)))
+    size, n = sum(one.size for one in every), len(every)
+    for one in every:
+        if size <= MOST_BYTES and n <= MOST_ENTRIES:
+            return
+        if one.path.name in needed:
+            continue
+        size, n = size - one.size, n - 1
+        if KEY.fullmatch(one.path.name):
+            store.drop_runs(study, one.path.name)
+            remove_folder(store.folder, one.path)
+        else:
+            remove_file(store.folder, one.path)
+
+
+def _kept(made: Path) -> list[_Kept]:
+    """Return what was made, each with when it was last looked at; unfinished output is left out."""
+    found = []
+    every = [folder / name for folder in (made, made / RESULTS) for name in names_in(folder)]
+    for path in every:
+        with contextlib.suppress(OSError):
+            if KEY.fullmatch(path.name) and path.parent == made:
+                used = (path / DONE_FILE).stat().st_mtime
+                found.append(_Kept(used, sum(one.stat().st_size for one in path.iterdir()), path))
+            elif RESULT.fullmatch(path.name) and path.parent != made:
+                known = path.stat()
+                found.append(_Kept(known.st_mtime, known.st_size, path))
+    return found

@@ -1,29 +1,33 @@
-"""Pages of running work: its progress, and the results of a run as they arrive."""
+"""Pages of a run: its progress and results, the growth of a watched study, and what can be downloaded."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from plurivox.base.errors import SelectionError
+from plurivox.base.errors import InputError, SelectionError
 from plurivox.report.sections import has_section
+from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
-from plurivox.workbench.keeping import DONE_FILE, touch
-from plurivox.workbench.pages import bench_of, form_of, go, one, study_of, study_page
-from plurivox.workbench.records import DONE, Run, StudyRecord
+from plurivox.workbench.making import lens_named
+from plurivox.workbench.pages import Form, bench_of, form_of, go, one, revision, study_of, study_page
+from plurivox.workbench.records import DONE, DONE_FILE, StoredRun, StudyRecord, touch
+from plurivox.workbench.watches import CHANGED, Watch, changes, summary
 
 ANSWER = "answer"
 SECTIONS = ("study", *(lens.name for lens in single() if has_section(lens)), "soft", "methods")
 
 
-def run_of(request: Request) -> Run:
+def run_of(request: Request) -> StoredRun:
     """Return the run and the study named in an address."""
     study, run = study_of(request), bench_of(request).store.run(request.path_params["run"])
     if run.study != study.id:
@@ -73,7 +77,7 @@ async def again(request: Request) -> Response:
     return go(back or "/")
 
 
-def needed(request: Request, study: StudyRecord) -> Run:
+def needed(request: Request, study: StudyRecord) -> StoredRun:
     """Return the run that a page is based on, or raise if there is none."""
     run = bench_of(request).last_run(study.id, request.query_params.get("run"))
     if run is None:
@@ -105,7 +109,7 @@ async def results(request: Request) -> Response:
     )  # fmt: skip
 
 
-def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None:
+def look_of(bench: Bench, study: StudyRecord, run: StoredRun) -> dict[str, Any] | None:
     """Return which look at a growing study a run is; None for a study that is not watched."""
     watch = bench.watcher.watches.of(study.id)
     if watch is None or not watch.counted:
@@ -114,7 +118,7 @@ def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None
     return {"number": number, "planned": watch.planned, "corrected": run.asked.get("looks", 1) >= watch.planned}
 
 
-def piece(path: Path, study: StudyRecord, run: Run | None) -> str:
+def piece(path: Path, study: StudyRecord, run: StoredRun | None) -> str:
     """Return a piece of a page made by the library itself, which escapes everything; empty if it is gone.
 
     Links in its charts lead to pages of the run.
@@ -129,4 +133,233 @@ ROUTES = [
     Route("/studies/{study}/runs/{run}/cancel", cancel, methods=["POST"]),
     Route("/studies/{study}/runs/{run}/again", again, methods=["POST"]),
     Route("/studies/{study}/results", results),
+]
+
+
+# Following ------------------------------------------------------------------------------------------------------------
+#
+# The page of a study whose files grow: counts as they arrive, and a deliberate look at the tests.
+
+
+SHOWN = 30
+"""Arrivals that a page lists."""
+
+
+def watch_of(request: Request) -> Watch:
+    """Return how the study in an address is watched, or raise if it has no file to watch."""
+    found = bench_of(request).watcher.watches.of(study_of(request).id)
+    if found is None:
+        raise SelectionError(
+            "this study has no file to watch", hint="Name the file when you start: plurivox serve ratings.csv."
+        )
+    return found
+
+
+async def following(request: Request) -> Response:
+    """Show what the files contain now, what arrived when, and which look the tests belong to."""
+    bench, study, watch = bench_of(request), study_of(request), watch_of(request)
+    look = bench.look(study)
+    tested = summary(look) if look is not None and not look["problem"] else None
+    arrivals = bench.watcher.watches.arrivals(study.id)
+    good = [told for told in arrivals if not told.get("problem")]
+    now = good[-1] if good else tested
+    newest = bench.watcher.watches.newest(study)
+    return study_page(
+        request, "watch.html.j2", study, "watch", watch=watch, tested=tested, now=now, log=_log(arrivals),
+        problem_now=arrivals[-1].get("problem") if arrivals else None, run=bench.last_run(study.id), most=MOST_LOOKS,
+        new=newest.files != study.files, groups=_groups(tested, now), use=_use(tested, now), shown=_last(arrivals),
+    )  # fmt: skip
+
+
+def _last(arrivals: Sequence[Mapping[str, Any]]) -> str:
+    """Return the mark of what arrived last, by which a page tells what it shows."""
+    return repr(arrivals[-1]["at"]) if arrivals else ""
+
+
+def _log(arrivals: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what changed when, the latest first."""
+    found: list[dict[str, Any]] = []
+    before: Mapping[str, Any] | None = None
+    for told in arrivals:
+        if told.get("problem"):
+            found.append({"at": told["at"], "text": told["problem"]["text"], "bad": True, "end": ""})
+            continue
+        fewer = before is not None and told["sizes"]["ratings"] < before["sizes"]["ratings"]
+        text = changes(before, told) if before is not None else f"At first: {changes(None, told)}"
+        end = " — fewer than before: is the file whole?" if fewer else ""
+        found.append({"at": told["at"], "text": text, "bad": fewer, "end": end})
+        before = told
+    return found[::-1][:SHOWN]
+
+
+def _groups(tested: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[tuple[str, str, Any, int]]:
+    """Return raters of each group, at the last look and now."""
+    known = {(axis, name): n for axis, name, n in (tested or {}).get("groups", ())}
+    return [(axis, name, known.get((axis, name)), n) for axis, name, n in (now or {}).get("groups", ())]
+
+
+def _use(tested: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[tuple[str, float | None, float]]:
+    """Return the share of each point of the scale, at the last look and now."""
+    if now is None or not sum(now["usage"]):
+        return []
+    n = sum(now["usage"])
+    same = tested is not None and tested["scale"] == now["scale"] and sum(tested["usage"])
+    old = [100 * k / sum(tested["usage"]) for k in tested["usage"]] if tested and same else [None] * len(now["usage"])
+    return [(label, a, 100 * k / n) for label, a, k in zip(now["scale"], old, now["usage"], strict=False)]
+
+
+def _number(form: Form, name: str) -> int | None:
+    text = one(form, name).strip().replace(",", "")
+    if text and not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise InputError(f"{name} is {text[:40]!r}", hint="Give a whole number.")
+    return int(text) if text else None
+
+
+async def change_watch(request: Request) -> Response:
+    """Start or stop watching."""
+    study, form = study_of(request), await form_of(request)
+    bench_of(request).watcher.watches.change(
+        study.id, going=one(form, "going") == "1", planned=_number(form, "planned"), expected=_number(form, "expected")
+    )
+    return go(f"/studies/{study.id}/watch")
+
+
+async def run_now(request: Request) -> Response:
+    """Accept what arrived, and run the analyses: a look."""
+    bench, form = bench_of(request), await form_of(request)
+    watch_of(request)
+    study = bench.watcher.watches.take_in(study_of(request).id, revision(form))
+    look = bench.look(study)
+    if look is None:  # what was shown was read before, and is only recorded again
+        await bench.jobs.until_ended(bench.jobs.ask(study, "look", {}, again=True).id)
+        look = bench.look(study)
+    run = bench.run(study, bench.usual(study, look))
+    return go(f"/studies/{study.id}/results?run={run.id}")
+
+
+async def arrivals_told(request: Request) -> Response:
+    """Tell a page when something arrives, as long as it listens, and at once if it shows less than there is."""
+    watcher, study = bench_of(request).watcher, watch_of(request).study
+    shown = request.query_params.get("shown", "")
+
+    async def told() -> AsyncIterator[bytes]:
+        with watcher.listening(study) as listener:
+            yield b": here\n\n"
+            if _last(watcher.watches.arrivals(study)) != shown:
+                listener.tell(CHANGED)
+            async for names in listener.changes():
+                yield "".join(f"event: {name}\ndata: {name}\n\n" for name in names).encode() or b": waiting\n\n"
+
+    return StreamingResponse(told(), media_type="text/event-stream")
+
+
+ROUTES += [
+    Route("/studies/{study}/watch", following),
+    Route("/studies/{study}/watch", change_watch, methods=["POST"]),
+    Route("/studies/{study}/watch/run", run_now, methods=["POST"]),
+    Route("/studies/{study}/watch/events", arrivals_told),
+]
+
+
+# Leaving --------------------------------------------------------------------------------------------------------------
+#
+# What can be downloaded: the report, tables, and how the study is read, each made on request.
+
+
+FORMS = ("csv", "parquet", "tex", "html")
+REPORTS = {
+    "report.html": "The report (HTML)", "report.pdf": "The report (PDF)", "summary.html": "One-page summary (HTML)",
+    "summary.pdf": "One-page summary (PDF)",
+}  # fmt: skip
+PATIENCE = 8.0
+"""Seconds that a request for a file waits before a page shows its progress."""
+
+
+def _report(bench: Bench, study: StudyRecord, based: StoredRun) -> dict[str, Any]:
+    return {"asked": based.asked, "notes": bench.store.notes(study.id)}
+
+
+async def export(request: Request) -> Response:
+    """Show what can be downloaded."""
+    bench, study = bench_of(request), study_of(request)
+    based = needed(request, study)
+    run = bench.jobs.last(study, "report", _report(bench, study, based))
+    folder = None if run is None else bench.jobs.made(study.id, run.key)
+    files = [] if folder is None else [(name, REPORTS[name]) for name in bench.jobs.told(folder)["files"]]
+    shown = [one for one in single() if _answerable(one, study)]
+    return study_page(
+        request, "export.html.j2", study, "export", run=run, based=based, files=files, single=shown,
+        progress=None if run is None else bench.jobs.progress(run.id), notes=bench.store.notes(study.id),
+        **bench.commands(study, based.asked),
+    )  # fmt: skip
+
+
+def _answerable(record: Any, study: StudyRecord) -> bool:
+    """Return whether a lens is part of a study's report, so that it has tables."""
+    wanted = [source.name for source in record.inputs if source.options[0].argument]
+    return has_section(record) and all(name in study.files for name in wanted)
+
+
+async def make_report(request: Request) -> Response:
+    """Have the report written."""
+    bench, study, form = bench_of(request), study_of(request), await form_of(request)
+    based = bench.last_run(study.id, one(form, "run"))
+    if based is None:
+        raise SelectionError(
+            "no analyses have been run for this study yet", hint="Go to Questions and run the analyses."
+        )
+    bench.jobs.ask(study, "report", _report(bench, study, based), again=True)
+    return go(f"/studies/{study.id}/export?run={based.id}")
+
+
+async def report_file(request: Request) -> Response:
+    """Hand out a file of the report, or how the study is read."""
+    bench, study = bench_of(request), study_of(request)
+    based, name = needed(request, study), request.path_params["name"]
+    kind, asked = ("config", {}) if name == "plurivox.toml" else ("report", _report(bench, study, based))
+    if name not in (*REPORTS, "plurivox.toml"):
+        raise SelectionError("there is no such file", hint="Choose one from the list.")
+    if kind == "report" and bench.jobs.last(study, kind, asked) is None:
+        return go(f"/studies/{study.id}/export?run={based.id}")
+    return await _file(request, study, kind, asked, name)
+
+
+async def table(request: Request) -> Response:
+    """Hand out a table of a lens."""
+    study = study_of(request)
+    based, record = needed(request, study), lens_named(request.path_params["lens"])
+    name, _, form = request.path_params["name"].rpartition(".")
+    known = (*(record.csv_tables or ("values",)), "shown")
+    if name not in known or form not in FORMS or not _answerable(record, study):
+        raise SelectionError("there is no such table", hint="Choose one from the list.")
+    asked = {"asked": based.asked, "lens": record.name, "table": name, "form": form}
+    return await _file(request, study, "table", asked, None)
+
+
+async def _file(
+    request: Request, study: StudyRecord, kind: str, asked: Mapping[str, Any], name: str | None
+) -> Response:  # fmt: skip
+    """Hand out a file once it is made; until then, a page shows its progress."""
+    bench = bench_of(request)
+    run = bench.jobs.ask(study, kind, asked)
+    if run.going:
+        with contextlib.suppress(TimeoutError):  # most tables are there in a moment
+            run = await asyncio.wait_for(bench.jobs.until_ended(run.id), PATIENCE)
+    folder = bench.jobs.made(study.id, run.key)
+    told = [] if folder is None else bench.jobs.told(folder)["files"]
+    title = name or (told[0] if told else request.path_params["name"])
+    if folder is not None and "hx-request" not in request.headers:
+        if title not in told:
+            raise SelectionError("there is no such file", hint="A PDF needs Chromium on this machine.")
+        return FileResponse(folder / title, filename=title)
+    return study_page(
+        request, "file.html.j2", study, "export", run=run, progress=bench.jobs.progress(run.id), title=title
+    )
+
+
+ROUTES += [
+    Route("/studies/{study}/export", export),
+    Route("/studies/{study}/export/report", make_report, methods=["POST"]),
+    Route("/studies/{study}/export/{name}", report_file),
+    Route("/studies/{study}/tables/{lens}/{name}", table),
 ]

@@ -18,11 +18,26 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plurivox.base.errors import FileError
-from plurivox.workbench.marking import DATABASE, SIDES
-from plurivox.workbench.records import CANCELLED, DONE, FAILED, INTERRUPTED, KINDS, PLACES, RUNNING, WAITING, role_in
+from plurivox.workbench.records import (
+    CANCELLED,
+    DATABASE,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    KINDS,
+    PLACES,
+    RUNNING,
+    SIDES,
+    WAITING,
+    role_in,
+)
+
+if TYPE_CHECKING:
+    pass
+
 
 Row = dict[str, Any]
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # the latter from messages that quote what is damaged

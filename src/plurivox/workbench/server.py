@@ -1,4 +1,4 @@
-"""The application and the server: routes, error pages, and the loop that runs it all."""
+"""The application and the server: routes, error pages, places for connections, and the loop that runs it all."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plurivox.base.errors import FileError, InputError, PlurivoxError, SelectionError
-from plurivox.workbench import api, exploring, following, leaving, pages, runs
+from plurivox.workbench import api, exploring, pages, runs
 from plurivox.workbench.bench import Bench
-from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
+from plurivox.workbench.guard import LOOPBACK, Guard, Message, Receive, Scope, Send, TooLargeError, answer
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
-from plurivox.workbench.marking import INCOMING
 from plurivox.workbench.pages import page
-from plurivox.workbench.records import ChangedError
-from plurivox.workbench.store import Store
-from plurivox.workbench.watcher import Watcher
+from plurivox.workbench.records import INCOMING, ChangedError
+from plurivox.workbench.store import StudyStore
+from plurivox.workbench.watches import Watcher
 
 ASSETS = {
     "report.css": ("plurivox.report", "text/css"),
@@ -107,7 +106,7 @@ async def failed(request: Request, error: Exception) -> Response:
 
 
 def application(
-    store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
+    store: StudyStore, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
 ) -> Starlette:
     """Return the application that answers requests; :class:`~plurivox.workbench.guard.Guard` decides who may ask."""
     jobs = Jobs(store)
@@ -124,7 +123,7 @@ def application(
             await asyncio.gather(watching, return_exceptions=True)
             await jobs.close()
 
-    parts = (pages, runs, exploring, leaving, following, api)
+    parts = (pages, runs, exploring, api)
     routes = [Route("/assets/{name}", asset), *(route for part in parts for route in part.ROUTES)]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
@@ -137,7 +136,7 @@ async def gone(request: Request, error: Exception) -> Response:
 
 
 def guarded(
-    store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
+    store: StudyStore, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
 ) -> Guard:
     """Return the application with its guard around it."""
     found: list[Guard] = []
@@ -188,7 +187,8 @@ class Address:
             told = getattr(error, "strerror", None) or str(error)
             hint = "Choose another port with --port, or 0 for any free one."
             raise InputError(f"cannot listen on {host}, port {port} ({told})", hint=hint) from None
-        return cls(listening, hosts, bool(names))
+        bound = listening.getsockname()[0]  # "0" and "::0" are everywhere, too
+        return cls(listening, hosts_of(bound, names) if bound in ("0.0.0.0", "::") else hosts, bool(names))  # noqa: S104
 
 
 def hosts_of(host: str, names: Sequence[str] = ()) -> tuple[str, ...]:
@@ -215,11 +215,9 @@ def name_of_host(name: str) -> str:
     raise InputError(f"--allow-host: {name!r} is not the name of a host", hint=hint)
 
 
-def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
+def serve(address: Address, store: StudyStore, max_upload: int, ready: Callable[[str], object]) -> None:
     """Serve studies until stopped; ``ready`` is called with the first address."""
     import uvicorn
-
-    from plurivox.workbench.places import Places, connections
 
     guard = guarded(store, address.port, address.hosts, max_upload, address.local)
     incoming = store.folder / INCOMING
@@ -227,17 +225,17 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
     tempfile.tempdir = str(incoming)  # uploads go where there is room for studies, not to a disk in memory
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
-        timeout_graceful_shutdown=3, http=connections(Places(guard.knows)), ws="none",
+        timeout_graceful_shutdown=3, http=connections(Connections(guard.knows)), ws="none",
     )  # fmt: skip
     app: Any = guard.app
 
-    class Server(uvicorn.Server):
+    class WorkbenchServer(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.state.bench.watcher.end()  # otherwise streams are waited for, and cut off
             await app.state.bench.jobs.close()
             await super().shutdown(sockets)
 
-    server = Server(config)
+    server = WorkbenchServer(config)
     ready(f"http://{address.hosts[0]}:{address.port}/?token={guard.token}")
     try:
         server.run(sockets=[address.listening])
@@ -250,3 +248,100 @@ def default_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("plurivox", appauthor=False)) / "workbench"
+
+
+# Places ---------------------------------------------------------------------------------------------------------------
+#
+# Places for connections: those who say nothing, or nothing that lets them in, cannot take the places of the others.
+#
+# A connection must say within some seconds what it asks for. Until it has shown that it belongs to the browser or a
+# program that was let in, it is a stranger's: there are few places for strangers, the one that has been silent for
+# longest makes room for the next, and each is closed as soon as it has been answered.
+
+
+WITHIN = 10.0
+"""Seconds in which a request must say what it asks for."""
+STRANGERS, KNOWN = 100, 200
+"""Connections at the same time, of strangers and of those who were let in."""
+
+
+class Connections:
+    """Who is connected; ``knows`` tells from a request whether whoever sent it was let in."""
+
+    def __init__(self, knows: Callable[[Scope], bool]) -> None:
+        self._knows = knows
+        self._strangers: dict[Any, None] = {}  # the one who came first comes first
+        self._known: set[Any] = set()
+
+    def enter(self, one: Any) -> None:
+        """Give a new connection a place; if there is none, the stranger who has been silent for longest leaves."""
+        silent = next((other for other in self._strangers if other.silent), None)
+        if len(self._strangers) >= STRANGERS and silent is not None:
+            self.leave(silent)
+            silent.transport.close()
+        self._strangers[one] = None
+
+    def leave(self, one: Any) -> None:
+        """Free the place of a connection."""
+        self._strangers.pop(one, None)
+        self._known.discard(one)
+
+    async def answer(self, one: Any, app: Any, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered; the connection stays open only for those who were let in."""
+
+        async def last(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+            await send(message)
+
+        if not self._knows(scope):
+            await app(scope, receive, last)
+        elif one not in self._known and len(self._known) >= KNOWN:
+            await answer(last, 503, "There are too many connections. Close some pages and try again.")
+        else:
+            self._strangers.pop(one, None)
+            self._known.add(one)
+            await app(scope, receive, send)
+
+
+def connections(places: Connections) -> type[asyncio.Protocol]:
+    """Return what the server makes for each connection, so that it has a place and says in time what it asks for."""
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Connection(H11Protocol):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            app = self.app
+            self.app: Any = lambda *request: places.answer(self, app, *request)
+            self._late: asyncio.TimerHandle | None = None
+
+        @property
+        def silent(self) -> bool:
+            """Whether no request has been made, or is being answered."""
+            return self.conn.their_state is h11.IDLE
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            places.enter(self)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            places.leave(self)
+            if self._late is not None:
+                self._late.cancel()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            """Close the connection in time, unless it has said what it asks for."""
+            if self._late is not None and not self.silent:
+                self._late.cancel()
+                self._late = None
+            elif self._late is None and self.silent:
+                self._late = self.loop.call_later(WITHIN, self.transport.close)
+
+    return Connection

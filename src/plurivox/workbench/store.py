@@ -21,22 +21,23 @@ from typing import Any
 from plurivox.base.errors import FileError, InputError, SelectionError
 from plurivox.base.files import replacing, write_text
 from plurivox.workbench import adopting
-from plurivox.workbench.folders import Folders
-from plurivox.workbench.manifest import MANIFEST, text_of
-from plurivox.workbench.marking import STUDIES
+from plurivox.workbench.adopting import MANIFEST, text_of
+from plurivox.workbench.base import Folders
 from plurivox.workbench.records import (
     KINDS,
     PLACES,
     RUNNING,
+    STUDIES,
     WAITING,
     ChangedError,
-    Run,
     StoredFile,
+    StoredRun,
     StudyRecord,
     free_place,
+    remove_written,
     role_in,
+    within,
 )
-from plurivox.workbench.removing import within
 
 _TRIGGER = """
 create temp trigger stale_{table}_{event} after {event} on main.{table}
@@ -50,7 +51,7 @@ _STALE = "create temp table stale (study text primary key);" + "".join(
 """Notes which studies have changed since their manifests were written, whoever changes them."""
 
 
-class Store(Folders):
+class StudyStore(Folders):
     """A folder of studies."""
 
     def __init__(self, folder: str | os.PathLike[str], adopt: bool = False) -> None:
@@ -69,10 +70,10 @@ class Store(Folders):
         except OSError as error:
             raise self._unwritable(error.strerror) from None
         self._base.executescript(_STALE)
-        self.sweep()
-        if self.salvaged or adopt:
+        adopting_all = self.sweep() or self.salvaged or adopt
+        if adopting_all:
             self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
-        self.remarks += adopting.remarks_on(self, self.salvaged or adopt)
+        self.remarks += adopting.remarks_on(self, adopting_all)
         with self.changing() as base:
             base.execute("insert or ignore into stale select id from studies")
 
@@ -168,10 +169,8 @@ class Store(Folders):
         with self.changing() as base:
             now = self.study(study).revision
             if revision is not None and revision != now:
-                raise ChangedError(
-                    "this study was changed in another tab in the meantime",
-                    hint="Look at it again and repeat the change.",
-                )
+                hint = "Look at it again and repeat the change."
+                raise ChangedError("this study was changed in another tab in the meantime", hint=hint)
             for column, value in changes.items():
                 base.execute(f"update studies set {column} = ? where id = ?", (known[column](value), study))  # noqa: S608
             base.execute("update studies set revision = ?, changed = ? where id = ?", (now + 1, time.time(), study))
@@ -180,8 +179,10 @@ class Store(Folders):
     def delete_study(self, name: str) -> None:
         """Delete a study and its files."""
         self.study(name)
-        with self.changing() as base:
-            base.execute("delete from studies where id = ?", (name,))
+        with self._guard:
+            remove_written(self.folder, self.home(name) / MANIFEST)  # first, since it says that the study is there
+            with self.changing() as base:
+                base.execute("delete from studies where id = ?", (name,))
         self.remove_home(name)
 
     # Files ------------------------------------------------------------------------------------------------------------
@@ -195,13 +196,10 @@ class Store(Folders):
         self._check_place(study, role)
         with self.receiving(study, role, shown) as upload:
             yield upload
-        self._put(study, upload.stored)
+        self.link(study, upload.stored)
 
     def link(self, study: str, file: StoredFile) -> None:
-        """Note what stays in place, such as the folder of a packed study."""
-        self._put(study, file)
-
-    def _put(self, study: str, file: StoredFile) -> None:
+        """Note a file in its place: one that was received, or what stays elsewhere, as the folder of a packed study."""
         before = self.study(study).files.get(file.role)
         with self.changing() as base:
             self.put_in(base, study, file)
@@ -264,7 +262,7 @@ class Store(Folders):
 
     # Runs -------------------------------------------------------------------------------------------------------------
 
-    def add_run(self, study: str, kind: str, key: str, asked: Mapping[str, Any], state: str = WAITING) -> Run:
+    def add_run(self, study: str, kind: str, key: str, asked: Mapping[str, Any], state: str = WAITING) -> StoredRun:
         """Note that something is to be computed."""
         found = secrets.token_hex(8)
         with self.changing() as base:
@@ -297,37 +295,29 @@ class Store(Folders):
         with self.changing() as base:
             base.execute("delete from runs where study = ? and key = ?", (study, key))
 
-    def run(self, name: str) -> Run:
+    def run(self, name: str) -> StoredRun:
         """Return a run by its id."""
-        with self._guard:
-            row = self._base.execute("select * from runs where id = ?", (name,)).fetchone()
-        if row is None:
-            raise SelectionError("there is no such run", hint="Its study may have been deleted.")
-        return self._run(row)
+        for row in self.rows("select * from runs where id = ?", name):
+            return self._run(row)
+        raise SelectionError("there is no such run", hint="Its study may have been deleted.")
 
-    def runs(self, study: str, kind: str | None = None, most: int = 50) -> list[Run]:
+    def runs(self, study: str, kind: str | None = None, most: int = 50) -> list[StoredRun]:
         """Return the runs of a study, the last first."""
-        with self._guard:
-            rows = self._base.execute(
-                "select * from runs where study = ? and (? is null or kind = ?)"
-                " order by created desc, rowid desc limit ?",
-                (study, kind, kind, most),
-            ).fetchall()
-        return [self._run(row) for row in rows]
+        line = (
+            "select * from runs where study = ? and (? is null or kind = ?) order by created desc, rowid desc limit ?"
+        )
+        return [self._run(row) for row in self.rows(line, study, kind, kind, most)]
 
-    def _run(self, row: sqlite3.Row) -> Run:
+    def _run(self, row: sqlite3.Row) -> StoredRun:
         known = {name: row[name] for name in row.keys()} | self._late.get(row["id"], {})  # noqa: SIM118
         problem = None if known["problem"] is None else json.loads(known["problem"])
-        return Run(**{**known, "asked": json.loads(known["asked"]), "problem": problem})
+        return StoredRun(**{**known, "asked": json.loads(known["asked"]), "problem": problem})
 
     # Notes ------------------------------------------------------------------------------------------------------------
 
     def notes(self, study: str) -> dict[str, str]:
         """Return the notes on results, by place."""
-        with self._guard:
-            rows = self._base.execute(
-                "select place, text from notes where study = ? order by place", (study,)
-            ).fetchall()
+        rows = self.rows("select place, text from notes where study = ? order by place", study)
         return {row["place"]: row["text"] for row in rows}
 
     def write_note(self, study: str, place: str, text: str) -> None:
@@ -343,7 +333,7 @@ class Store(Folders):
 class Beginning:
     """A study that is being made: its id, and the files that it has so far."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: StudyStore, name: str) -> None:
         self._store, self.id = store, name
         self.files: list[StoredFile] = []
 

@@ -1,18 +1,26 @@
-"""Uploaded files: what each of them may be, and adding them to the study, whole or not at all."""
+"""Files that come in: uploaded, named on the command line, or packed studies, which are opened in place."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import UploadFile
 
-from plurivox.base.errors import InputError
-from plurivox.domain.roles import plain
-from plurivox.workbench.records import PLACES, SEVERAL, StudyRecord, free_place, role_in
-from plurivox.workbench.store import Upload
+from plurivox.base.errors import FileError, InputError
+from plurivox.base.files import note_input
+from plurivox.domain.raw import plain
+from plurivox.read.packed.folder import is_packed, named, read_manifest
+from plurivox.read.packed.remote import is_address
+from plurivox.workbench.making import digest_of_packed
+from plurivox.workbench.reading import POPULATION, ReadingSettings
+from plurivox.workbench.records import PLACES, SEVERAL, StoredFile, StudyRecord, free_place, role_in
+from plurivox.workbench.store import Beginning, StudyStore, Upload
+from plurivox.workbench.watches import Watches, mark_of
 
 MOST_FILES = len(PLACES)
 _PIECE = 1 << 20
@@ -100,3 +108,143 @@ async def take(place: AbstractContextManager[Upload], file: UploadFile) -> None:
                 upload.write(piece)
 
     await asyncio.to_thread(copy)
+
+
+# Linking --------------------------------------------------------------------------------------------------------------
+#
+# Packed studies: opened in place, never copied, changed or deleted.
+
+
+WHOLE = 20_000_000
+"""The largest number of ratings of a packed study that is read whole by default: about 0.4 GB."""
+MOST_OFFERED = 50
+
+
+def open_packed(store: StudyStore, name: str) -> str:
+    """Add a study for a packed one, and return its id.
+
+    Raises
+    ------
+    FileError
+        If there is no packed study with this name on this machine, or it is damaged.
+    """
+    file = link_of(name)
+    with store.beginning(name_of(file.shown), reading_of(file)) as found:
+        found.files.append(file)
+    return found.id
+
+
+def reading_of(file: StoredFile) -> dict[str, Any]:
+    """Return how a packed study is read at first: whole, unless it has very many ratings."""
+    return {"in_memory": True} if read_manifest(file.stored).n_ratings <= WHOLE else {}
+
+
+def name_of(file: str) -> str:
+    """Return a study's first name: that of its file or folder."""
+    return Path(file).stem[:200] or "A study"
+
+
+def link_of(name: str) -> StoredFile:
+    """Return what is kept of a packed study, as it is now."""
+    if is_address(name):
+        hint = "Copy the folder to this machine, or analyse it with commands: plurivox cohesion ADDRESS."
+        raise FileError("the workbench only opens packed studies on this machine", source=name, hint=hint)
+    given = named(os.path.expanduser(name))
+    path = Path(os.path.abspath(given.folder))
+    if not is_packed(path):
+        what = "it is not a packed study" if path.exists() else "there is no such folder"
+        raise FileError(what, source=str(path), hint="Name a folder made by plurivox pack, such as study.pvx.")
+    manifest = read_manifest(os.path.expanduser(name))
+    size = sum(one.size for one in manifest.all_files)
+    return StoredFile("ratings", path.name, str(path), size, manifest.sha256)
+
+
+def state_of(file: StoredFile | None) -> dict[str, Any] | None:
+    """Return what a page says about a packed study: where it is, and what is wrong with it, if anything."""
+    if file is None:
+        return None
+    found: dict[str, Any] = {"path": file.stored, "changed": False, "gone": False}
+    try:
+        found["changed"] = digest_of_packed(file.stored) != file.sha256
+    except FileError:
+        found["gone"] = True
+    return found
+
+
+def packed_nearby(folder: str | os.PathLike[str] = ".") -> list[str]:
+    """Return the packed studies in a folder, to choose from."""
+    try:
+        names = sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and is_packed(entry.path))
+    except OSError:
+        return []
+    return [os.path.abspath(name) for name in names[:MOST_OFFERED]]
+
+
+# Starting -------------------------------------------------------------------------------------------------------------
+#
+# A study started from files on this machine.
+
+
+def begin(store: StudyStore, files: Sequence[str], weights: str | None = None, trim: float | None = None) -> str:
+    """Add a study of some files, and return the address of its page; for watched files, that of their study.
+
+    ``weights`` is the file of the population, ``trim`` the largest weight.
+    """
+    packed = [name for name in files if is_packed(name)]
+    roles = _places(files, packed, weights)
+    reading = {} if trim is None else {"trim": trim}
+    ReadingSettings.from_dict(reading)  # fail now rather than on every page
+    watches = Watches(store)
+    if packed:
+        return _with_packed(store, packed[0], roles, reading)
+    watched = watches.same_sources(map(str, roles.values()))
+    if watched is not None:  # looks are counted there; a new study would start counting again
+        return f"/studies/{watched}/watch"
+    with store.beginning(name_of(roles["ratings"].name), reading) as found:
+        sources = _fill(found, roles)
+    watches.add_sources(found.id, sources)
+    return f"/studies/{found.id}"
+
+
+def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) -> dict[str, Path]:
+    """Return the places of files in a study, from their names; the population was named explicitly."""
+    roles: dict[str, Path] = {}
+    said = [(name, "ratings" if len(files) == 1 or name in packed else role_of(name)) for name in files]
+    for name, role in (*said, *([] if weights is None else [(weights, POPULATION)])):
+        place = free_place(role, roles)
+        if place is None:
+            hint = "Give one of them; add the other on the page of the study."
+            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
+        if Path(name).is_dir() and name not in packed:
+            hint = "Give files, or a folder made by plurivox pack."
+            raise FileError("it is a folder, but the workbench expects files", source=name, hint=hint)
+        if not Path(name).is_file() and name not in packed:
+            raise FileError("there is no such file", source=name, hint="Check the name.")
+        roles[place] = Path(os.path.abspath(name))
+    if "ratings" not in roles:
+        raise InputError("none of the files looks like ratings", hint="Also give the file with the ratings.")
+    return roles
+
+
+def _with_packed(store: StudyStore, folder: str, roles: Mapping[str, Path], reading: Mapping[str, Any]) -> str:
+    """Start a study from a packed one, or go to the one already started with it, if nothing else is given."""
+    file = link_of(folder)
+    same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
+    if same and len(roles) == 1:
+        return f"/studies/{same[0].id}"
+    with store.beginning(name_of(file.shown), {**reading_of(file), **reading}) as found:
+        found.files.append(file)
+        _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
+    return f"/studies/{found.id}"
+
+
+def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+    """Put files into a study that is being made; return where they are, and the marks of their versions."""
+    sources: dict[str, tuple[str, str]] = {}
+    for role, path in roles.items():
+        note_input(path)
+        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes in the meantime is read again
+        with path.open("rb") as file, study.adding(role, path.name) as upload:
+            while piece := file.read(_PIECE):
+                upload.write(piece)
+    return sources

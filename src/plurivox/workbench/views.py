@@ -18,15 +18,15 @@ from plurivox.base.csv_files import flat, write_frame
 from plurivox.base.errors import SelectionError
 from plurivox.base.files import write_text
 from plurivox.base.wording import counted, named
-from plurivox.config import FILE_NAME, Bins, Groups, config_text
+from plurivox.config import FILE_NAME, config_text
 from plurivox.domain.axis import CROSS, names_raters
 from plurivox.infer.exports import document_of
 from plurivox.infer.lens import Lens
 from plurivox.infer.result import Result, frame_of
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
+from plurivox.plots import OF_LENSES, chart_of
 from plurivox.plots.items import DIVIDED
-from plurivox.plots.of_lenses import OF_LENSES, chart_of
 from plurivox.report.parts import (
     Block,
     Brief,
@@ -121,8 +121,7 @@ def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
     blocks += _divided(brief, axis, name)
     section = Section("group", named(axis, name), _size(brief, axis, name), blocks, _said(brief, axis, [name]))
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
-    return {"title": section.title}
+    return _written(desk, brief, section, out)
 
 
 def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -133,8 +132,7 @@ def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks = [*_use(brief, axis), *_contrast(brief, axis, names), *_values_of(brief, axis, names)]
     lead = " ".join(_size(brief, axis, name) for name in names)
     section = Section("compare", f"{names[0]} and {names[1]}", lead, blocks, _said(brief, axis, names))
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
-    return {"title": section.title}
+    return _written(desk, brief, section, out)
 
 
 def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -154,6 +152,10 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
+    return _written(desk, brief, section, out)
+
+
+def _written(desk: Desk, brief: Brief, section: Section, out: Path) -> dict[str, Any]:
     write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
     return {"title": section.title}
 
@@ -270,8 +272,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
     section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
-    write_text(out / "view.html", fragment(section, desk.places(groups_in(brief)), brief.asked.looks))
-    return {"title": section.title}
+    return _written(desk, brief, section, out)
 
 
 def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -302,14 +303,9 @@ def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a plurivox.toml that says how the files of the study are read."""
     reading, ratings = desk.source.reading, desk.ratings
-    bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
-    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes,
-                    weights=desk.names.get(POPULATION), trim=reading.trim)  # fmt: skip
-    text = config_text(
-        ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=desk.recoding, groups=groups,
-        item_columns=reading.item_attributes, encoding=reading.encoding,
-    )  # fmt: skip
-    write_text(out / FILE_NAME, text)
+    raters, items, weights = (desk.names.get(role) for role in ("raters", "items", POPULATION))
+    reading = replace(reading, raters=raters, items=items, weights=weights)
+    write_text(out / FILE_NAME, config_text(ratings, reading, recoding=desk.recoding))
     return {"files": [FILE_NAME]}
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import are, counted, listed, withheld_sentence, without_value
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row, p_text
 from plurivox.infer.tables import TableResult
 from plurivox.infer.view import RANGE, written

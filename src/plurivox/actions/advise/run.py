@@ -13,9 +13,9 @@ from plurivox.actions.advise.lists import Entries, listed, pairs_of
 from plurivox.actions.advise.result import MEANING, NEXT, SCHEMAS, Advice, seen
 from plurivox.actions.advise.seen import Looking, Seen
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
-from plurivox.domain.poles import Poles
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import Poles
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, compared
 from plurivox.infer.intervals import NORMAL_95

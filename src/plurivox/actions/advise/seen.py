@@ -14,7 +14,7 @@ from plurivox.actions.advise.settings import Thresholds
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared
 from plurivox.infer.inference import MOST_KEPT

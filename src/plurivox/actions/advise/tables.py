@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.advise.result import NAMES, Advice
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import RANGE, Column, View, filled, view_of
 
 REMARK = {"group": "group ", "seen": "seen", "meaning": "may mean", "next": "look at next", "sure": "sure"}

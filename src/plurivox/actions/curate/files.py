@@ -15,9 +15,9 @@ from plurivox.actions.curate.result import Curation
 from plurivox.base.csv_files import csv_text
 from plurivox.base.errors import FileError
 from plurivox.base.files import replacing
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 from plurivox.domain.code import as_text
-from plurivox.domain.roles import id_column
+from plurivox.domain.raw import id_column
 from plurivox.infer.view import Value, written
 from plurivox.read.beside import read_table
 

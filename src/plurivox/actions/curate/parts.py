@@ -20,8 +20,8 @@ from plurivox.base.errors import ColumnError, InputError, SelectionError, few
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories
 from plurivox.domain.axis import Axis
 from plurivox.domain.code import as_text
-from plurivox.domain.frames import to_polars
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import to_polars
 
 INCLUDE, EXCLUDE, OPEN = "include", "exclude", ""
 UNCOMPARED = 0.5

@@ -23,9 +23,9 @@ from plurivox.base.errors import InputError, SelectionError, few
 from plurivox.base.wording import why_withheld
 from plurivox.domain.axis import Axis
 from plurivox.domain.code import as_text
-from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import poles_in
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, axes_of
 from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve

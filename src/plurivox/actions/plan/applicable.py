@@ -21,7 +21,7 @@ from plurivox.lenses.responsiveness.references import CROWD, resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics import undefined
 from plurivox.statistics.graded_fit import MAX_CELLS
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 MODEL_RATERS = 3
 _SAMPLE = 200  # raters whose pairs are looked at for common items

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from plurivox.actions.plan.crowd import Crowd, Floats
 from plurivox.actions.plan.simulated import SHUFFLES, Layout, Seen, Shape, Studies
-from plurivox.engine.pool import in_batches
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.families import SIGNIFICANT
 
 BATCHES = 10

@@ -22,7 +22,7 @@ from plurivox.domain.attributes import category_order
 from plurivox.domain.axis import By
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, compared, overlapping_axes

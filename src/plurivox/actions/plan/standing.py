@@ -15,7 +15,7 @@ from plurivox.actions.plan.simulated import GROUP, REST, Layout, Shape, shuffled
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings, ratings_of, with_items
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised
 from plurivox.infer.grouping import Compared, raters_who_rated

@@ -16,7 +16,7 @@ from plurivox.actions.select.settings import SelectionSettings
 from plurivox.base.wording import counted
 from plurivox.domain.axis import OUTSIDE, Axis
 from plurivox.domain.ratings import Ratings, ratings_of, without_others
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from plurivox.actions.select.judging import Group
 from plurivox.base.errors import InputError
 from plurivox.domain.attributes import places_of
-from plurivox.domain.frames import require_columns, to_polars
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import require_columns, to_polars
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.lenses.responsiveness.peers import LEAST_PEERS, TAILS, Floats, Peers, against_peers

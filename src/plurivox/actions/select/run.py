@@ -20,7 +20,7 @@ from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.base.wording import counted, why_withheld
 from plurivox.domain.axis import Axis, rater_name
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import compared, overlapping_axes

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.logs.common import COLUMNS, Choices, Row, in_order
-from plurivox.ask.replies import distribution_of
-from plurivox.ask.requests import Reply
+from plurivox.ask.logs import COLUMNS, Row, ScaleChoices, in_order
+from plurivox.ask.question import Reply, distribution_of
 from plurivox.ask.wire import get, reply_of
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import note_input
@@ -50,7 +49,7 @@ class InspectLog:
                 source=self.source, hint="Update plurivox.",
             )  # fmt: skip
 
-    def rows(self, choices: Choices) -> Iterator[Row]:
+    def rows(self, choices: ScaleChoices) -> Iterator[Row]:
         """Yield the answers, then the questions that an evaluation did not ask because it ended early."""
         spec = self.header["eval"]
         common: Row = dict.fromkeys(COLUMNS) | {"model": spec["model"], "prompt": spec["task"]}
@@ -74,7 +73,7 @@ class InspectLog:
         for item in _list(get(get(spec, "dataset"), "sample_ids")):
             yield from ((str(item), at) for at in range(epochs if isinstance(epochs, int) else 1))
 
-    def _answer(self, sample: Any, choices: Choices) -> Row:
+    def _answer(self, sample: Any, choices: ScaleChoices) -> Row:
         item, epoch = get(sample, "id"), get(sample, "epoch")
         if not isinstance(item, str | int) or not isinstance(epoch, int) or not isinstance(get(sample, "output"), dict):
             raise _no_log(self.source, "a sample lacks its id, epoch or output")

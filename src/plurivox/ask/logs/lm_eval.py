@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.logs.common import COLUMNS, Choices, Row, in_order, quoted
+from plurivox.ask.logs import COLUMNS, Row, ScaleChoices, in_order, quoted
 from plurivox.ask.wire import get
 from plurivox.base.errors import FileError, InputError
 from plurivox.read.json_documents import loaded
@@ -27,7 +27,7 @@ class SampleFile:
     """A file of samples, the field that names the item, and the filter to read, if not the output before filters."""
 
     file: Path
-    choices: Choices
+    choices: ScaleChoices
     item: str | None
     filter_name: str | None
     seen: dict[str, Any] = field(default_factory=dict)

@@ -13,7 +13,6 @@ This package uses the standard library and
 """
 
 from plurivox.base.settings import shared
-from plurivox.base.settings.record import Settings, Spec, setting
-from plurivox.base.settings.values import Axes, Frozen
+from plurivox.base.settings.record import Axes, Frozen, Settings, Spec, Toml, setting
 
-__all__ = ["Axes", "Frozen", "Settings", "Spec", "setting", "shared"]
+__all__ = ["Axes", "Frozen", "Settings", "Spec", "Toml", "setting", "shared"]

@@ -1,4 +1,11 @@
-"""Settings records: what a setting is, how a wrong value is reported, and how a record becomes JSON and a key."""
+"""Settings records: a question's settings, each declared once with what it means and what it may be.
+
+Their values are hashable, and the same for all ways of writing the same thing.
+
+Functions named after what they return (:func:`axes`, :func:`names` …) accept what a caller or a TOML file gives. Those
+that begin with ``read_`` accept the text of an option. Both raise ``ValueError``: the first with what to give instead,
+the second with what follows the name of the option in the message.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +17,205 @@ import math
 import operator
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass
 from types import NoneType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from plurivox.base.arguments import LARGEST, is_text, shown
 from plurivox.base.errors import InputError
-from plurivox.base.settings.values import frozen, plain, scalar
+
+Axes = tuple[tuple[str, ...], ...]
+"""The attributes of each axis: ``(("age",), ("race", "gender"))``."""
+
+
+class Frozen(Mapping[str, Any]):
+    """An immutable mapping that can be hashed and pickled."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
+        self._pairs = tuple(pairs)
+
+    def __getitem__(self, key: str) -> Any:
+        for name, value in self._pairs:
+            if name == key:
+                return value
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Frozen):
+            return self._pairs == other._pairs
+        return isinstance(other, Mapping) and dict(self._pairs) == dict(other)
+
+    def __hash__(self) -> int:
+        return hash(self._pairs)
+
+    def __repr__(self) -> str:
+        return repr(dict(self._pairs))
+
+
+def scalar(value: Any) -> Any:
+    """Return a numpy number or text as its Python equivalent, and other things unchanged."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
+def frozen(value: Any) -> Any:
+    """Return lists, arrays and series as tuples, all the way down, and mappings as :class:`Frozen`."""
+    value = scalar(value)
+    if isinstance(value, Mapping):
+        return mapping(value)
+    for name in ("tolist", "to_list"):
+        if hasattr(value, name):
+            value = getattr(value, name)()
+            break
+    if isinstance(value, list | tuple | range):
+        return tuple(map(frozen, value))
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Return a value in JSON types: lists, dictionaries, numbers, texts."""
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return value
+
+
+def numbers(value: Any) -> Any:
+    """Return a number, or a list or matrix of them, as floats; words are left for later checks."""
+    value = frozen(value)
+    if isinstance(value, tuple):
+        return tuple(map(numbers, value))
+    return float(value) + 0.0 if isinstance(value, int | float) else value  # + 0.0, since -0.0 is 0
+
+
+def axes(value: Any) -> Axes:
+    """Return the attributes of each axis: ``("race", "gender")`` is one crossing, ``["race", "gender"]`` are two axes.
+
+    Examples
+    --------
+    >>> axes("race"), axes(("race", "gender")), axes(["race", "gender"])
+    ((('race',),), (('race', 'gender'),), (('race',), ('gender',)))
+    """
+    if isinstance(value, str):
+        return ((str(value),),)
+    if isinstance(value, tuple) and value and all(isinstance(part, str) for part in value):
+        return (tuple(map(str, value)),)
+    found = tuple((one,) if isinstance(one, str) else tuple(one) for one in value)
+    if not all(isinstance(part, str) for one in found for part in one):
+        raise TypeError("an attribute must be a text")
+    return tuple(tuple(map(str, one)) for one in found)
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
+    found = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(one, str) for one in found):
+        raise TypeError("a name must be a text")
+    return tuple(map(str, found))
+
+
+def two(value: Any) -> tuple[str, str]:
+    """Return two names."""
+    found = names(value)
+    if isinstance(value, str) or len(found) != 2:
+        raise TypeError("two names are needed")
+    return found[0], found[1]
+
+
+def mapping(value: Any) -> Frozen:
+    """Return a mapping sorted by its keys, so that the order in which it was written makes no difference."""
+    return Frozen(sorted(ordered_mapping(value).items()))
+
+
+def ordered_mapping(value: Any) -> Frozen:
+    """Return a mapping in its own order, for results that depend on the order."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError("a mapping from texts is needed")
+    return Frozen((str(key), frozen(part)) for key, part in value.items())
+
+
+def read_names(text: str) -> tuple[str, ...] | None:
+    """Read ``batch,region``; ``none`` for nothing."""
+    return tuple(text.split(",")) if text and text != "none" else None
+
+
+def read_two(text: str) -> tuple[str, str]:
+    """Read ``Man,Woman``."""
+    first, sign, second = text.partition(",")
+    if not sign:
+        raise ValueError(f"needs two groups separated by a comma, not {text!r}")
+    return first.strip(), second.strip()
+
+
+def read_value(text: str) -> dict[str, str]:
+    """Read ``gender=Woman``."""
+    attribute, sign, value = text.partition("=")
+    if not sign or not attribute.strip() or not value.strip():
+        raise ValueError(f"needs ATTRIBUTE=VALUE, not {text!r}")
+    return {attribute.strip(): value.strip()}
+
+
+def read_values(texts: list[str]) -> dict[str, str]:
+    """Read several ``gender=Woman``."""
+    return {name: value for text in texts for name, value in read_value(text).items()}
+
+
+def read_conditions(texts: list[str]) -> list[dict[str, str]]:
+    """Read several ``gender=Woman``, each as its own condition."""
+    return [read_value(text) for text in texts]
+
+
+def conditions(value: Any) -> tuple[Frozen, ...]:
+    """Return one mapping or several, each a condition, in order.
+
+    Examples
+    --------
+    >>> conditions({"gender": "Woman"}), conditions([{"age": "18-29"}, {"age": "60+"}])
+    (({'gender': 'Woman'},), ({'age': '18-29'}, {'age': '60+'}))
+    """
+    return tuple(ordered_mapping(one) for one in ([value] if isinstance(value, Mapping) else value or ()) if one)
+
+
+def read_prior(text: str) -> Any:
+    """Read ``1``, ``1,1,2``, ``auto`` or ``empirical-bayes``."""
+    if text in ("auto", "empirical-bayes"):
+        return text
+    try:
+        weights = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"must be a number, comma-separated numbers for all points, auto or empirical-bayes, not {text!r}"
+        ) from None
+    return weights[0] if len(weights) == 1 else weights
+
+
+# Record ---------------------------------------------------------------------------------------------------------------
+#
+# Settings records: what a setting is, how a wrong value is reported, and how a record becomes JSON and a key.
+
 
 _KEY = "setting"
 _KINDS = (bool, int, float, str)
 _NOUNS = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
+
+
+class Toml(NamedTuple):
+    """Where a setting stands in ``plurivox.toml``; settings of a lens stand in the lens's own section."""
+
+    section: str
+    """Its table, empty for the top."""
+    key: str
+    kinds: type | tuple[type, ...] = str
+    """What its value may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +233,19 @@ class Spec:
     option
         How its option is written; by default like its name, ``min_support`` as ``--min-support``. The option of a bool
         takes no value and reverses the default: ``--unnormalized`` for ``normalized=True``.
+    aliases
+        Other ways to write its option.
+    flags
+        If it has choices: options that take no value in place of its own, by the choice that each stands for, with
+        their help texts.
+    form
+        What a form says in place of the help text.
+    toml
+        Where it stands in ``plurivox.toml``, if it belongs to no lens.
+    replaces
+        Settings in ``plurivox.toml`` that do not count if its option is given.
+    stage
+        When it is used, if the settings of a record are used one after another.
     metavar
         The placeholder for its value in the command's help.
     choices
@@ -53,8 +260,11 @@ class Spec:
     repeated
         Whether the option can be given several times; ``parse`` then gets a list of texts.
     canonical
-        From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.base.settings.values`. It must
+        From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.base.settings.record`. It must
         return its own results, and JSON made from them, unchanged. Raises ``ValueError`` with what to give instead.
+    written
+        Whether all its values can be written as JSON; otherwise a caller may also give an object, such as a frame,
+        which the record holds as it is.
     check
         Called with the canonical value; raises InputError, or ``ValueError`` with what to give instead.
     accepts
@@ -73,6 +283,12 @@ class Spec:
     help: str
     doc: str = ""
     option: str | None = None
+    aliases: tuple[str, ...] = ()
+    flags: Mapping[str, str] | None = None
+    form: str = ""
+    toml: Toml | None = None
+    replaces: tuple[str, ...] = ()
+    stage: str = ""
     metavar: str | None = None
     choices: tuple[Any, ...] | None = None
     least: float | None = None
@@ -81,6 +297,7 @@ class Spec:
     parse: Callable[[Any], Any] | None = None
     repeated: bool = False
     canonical: Callable[[Any], Any] | None = None
+    written: bool = True
     check: Callable[[Any], object] | None = None
     accepts: str = ""
     cli: bool = True
@@ -107,8 +324,8 @@ class Spec:
         InputError
             If the setting cannot have this value.
         """
-        if given is None and self.optional:
-            return None
+        if (given is None and self.optional) or not self.written:
+            return given
         try:
             value = self._canonical(given)
             if self.check is not None:
@@ -180,6 +397,8 @@ class Settings:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    LEFT_OUT: ClassVar[frozenset[str]] = frozenset()
+    """Settings that a record has from the one it extends but that nobody can set: they keep their defaults."""
 
     def __post_init__(self) -> None:
         for name, spec in self.specs().items():
@@ -227,13 +446,15 @@ def _specs(cls: type[Settings]) -> dict[str, Spec]:
     hints = typing.get_type_hints(cls)
     found = {}
     for field in dataclasses.fields(cls):
+        if field.name in cls.LEFT_OUT:
+            continue
         spec: Spec | None = field.metadata.get(_KEY)
         if spec is None:
             raise TypeError(f"{cls.__name__}.{field.name} is not declared with setting(…)")
         type_ = hints[field.name]
         union = typing.get_args(type_) if typing.get_origin(type_) in (types.UnionType, typing.Union) else (type_,)
         members = [one for one in union if one is not NoneType]
-        kind = members[0] if len(members) == 1 and members[0] in _KINDS else None
+        kind = members[0] if len(members) == 1 and members[0] in _KINDS else spec.kind
         if kind is None and spec.canonical is None and spec.choices is None:
             raise TypeError(
                 f"{cls.__name__}.{field.name} needs canonical=, because it has neither choices nor a type in {_KINDS}"

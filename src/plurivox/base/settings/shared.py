@@ -12,7 +12,7 @@ from typing import Any
 
 from plurivox.base.arguments import MOST_DRAWS
 from plurivox.base.errors import InputError
-from plurivox.base.settings import values
+from plurivox.base.settings import record
 from plurivox.base.settings.record import setting
 
 RESAMPLE = ("items", "raters", "both")
@@ -38,15 +38,15 @@ def _shared(usual: Any, help: str, **known: Any) -> Callable[..., Any]:  # noqa:
 
 by = _shared(
     MISSING, "Rater attribute, or several to cross: race,gender. Repeatable.", metavar="ATTRIBUTES", repeated=True,
-    canonical=values.axes, hint="Give rater attributes, or crossings of them: ['age', ('race', 'gender')].",
+    canonical=record.axes, hint="Give rater attributes, or crossings of them: ['age', ('race', 'gender')].",
     accepts="By | Sequence[By]", cli=False,
     doc='Rater attributes, or crossings of several: ``["age", ("race", "gender")]``.',
 )  # fmt: skip
 """Axes: ``by: Axes``. Every command has ``--by`` already, since it is also a setting of ``[raters]``."""
 
 several = _shared(
-    values.Frozen(), "A rater may have several values of an attribute, with this separator: 'race=;'. Repeatable.",
-    metavar="ATTRIBUTE=SEPARATOR", repeated=True, canonical=lambda given: values.mapping(given or {}),
+    record.Frozen(), "A rater may have several values of an attribute, with this separator: 'race=;'. Repeatable.",
+    metavar="ATTRIBUTE=SEPARATOR", repeated=True, canonical=lambda given: record.mapping(given or {}),
     hint="Give the separator of each attribute's values: {'race': ';'}.", accepts="Mapping[str, str] | None",
     cli=False,
     doc='Attributes of which a rater may have several values, with their separators: ``{"race": ";"}``.',
@@ -148,7 +148,7 @@ def convention(help: str, doc: str, default: str = "default", **changes: Any) ->
 within = _shared(
     AUTO, "Shuffle raters only within groups of this attribute; auto: among raters who saw the same items; none: "
     "among all.",
-    metavar="ATTRIBUTE", parse=values.read_names, canonical=values.names,
+    metavar="ATTRIBUTE", parse=record.read_names, canonical=record.names,
     hint="Give one or more rater attributes.", accepts="str | tuple[str, ...] | None",
     doc='Who is shuffled with whom. ``"auto"``: raters who saw the same items, if nearly all are in such blocks; '
     "otherwise all raters, and no difference is claimed if who rated what depends on the group. A rater attribute "
@@ -173,7 +173,7 @@ ties = _shared(
 
 def _gai_pairs(value: Any) -> tuple[str, ...]:
     """Return the pairs of measures, in order; IRR with XRR is always included."""
-    given = values.names(value)
+    given = record.names(value)
     if not set(given) <= set(GAI_PAIRS):
         raise ValueError(f"Choose from {', '.join(GAI_PAIRS)}.")
     return tuple(one for one in GAI_PAIRS if one == "irr" or one in given)
@@ -181,7 +181,7 @@ def _gai_pairs(value: Any) -> tuple[str, ...]:
 
 gai = _shared(
     ("irr",), "Pairs of measures to compute GAI from: irr (always included), negentropy, plurality.", metavar="PAIRS",
-    parse=values.read_names, canonical=_gai_pairs, quiet=True, accepts="str | Sequence[str]",
+    parse=record.read_names, canonical=_gai_pairs, quiet=True, accepts="str | Sequence[str]",
     doc='Pairs of measures to compute GAI from: ``"irr"`` and XRR, which is always included and alone makes claims; '
     'also ``"negentropy"`` and cross-negentropy (``gai_negentropy``), and ``"plurality"`` size and voting '
     "agreement (``gai_plurality``).",
@@ -195,15 +195,15 @@ pairs = _shared(
 """Whether pairs of groups are compared: ``pairs: bool``."""
 
 contrast = _shared(
-    None, "Also report the difference between two groups: Man,Woman.", metavar="A,B", parse=values.read_two,
-    canonical=values.two, hint="Give the names of two groups of one axis.", accepts="tuple[str, str] | None",
+    None, "Also report the difference between two groups: Man,Woman.", metavar="A,B", parse=record.read_two,
+    canonical=record.two, hint="Give the names of two groups of one axis.", accepts="tuple[str, str] | None",
     doc="Two groups of one axis whose difference to report.",
 )  # fmt: skip
 """Two groups to compare: ``contrast: tuple[str, str] | None``."""
 
 
 def _level(given: Any) -> Any:
-    value = values.numbers(given)
+    value = record.numbers(given)
     if (isinstance(value, str) and value not in (*LEVELS, AUTO)) or not isinstance(value, str | tuple):
         raise TypeError("neither a level nor a matrix")
     return value
@@ -249,7 +249,7 @@ threshold = _shared(
     None,
     "Lowest point of the reference that means unsafe; each: split at every point in turn and average (the default for "
     "crowd and groups).",
-    metavar="POINT", canonical=values.frozen, accepts="Label | None",
+    metavar="POINT", canonical=record.frozen, accepts="Label | None",
     doc="The lowest point of the reference that means unsafe. Without it, the crowd and groups are split at every "
     'point in turn and values are averaged; ``"each"`` does the same with other Ratings that have more than two '
     "points.",
@@ -259,7 +259,7 @@ threshold = _shared(
 prior = _shared(
     1.0, "Weight of each point before any rating: a number, one for each point (1,1,2), empirical-bayes (fitted), or "
     "auto (fitted if 50 items have two ratings, otherwise 1).",
-    metavar="WEIGHT", parse=values.read_prior, canonical=values.numbers, accepts="ArrayLike | str",
+    metavar="WEIGHT", parse=record.read_prior, canonical=record.numbers, accepts="ArrayLike | str",
     doc='The weight of each point before any rating: a number, one for each point, ``"empirical-bayes"``, the prior '
     'under which the ratings are most likely, or ``"auto"``: that one if at least 50 items have two ratings or '
     "more, otherwise 1.",

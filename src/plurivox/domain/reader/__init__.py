@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from plurivox.domain.reader.reading import STATES, Options, Reading, State
+from plurivox.domain.reader.options import STATES, Options, Reading, State
 from plurivox.domain.reader.rules import read_answer
 
 __all__ = ["STATES", "Options", "Reading", "State", "read_answer"]

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from plurivox.domain.reader import phrases
-from plurivox.domain.reader.options import Choices
-from plurivox.domain.reader.quantities import amount_of
-from plurivox.domain.reader.texts import next_question
+from plurivox.domain.reader.options import Choices, amount_of, next_question
 
 WINDOW = 120
 """How many characters before or after an option are looked at."""
@@ -67,7 +65,7 @@ class Mention:
 
 
 @dataclass(slots=True, eq=False)
-class Seen:
+class AnswerText:
     """A text with the options that it mentions, which are found when a rule first needs them."""
 
     text: str  # the text in one spelling of signs, and the same in lower case
@@ -139,7 +137,7 @@ class Seen:
         return mention.letter and _ON_A_SCALE.match(self.small, mention.end, self.end) is not None
 
 
-def _look(seen: Seen) -> list[Mention]:
+def _look(seen: AnswerText) -> list[Mention]:
     """Find all options in a text."""
     seen.heads = [head.span() for head in _SERIES.finditer(seen.text, seen.start, seen.end)]
     seen.numbering = frozenset(_NUMBERING.findall(seen.text, seen.start, seen.end))
@@ -160,7 +158,7 @@ def _look(seen: Seen) -> list[Mention]:
     return mentions
 
 
-def _found(seen: Seen) -> Iterator[Mention]:
+def _found(seen: AnswerText) -> Iterator[Mention]:
     """Yield single mentions, each a letter, a text or a quantity."""
     choices, text = seen.choices, seen.text
     for found in choices.pattern.finditer(seen.small, seen.start, seen.end):
@@ -193,7 +191,7 @@ def _hyphenated(text: str, start: int, end: int) -> bool:
     return (before[-1:] == "-" and before[:1].isalpha()) or (after[:1] == "-" and after[1:].isalpha())
 
 
-def _quantity(seen: Seen, found: re.Match[str]) -> Mention | None:
+def _quantity(seen: AnswerText, found: re.Match[str]) -> Mention | None:
     """Return the option that a quantity is, or the one whose range contains it."""
     amount, start = amount_of(found)
     if found["between"] and found["high"] is None:
@@ -219,31 +217,31 @@ def _quantity(seen: Seen, found: re.Match[str]) -> Mention | None:
     )
 
 
-def _counts(seen: Seen, place: int) -> bool:
+def _counts(seen: AnswerText, place: int) -> bool:
     """Return whether a number counts the lines of a series."""
     at = bisect_right(seen.heads, (place, len(seen.text))) - 1
     return len(seen.heads) > 1 and at >= 0 and place < seen.heads[at][1]
 
 
-def _enumerates(seen: Seen, found: re.Match[str]) -> bool:
+def _enumerates(seen: AnswerText, found: re.Match[str]) -> bool:
     """Return whether a number enumerates the points of a text, the next of which is also there: "1) … 2) …"."""
     mark = seen.text[found.end() : found.end() + 1]
     number = found["low"]
     return mark in (".", ")") and number.isdigit() and f"{int(number) + 1}{mark}" in seen.numbering
 
 
-def _open_sign(seen: Seen, place: int) -> bool:
+def _open_sign(seen: AnswerText, place: int) -> bool:
     """Return whether a hyphen before a number may be a minus, on a scale that has such numbers."""
     return seen.text[max(0, place - 2) : place] == "- " and any(one.low < 0 for one in seen.choices.quantities)
 
 
-def _heads(seen: Seen, first: Mention, second: Mention) -> bool:
+def _heads(seen: AnswerText, first: Mention, second: Mention) -> bool:
     """Return whether the first only heads the line of the second: "1. B", "A: B" (for "answer")."""
     gap = seen.text[first.end : second.start]
     return first.letter and not first.sure and _HEADING.fullmatch(gap) is not None and seen.leads(first)
 
 
-def _merged(seen: Seen, first: Mention, second: Mention) -> bool:
+def _merged(seen: AnswerText, first: Mention, second: Mention) -> bool:
     """Merge a letter and the text next to it into one mention; if they disagree, the text counts."""
     if second.start - first.end > 16 or first.place is None or second.place is None:
         return False
@@ -260,7 +258,7 @@ def _merged(seen: Seen, first: Mention, second: Mention) -> bool:
     return True
 
 
-def _weigh(seen: Seen, mention: Mention) -> None:
+def _weigh(seen: AnswerText, mention: Mention) -> None:
     """Mark what is ruled out, or one of several."""
     mention.ruled_out = _ruled_out(seen, mention)
     previous = mention.previous
@@ -275,7 +273,7 @@ def _weigh(seen: Seen, mention: Mention) -> None:
         previous.joined = mention.joined = True
 
 
-def _ruled_out(seen: Seen, mention: Mention) -> bool:
+def _ruled_out(seen: AnswerText, mention: Mention) -> bool:
     if phrases.RULED_OUT_AFTER.match(seen.small, mention.end, seen.end):
         return True
     begin = max(seen.start, mention.start - _SENTENCE)
@@ -284,7 +282,7 @@ def _ruled_out(seen: Seen, mention: Mention) -> bool:
     return phrases.RULED_OUT_BEFORE.search(seen.small, begin, mention.start) is not None
 
 
-def _mark_lists(seen: Seen, mentions: Sequence[Mention]) -> None:
+def _mark_lists(seen: AnswerText, mentions: Sequence[Mention]) -> None:
     """Mark runs of lines, or of neighbours within a line, that go through the options one after the other."""
     run: list[Mention] = []
     for mention in mentions:
@@ -304,7 +302,7 @@ def _mark(run: Sequence[Mention], n_options: int) -> None:
             mention.listed = True
 
 
-def _continues(seen: Seen, run: Sequence[Mention], mention: Mention) -> bool:
+def _continues(seen: AnswerText, run: Sequence[Mention], mention: Mention) -> bool:
     """Return whether a mention is the next of a list: on the next line, or close by and of the same kind."""
     last = run[-1]
     distance = mention.start - last.end

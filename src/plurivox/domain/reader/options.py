@@ -1,15 +1,239 @@
-"""The options of a question, prepared for finding them in a text."""
+"""The options of a question, prepared for finding them in a text: texts in one spelling, quantities, and options."""
 
 from __future__ import annotations
 
 import functools
+import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from plurivox.domain.reader.quantities import NUMBER_WORDS, PATTERN, QUANTITY_BEGINS, Amount, Quantity, amount_of, holds
-from plurivox.domain.reader.reading import Options
-from plurivox.domain.reader.texts import plain, small
+State = Literal["answered", "refused", "unreadable", "failed"]
+STATES: tuple[State, ...] = ("answered", "refused", "unreadable", "failed")
+Options = Sequence[Sequence[str]]
+"""The options as shown; each has what to answer with, its text, and any further texts that mean the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How an answer was read.
+
+    Attributes
+    ----------
+    state
+        ``"answered"``, ``"refused"`` or ``"unreadable"``.
+    point
+        The option's position among those shown, or None.
+    rule
+        The rule that decided.
+    span
+        Where in the text it saw the answer, start and end, or None.
+    """
+
+    state: State
+    point: int | None
+    rule: str
+    span: tuple[int, int] | None
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+#
+# The part of an answer that is read, in one spelling of signs, with every character at its original place.
+
+
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d\u301c\uff5e"
+_QUOTES = {"'": "‘’‚‛′`´", '"': "“”„‟«»「」『』"}
+_SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_UNSEEN = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufe0f\u20e3"
+_SIGNS = {"。": ".", "、": ",", "،": ",", "؟": "?", "٪": "%", "…": ".", "।": ".", "【": "[", "】": "]"}
+
+
+def _one_spelling() -> dict[int, str]:
+    """Map dashes, quotes, spaces, digits and wide letters to those of ASCII, one character to one."""
+    table = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    table |= {code: str(unicodedata.decimal(chr(code))) for code in range(0x80, 0x1FFFF) if chr(code).isdecimal()}
+    table |= {ord(sign): "-" for sign in _DASHES} | {ord(sign): " " for sign in _SPACES + _UNSEEN}
+    for plain, signs in _QUOTES.items():
+        table |= {ord(sign): plain for sign in signs}
+    return table | {ord(sign): plain for sign, plain in _SIGNS.items()}
+
+
+_TABLE = _one_spelling()
+_THOUGHT_ENDS = ("</think>", "</thinking>", "</thought>", "</reasoning>", "<|end_of_thought|>", "[/THINK]")
+_THOUGHT_BEGINS = ("<think>", "<thinking>", "<thought>", "<reasoning>", "<|begin_of_thought|>", "[THINK]")
+_MARKUP = re.compile(r"</?(?:b|i|u|p|em|strong|br|span|div|code|li|ul|ol)\s?/?>", re.IGNORECASE)
+_CHANNEL = re.compile(r"<\|channel\|>\s?(\w{1,20})[^<]{0,40}<\|message\|>")
+_NEXT = re.compile(
+    r"^[#*\s>-]{0,6}(?:(?:new|next|another)\s)?"
+    r"(?:question|q|text|item|statement|user|human|input|example|problem|instruction|frage|pregunta|问题|質問)"
+    r"\s?\d{0,3}\s?[:.)](?:[*\s]|$)|</?s>|\[/?INST\]|<\|[a-z_]{2,20}\|>",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEADER = re.compile(r"^[#*]{0,4}\s?([A-Z]\w{1,20}):", re.MULTILINE)
+_OUTCOMES = {"answer", "rating", "score", "label", "response", "choice", "reason", "reasoning", "explanation"}
+
+
+def plain(text: str) -> str:
+    """Return a text in one spelling of its signs, with every character where it was.
+
+    Examples
+    --------
+    >>> plain("“75 % – 90 %”")
+    '"75 % - 90 %"'
+    """
+    if "<" in text:
+        text = _MARKUP.sub(lambda tag: " " * len(tag[0]), text)
+    return text.replace("`", "'") if text.isascii() else text.translate(_TABLE)
+
+
+def small(text: str) -> str:
+    """Return a text in lower case, with every character where it was; the Turkish letters i become one."""
+    return text.lower() if text.isascii() else text.replace("İ", "i").lower().replace("ı", "i")
+
+
+def spoken(text: str) -> tuple[int, int]:
+    """Return where an answer starts and ends, without the model's thinking aloud.
+
+    If the thinking never ends, there is no answer after it, and start and end are the same.
+
+    Examples
+    --------
+    >>> text = "<think>A? No.</think> B"
+    >>> text[slice(*spoken(text))]
+    ' B'
+    """
+    start = 0
+    if "<" not in text and "[" not in text and "assistantfinal" not in text:
+        return start, len(text)
+    if "<|" in text:
+        for channel in _CHANNEL.finditer(text):
+            start = channel.end() if channel[1] == "final" else len(text)
+    for end in (*_THOUGHT_ENDS, "assistantfinal"):
+        place = text.rfind(end)
+        start = max(start, place + len(end)) if place >= 0 else start
+    if any(text.find(begin, start) >= 0 for begin in _THOUGHT_BEGINS):
+        return len(text), len(text)
+    return start, len(text)
+
+
+def next_question(text: str, start: int, end: int) -> int:
+    """Return where, after an answer, the model invents another question; the end if it does not.
+
+    Its signs are a word such as "Question:", a mark between the turns of a conversation, or a repeated header.
+
+    Examples
+    --------
+    >>> next_question("B [INST] And this? [/INST]", 1, 26), next_question("B, since it is rude.", 1, 20)
+    (2, 20)
+    """
+    if start == end:
+        return end
+    found = _NEXT.search(text, start, end)
+    ends = [found.start()] if found else [end]
+    first: dict[str, int] = {}
+    for header in _HEADER.finditer(text, start, end):
+        name = header[1].casefold()
+        if name in first:
+            ends.append(first[name])
+            break
+        if name not in _OUTCOMES:
+            first[name] = header.start()
+    return min(ends)
+
+
+# Quantities -----------------------------------------------------------------------------------------------------------
+#
+# Numbers, percentages and ranges in a text, written with any signs or words.
+
+
+_WORDS = {
+    "zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
+NUMBER_WORDS = {"1": "one"} | {str(number): word for word, number in _WORDS.items()}
+"""Small numbers as words; "one" is too common a word to be a number on its own."""
+_NUMBER = rf"(?:\d{{1,9}}(?:[.,]\d{{1,6}})?|(?<![a-z])(?:{'|'.join(_WORDS)})(?![a-z-]))"
+_PERCENT = (
+    r"\s{0,2}(?:%|(?:percent|per cent|pct|prozent|por ciento|por cento|pour cent|per cento|процент\w{0,3}"
+    r"|パーセント|퍼센트|प्रतिशत)(?![a-z]))"
+)
+_LESS = (
+    "<|&lt;|less than|fewer than|under|below|weniger als|unter|menos del?|moins de|meno del?|менее|меньше"
+    "|不到|少于|低于"
+)
+_MORE = (
+    ">|&gt;|more than|greater than|over|above|mehr als|über|más del?|plus de|mais de|più del?|более|больше"
+    "|超过|多于|高于"
+)
+QUANTITY_BEGINS = "+befnstzм-"
+"""What a quantity may begin with, apart from a digit."""
+PATTERN = (
+    rf"(?<![0-9a-zà-ÿ])(?=[\d{QUANTITY_BEGINS}])(?P<between>(?:between|zwischen|entre|tra|между)\s)?"
+    rf"(?P<sign>(?<![\w.)%])[-+](?=\d))?(?<![\d.,])(?P<low>{_NUMBER})(?P<low_percent>{_PERCENT})?"
+    rf"(?:\s{{0,2}}(?:-|~|\bto\b|\bbis\b|至|到|から|(?(between)(?:and|und|y|et|e|и)|(?!)))\s{{0,2}}"
+    rf"(?P<high>{_NUMBER})(?P<high_percent>{_PERCENT})?)?"
+    rf"(?:[\s*_]{{0,3}}(?:/|out of|von|sur|sobre|из)\s{{0,2}}(?P<of>{_NUMBER}))?(?P<plus>\+)?(?![/\d])"
+)
+"""A number or range in lower case, with named parts; one alternative of a larger pattern."""
+COMPARED = re.compile(rf"(?<![-=/])(?<![^\W_])(?<![\w#%;][\"'])(?:(?P<less>{_LESS})|(?P<more>{_MORE}))[ \t]{{0,2}}\Z")
+"""What comes before a number to say less or more; the longest has 12 characters."""
+
+
+class NumberRange(NamedTuple):
+    """A number or a range: ``kind`` is "<", ">" or "" for what is from ``low`` to ``high``."""
+
+    kind: str
+    low: float
+    high: float
+
+
+class Amount(NamedTuple):
+    """A quantity as written: with a percent sign, the total after "out of", compared by < or > rather than words."""
+
+    quantity: NumberRange
+    percent: bool
+    total: float | None
+    by_sign: bool = False
+
+
+def amount_of(found: re.Match[str]) -> tuple[Amount, int]:
+    """Return what a match of :data:`PATTERN` says, including words of comparison before it, and where it starts."""
+    low = _value(found["low"]) * (-1 if found["sign"] == "-" else 1)
+    start = found.start("low" if found["sign"] is None else "sign") if found["between"] is None else found.start()
+    kind = ">" if found["plus"] else ""
+    compared = None if found["high"] else COMPARED.search(found.string, max(found.pos, start - 14), start)
+    if compared is not None:
+        kind, start = "<" if compared["less"] else ">", compared.start()
+    by_sign = compared is not None and compared[0].strip() in ("<", ">")
+    high = low if found["high"] is None else _value(found["high"])
+    total = None if found["of"] is None else _value(found["of"])
+    return Amount(
+        NumberRange(kind, low, high), bool(found["low_percent"] or found["high_percent"]), total, by_sign
+    ), start
+
+
+def _value(text: str) -> float:
+    if re.fullmatch(r"\d{1,3},\d{3}", text):
+        return float(text.replace(",", ""))
+    return float(text.replace(",", ".")) if text[:1].isdigit() else float(_WORDS[text])
+
+
+def holds(option: NumberRange, number: float) -> bool:
+    """Return whether a number is in an option's range.
+
+    Examples
+    --------
+    >>> holds(NumberRange("", 75, 90), 80), holds(NumberRange(">", 90, 90), 90)
+    (True, False)
+    """
+    if option.kind == "<":
+        return number < option.low
+    if option.kind == ">":
+        return number > option.low
+    return option.low <= number <= option.high and math.isfinite(number)
+
 
 _SCRIPTS = (
     "0-9A-Za-z\u00c0-\u024f\u1e00-\u1eff", "\u0370-\u03ff", "\u0400-\u04ff", "\u0590-\u05ff", "\u0600-\u06ff",
@@ -19,7 +243,7 @@ _SCRIPTS = (
 _QUANTITY = re.compile(PATTERN)
 _PARTS = re.compile(r"\s*[:;|(=]\s*|\s+-\s+|\)\s*$")
 _FEW_WORDS = 3  # a longer additional text is a description
-_ZERO, _HUNDRED = Quantity("", 0.0, 0.0), Quantity("", 100.0, 100.0)
+_ZERO, _HUNDRED = NumberRange("", 0.0, 0.0), NumberRange("", 100.0, 100.0)
 DECORATION = " \t\r\n*_'\"()[]{}#.,:;!?|\\"
 
 
@@ -34,8 +258,8 @@ class Choices:
     letters: dict[str, int]  # the option of each letter, in lower case
     # the option of each group of ``pattern``, and whether the text is a main one rather than a description
     texts: tuple[tuple[int, bool], ...]
-    quantities: dict[Quantity, int]  # the option that is this quantity
-    numbers: frozenset[Quantity]  # those that stand only for a letter, not for the option's text
+    quantities: dict[NumberRange, int]  # the option that is this quantity
+    numbers: frozenset[NumberRange]  # those that stand only for a letter, not for the option's text
     percent: bool  # whether quantities are percentages
 
     def of(self, amount: Amount) -> int | None:
@@ -70,7 +294,7 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     others = {text: place for text, place, _ in texts}
     letters = {letter: place for letter, place in letters.items() if others.get(letter, place) == place}
     numbers = {letter: place for letter, place in letters.items() if re.fullmatch(r"-?\d{1,9}", letter)}
-    quantities = written | {Quantity("", float(letter), float(letter)): place for letter, place in numbers.items()}
+    quantities = written | {NumberRange("", float(letter), float(letter)): place for letter, place in numbers.items()}
     bare: dict[str, set[int]] = {}
     for text, place, _ in texts:
         bare.setdefault(_without_signs(text), set()).add(place)
@@ -114,10 +338,10 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     )
 
 
-def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
+def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[NumberRange, int], list[tuple[str, int, bool]], bool]:
     """Return the options that are quantities, and all texts, longest first, with place and whether they are main."""
     found: dict[str, list[tuple[int, bool]]] = {}
-    quantities: dict[Quantity, list[int]] = {}
+    quantities: dict[NumberRange, list[int]] = {}
     percent = False
     for place, (_, *given) in enumerate(one or ("",) for one in options):
         for number, text in enumerate(given):

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from plurivox.domain.reader import phrases
-from plurivox.domain.reader.mentions import Mention, Seen
-from plurivox.domain.reader.options import DECORATION, choices
-from plurivox.domain.reader.reading import Options, Reading
-from plurivox.domain.reader.refusals import REFUSAL
-from plurivox.domain.reader.texts import plain, small, spoken
+from plurivox.domain.reader.mentions import AnswerText, Mention
+from plurivox.domain.reader.options import DECORATION, Options, Reading, choices, plain, small, spoken
+from plurivox.domain.reader.phrases import REFUSAL
 
 _KEY = re.compile(
     r"[\"'](?:final[ _]?)?(?:answer|choice|option|selection|selected(?:[ _]?option)?|rating|score|label|response"
@@ -37,17 +35,17 @@ _NO = {"no", "nein", "non", "não", "нет", "いいえ", "不"}
 _FIRST_PERSON = ("I",)
 _SHORT = 120  # characters
 
-Rule = Callable[[Seen], Reading | None]
+Rule = Callable[[AnswerText], Reading | None]
 
 
-def nothing_there(seen: Seen) -> Reading | None:
+def nothing_there(seen: AnswerText) -> Reading | None:
     """Call an answer unreadable if it is empty, or ends before the model has stopped thinking aloud."""
     if seen.text[seen.start : seen.end].strip(DECORATION + "-"):
         return None
     return Reading("unreadable", None, nothing_there.__name__, None)
 
 
-def whole_answer(seen: Seen) -> Reading | None:
+def whole_answer(seen: AnswerText) -> Reading | None:
     """Read an answer that is only an option: its letter, its text, or both, with or without marks."""
     text = seen.small[seen.start : seen.end]
     place = seen.choices.exact.get(text.strip(DECORATION))
@@ -64,7 +62,7 @@ def whole_answer(seen: Seen) -> Reading | None:
     return None
 
 
-def field_or_tag(seen: Seen) -> Reading | None:
+def field_or_tag(seen: AnswerText) -> Reading | None:
     r"""Read the option in a field (``{"answer": "B"}``), a tag (``<answer>B</answer>``), ``\boxed{B}`` or ``[[B]]``.
 
     If there are several, they must hold the same option; otherwise the answer is unreadable.
@@ -75,7 +73,7 @@ def field_or_tag(seen: Seen) -> Reading | None:
             continue
         for match in pattern.finditer(seen.text, seen.start, seen.end):
             group = match.lastgroup or ""
-            inner = Seen(seen.text, seen.small, *match.span(group), seen.choices)
+            inner = AnswerText(seen.text, seen.small, *match.span(group), seen.choices)
             named = whole_answer(inner) or first_line(inner)
             if named is not None and named.span is not None:
                 found.append(Mention(named.point, *named.span))
@@ -84,7 +82,7 @@ def field_or_tag(seen: Seen) -> Reading | None:
     return None
 
 
-def several_samples(seen: Seen) -> Reading | None:
+def several_samples(seen: AnswerText) -> Reading | None:
     """Read a series of answers, numbered or one per line, if all are the same; otherwise they are unreadable."""
     lines = [line for line in seen.text[seen.start : seen.end].splitlines() if line.strip(DECORATION + "-")]
     own = [one for one in seen.mentions if one.place is not None and one.main and not one.listed and seen.alone(one)]
@@ -109,12 +107,12 @@ def several_samples(seen: Seen) -> Reading | None:
     return _agreed(found, several_samples)
 
 
-def final_answer(seen: Seen) -> Reading | None:
+def final_answer(seen: AnswerText) -> Reading | None:
     """Read the option that the text calls its answer, its rating or the best choice; the last, if there are several."""
     return _last(seen, final_answer, lambda one: not one.listed and _is_final(seen, one))
 
 
-def first_line(seen: Seen) -> Reading | None:
+def first_line(seen: AnswerText) -> Reading | None:
     """Read the option with which the first line begins, if the rest of the line leaves it an option."""
     first = next((one for one in seen.mentions if one.place is not None), None)
     if first is None or "\n" in seen.text[seen.start : first.start].lstrip() or not seen.leads(first):
@@ -124,12 +122,12 @@ def first_line(seen: Seen) -> Reading | None:
     return _decided(first, first_line)
 
 
-def own_line(seen: Seen) -> Reading | None:
+def own_line(seen: AnswerText) -> Reading | None:
     """Read the last line, or the last sentence, that is only an option. A list of options does not count."""
     return _last(seen, own_line, lambda one: not one.listed and (seen.alone(one) or _last_sentence(seen, one)))
 
 
-def opinion(seen: Seen) -> Reading | None:
+def opinion(seen: AnswerText) -> Reading | None:
     """Read the last option that is stated as an opinion: "I would say B", "probably B", "but B"."""
     labelled = [one for one in seen.mentions if one.place is not None and not one.listed and _labelled(seen, one)]
     if len({one.place for one in labelled}) > 1:
@@ -137,7 +135,7 @@ def opinion(seen: Seen) -> Reading | None:
     return _last(seen, opinion, lambda one: not one.listed and _is_held(seen, one))
 
 
-def number_in_range(seen: Seen) -> Reading | None:
+def number_in_range(seen: AnswerText) -> Reading | None:
     """Read a percentage that is in the range of one option, if it is the whole line or called an estimate."""
     found = [
         one
@@ -150,13 +148,13 @@ def number_in_range(seen: Seen) -> Reading | None:
     return Reading("answered", found[-1].near, number_in_range.__name__, _span(found[-1])) if found else None
 
 
-def refusal(seen: Seen) -> Reading | None:
+def refusal(seen: AnswerText) -> Reading | None:
     """Call an answer refused if it declines and no earlier rule found an answer in it all the same."""
     found = REFUSAL.search(seen.small, seen.start, seen.end)
     return None if found is None else Reading("refused", None, refusal.__name__, found.span())
 
 
-def only_option(seen: Seen) -> Reading | None:
+def only_option(seen: AnswerText) -> Reading | None:
     """Read the only option that is named unambiguously: "option B", "75%-90%"."""
     found = [one for one in seen.mentions if one.place is not None and not (one.ruled_out or one.listed)]
     sure = [one for one in found if one.sure or seen.named(one)]
@@ -165,7 +163,7 @@ def only_option(seen: Seen) -> Reading | None:
     return _answered(sure[-1], only_option)
 
 
-def no_rule(seen: Seen) -> Reading | None:
+def no_rule(seen: AnswerText) -> Reading | None:
     """Call everything else unreadable."""
     return Reading("unreadable", None, no_rule.__name__, None)
 
@@ -219,13 +217,13 @@ def _read(text: str, options: tuple[tuple[str, ...], ...]) -> Reading:
 _read_short = functools.lru_cache(maxsize=4096)(_read)  # models give the same short answers again and again
 
 
-def prepare(text: str, options: Options) -> Seen:
+def prepare(text: str, options: Options) -> AnswerText:
     """Return a text with the options found in it, as the rules need it."""
     ready = plain(text)
-    return Seen(ready, small(ready), *spoken(ready), choices(options))
+    return AnswerText(ready, small(ready), *spoken(ready), choices(options))
 
 
-def _is_final(seen: Seen, one: Mention) -> bool:
+def _is_final(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option is called the answer."""
     if not one.main:
         return False
@@ -237,7 +235,7 @@ def _is_final(seen: Seen, one: Mention) -> bool:
     return called and phrases.HYPOTHETICAL.search(before) is None and phrases.CONFIDENCE.search(before) is None
 
 
-def _corrects(seen: Seen, one: Mention) -> bool:
+def _corrects(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option replaces one before it."""
     if one.previous is None or one.start - one.previous.end > 80:
         return False
@@ -249,7 +247,7 @@ def _instead(one: Mention) -> bool:
     return one.previous is not None and one.previous.ruled_out and one.start - one.previous.end <= 30
 
 
-def _is_held(seen: Seen, one: Mention) -> bool:
+def _is_held(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option is stated as an opinion."""
     before = seen.before(one)
     if phrases.HYPOTHETICAL.search(before) or phrases.CONFIDENCE.search(before):
@@ -261,19 +259,19 @@ def _is_held(seen: Seen, one: Mention) -> bool:
     return _fits(seen, one) and (phrases.SAID.search(before) is not None or _instead(one))
 
 
-def _last_sentence(seen: Seen, one: Mention) -> bool:
+def _last_sentence(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option is all of the last sentence."""
     rest = seen.small[one.end : min(seen.end, one.end + 200)]
     ended = not one.letter or rest.lstrip(")*_\"'")[:1] in (".", "!")  # otherwise it may be cut off
     return ended and not rest.strip(DECORATION) and _SENTENCE_ENDS.search(seen.before(one)) is not None
 
 
-def _labelled(seen: Seen, one: Mention) -> bool:
+def _labelled(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option is all of a line after a label: "Tone: 3"."""
     return _LABEL.search(seen.before(one)) is not None and not seen.after(one).partition("\n")[0].strip(DECORATION)
 
 
-def _fits(seen: Seen, one: Mention) -> bool:
+def _fits(seen: AnswerText, one: Mention) -> bool:
     """Return whether a word or letter is meant as an option, given how the sentence continues."""
     if one.sure or one.joined:
         return True
@@ -285,7 +283,7 @@ def _fits(seen: Seen, one: Mention) -> bool:
     return many or seen.goes_on(one)
 
 
-def _begins(seen: Seen, one: Mention) -> bool:
+def _begins(seen: AnswerText, one: Mention) -> bool:
     """Return whether a line that begins with an option is an answer."""
     if one.sure or (one.text and not one.letter and " " in seen.text[one.start : one.end]):
         return True
@@ -304,14 +302,14 @@ def _begins(seen: Seen, one: Mention) -> bool:
     )
 
 
-def _declines(seen: Seen, one: Mention) -> bool:
+def _declines(seen: AnswerText, one: Mention) -> bool:
     """Return whether a "no" is not the option but the beginning of a refusal: "No, I can't help with that."."""
     if seen.small[one.start : one.end] not in _NO:
         return False
     return REFUSAL.search(seen.after(one)[:20]) is not None
 
 
-def _last(seen: Seen, rule: Rule, condition: Callable[[Mention], bool]) -> Reading | None:
+def _last(seen: AnswerText, rule: Rule, condition: Callable[[Mention], bool]) -> Reading | None:
     """Return the last mention that meets a condition as the answer; unreadable if that is one of several."""
     for one in reversed(seen.mentions):
         if one.place is not None and not one.ruled_out and condition(one):

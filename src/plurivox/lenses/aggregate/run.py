@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from plurivox.base.errors import InputError
 from plurivox.domain.attributes import id_texts
 from plurivox.domain.axis import names_raters
-from plurivox.domain.frames import label_column
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import label_column
 from plurivox.domain.scale import few_points
 from plurivox.engine.counting import weighted_counts_of
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import compared, overlapping_axes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import names
+from plurivox.base.settings.record import names
 
 METHODS = ("plurality", "mean", "posterior", "dawid_skene", "mace", "ordinal")
 """How one label is made of an item's ratings."""

@@ -16,8 +16,8 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
 from plurivox.lenses.aggregate.labels import Labels

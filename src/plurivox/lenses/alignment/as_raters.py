@@ -24,7 +24,7 @@ from plurivox.lenses.alignment.rows import Group
 from plurivox.lenses.alignment.sums import Aligner, Given, Once, votes_of
 from plurivox.lenses.responsiveness.references import EACH, by_others, split
 from plurivox.lenses.responsiveness.rows import notes_of
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 AS_RATER = ("mpa", "wra")
 

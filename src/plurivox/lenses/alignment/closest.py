@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.run import Values
-from plurivox.engine.running import Running
-from plurivox.engine.units import UnitSums
+from plurivox.engine.pool import Running
+from plurivox.engine.run import UnitSums, Values
 from plurivox.infer.families import adjust, step_down
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import Frame, Kind
 from plurivox.base.errors import InputError, SelectionError, few
-from plurivox.domain.answer_columns import ANSWERED, FAILED, REFUSED, UNREADABLE
-from plurivox.domain.answer_texts import NO_POINT
+from plurivox.domain.answer_columns import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE
 from plurivox.domain.answers import Answers, Voice
 from plurivox.domain.attributes import as_categories, category_order, places_of
 from plurivox.domain.ratings import Ratings

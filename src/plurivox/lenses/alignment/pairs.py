@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from plurivox.domain.axis import Axis
-from plurivox.engine.run import Sums, Values
-from plurivox.engine.units import UnitSums
+from plurivox.engine.run import Sums, UnitSums, Values
 from plurivox.lenses.alignment.matching import Floats, Ints
 
 LEAST_ITEMS = 10

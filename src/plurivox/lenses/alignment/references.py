@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plurivox.domain.answers import Voice
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
-from plurivox.statistics.ties import tie_priorities
+from plurivox.statistics.checks import tie_priorities
 
 MOST_CONSTANTS = 21
 """On a scale with more points, constants are the points that cut the votes into parts of 5 %, and the most frequent."""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.domain.axis import Axis
-from plurivox.engine.units import and_all
+from plurivox.engine.run import and_all
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL, Floats
 from plurivox.lenses.alignment.sums import STATISTICS, Aligner, MeanDistances
-from plurivox.statistics.levels import Level
+from plurivox.statistics.checks import Level
 
 REFERENCE = "reference"
 """The kind of rows of answers that need no judgement, such as a constant."""

@@ -15,7 +15,7 @@ from plurivox.base.settings import Axes, Frozen
 from plurivox.domain.answers import Answers
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_files import GivenScale
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes, raters_who_rated, together

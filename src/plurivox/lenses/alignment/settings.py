@@ -7,7 +7,7 @@ from typing import Any
 
 from plurivox.base.arguments import MOST_DRAWS
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import ordered_mapping
+from plurivox.base.settings.record import ordered_mapping
 
 
 def _read_families(given: list[str]) -> dict[str, list[str]]:

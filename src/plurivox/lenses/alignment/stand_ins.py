@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from plurivox.base.wording import counted
 from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
-from plurivox.engine.run import Sums
-from plurivox.engine.units import units_of
+from plurivox.engine.run import Sums, units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.references import References, answering
 from plurivox.lenses.alignment.sums import Aligner, Given, votes_of
-from plurivox.statistics.levels import Level
-from plurivox.statistics.stand_in import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
+from plurivox.statistics.alignment import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
+from plurivox.statistics.checks import Level
 
 STAND_INS = {
     "model": pl.String, "prompt": pl.String, "reference": pl.Boolean, "omega": pl.Float64, "advantage": pl.Float64,

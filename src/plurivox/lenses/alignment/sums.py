@@ -12,14 +12,13 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
 from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.run import Contribution, Sums, Values, run, total
-from plurivox.engine.running import Running
-from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
+from plurivox.engine.pool import Running
+from plurivox.engine.run import MOST_UNITS, Contribution, Sums, UnitSums, Values, and_all, run, total, units_of
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
 from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
+from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as finish_parts
-from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
 from plurivox.statistics.soft_blocks import mean_emd
 

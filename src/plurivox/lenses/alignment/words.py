@@ -18,8 +18,8 @@ from plurivox.lenses.alignment.pairs import LEAST_ITEMS
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
+from plurivox.statistics.alignment import MAY_STAND_IN
 from plurivox.statistics.registry import LABELS
-from plurivox.statistics.stand_in import MAY_STAND_IN
 
 if TYPE_CHECKING:
     from plurivox.lenses.alignment.result import Alignment

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values
-from plurivox.engine.running import Running
 from plurivox.infer.families import corrected, standardised
 from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
 from plurivox.infer.held import held
@@ -25,7 +25,7 @@ from plurivox.infer.permutation import Maximum, max_t, upper_p
 from plurivox.infer.result import Draws, Row
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
-from plurivox.statistics.levels import Level
+from plurivox.statistics.checks import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 

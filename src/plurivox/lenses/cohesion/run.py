@@ -9,7 +9,7 @@ from plurivox.base.settings.shared import AUTO
 from plurivox.base.wording import NO_GROUPS
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, compared, overlapping_axes

@@ -17,16 +17,15 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import add_up, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
-from plurivox.statistics.levels import Level
+from plurivox.statistics.checks import Level, tie_ranks
 from plurivox.statistics.mokken import heights
 from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished, scales_of
 from plurivox.statistics.registry import STATISTICS, of_role
-from plurivox.statistics.ties import tie_ranks
 
 MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
 """Raters, scores and points up to which statistics of whole scores are computed: those of pairs are slow."""

@@ -11,10 +11,10 @@ import polars as pl
 
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.attributes import places_of
-from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import poles_in
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, compared, counting, overlapping_axes, raters_who_rated, together
 from plurivox.infer.result import Row, Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import names, read_names
+from plurivox.base.settings.record import names, read_names
 
 MEAN, SHARES, AT_LEAST = "mean", "shares", "at_least"
 WHAT = (MEAN, SHARES, AT_LEAST)

@@ -16,13 +16,11 @@ from plurivox.base.arguments import Kind, fits, is_text
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted, listed
 from plurivox.domain.attributes import as_categories, clean, id_texts, places_of
-from plurivox.domain.axis import OUTSIDE, Axis, By
+from plurivox.domain.axis import OUTSIDE, Axis, By, Members
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.withholding import Members
 from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import batched
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, batched
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import SIGNIFICANT, corrected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from plurivox.base.quoting import one_line
+from plurivox.base.wording import one_line
 from plurivox.infer.view import BARS, Column, P, View, columns, filled, view_of
 from plurivox.lenses.item.result import ItemView
 

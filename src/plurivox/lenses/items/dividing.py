@@ -24,8 +24,7 @@ from plurivox.domain.axis import Axis, names_raters
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import as_made, at_once, batched
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, as_made, at_once, batched
 from plurivox.infer.grouping import Compared, Grouping, exchangeable
 from plurivox.infer.permutation import compare
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import SelectionError
-from plurivox.base.quoting import one_line
-from plurivox.base.wording import counted
+from plurivox.base.wording import counted, one_line
 from plurivox.domain.attributes import places_of
 from plurivox.infer.exports import Exported
 from plurivox.infer.result import Statement, strict

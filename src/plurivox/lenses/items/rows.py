@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.domain.axis import CROSS
+from plurivox.domain.axis import CROSS, withheld_on_items
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.withholding import withheld_on_items
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.lenses.items.dividing import TOLERANCE, Family
 from plurivox.lenses.items.shrinking import prior_of, shrunken

@@ -13,7 +13,7 @@ from plurivox.domain.axis import names_raters
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Entanglement, Exchange
 from plurivox.infer.families import most_shuffles

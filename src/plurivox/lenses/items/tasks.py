@@ -12,8 +12,7 @@ import polars as pl
 from plurivox.base.csv_files import write_frame
 from plurivox.base.errors import ColumnError, InputError, few
 from plurivox.base.files import write_text
-from plurivox.base.quoting import escaped
-from plurivox.base.wording import counted
+from plurivox.base.wording import counted, escaped
 
 if TYPE_CHECKING:
     from plurivox.lenses.items.result import Items

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
-from plurivox.engine.running import Running
 from plurivox.infer.families import adjust
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, number_of_blocks
@@ -25,7 +25,7 @@ from plurivox.lenses.judge.sums import (
     shares_of,
     weights_of,
 )
-from plurivox.statistics.levels import Level
+from plurivox.statistics.checks import Level
 
 TESTED = {"agreement": "agreement", "half_gap": "relative", "lead": "lead"}
 """Values that are tested against 0, corrected together over all models, and the quantity that gets the p-value."""

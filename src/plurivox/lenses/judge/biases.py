@@ -18,8 +18,8 @@ from scipy.special import stdtr
 
 from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, total
-from plurivox.engine.running import Running
 from plurivox.infer.families import SIGNIFICANT, adjust
 from plurivox.infer.grouping import Compared
 from plurivox.infer.jackknife import number_of_blocks

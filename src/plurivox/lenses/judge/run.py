@@ -13,10 +13,10 @@ import polars as pl
 from plurivox.base.errors import SelectionError, few
 from plurivox.domain.answer_columns import ANSWERED
 from plurivox.domain.answers import Answers
-from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import poles_in
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import wilson
@@ -36,9 +36,8 @@ from plurivox.lenses.judge.quantities import NAMES
 from plurivox.lenses.judge.result import CARD, JudgeCard
 from plurivox.lenses.judge.settings import JudgeSettings
 from plurivox.lenses.judge.worth import Saving
-from plurivox.statistics.checks import level_of, usual_level
+from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.cohesion.parts import percent_agreement_parts
-from plurivox.statistics.levels import Level
 
 
 @keywords(JudgeSettings, weights=True)

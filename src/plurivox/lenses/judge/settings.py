@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import names
+from plurivox.base.settings.record import names
 from plurivox.lenses.judge.requirements import canonical, read
 
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Finish, Sums, Values, run
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import raters_who_rated
 from plurivox.infer.jackknife import LeftOut, RaterUnits, rating_blocks, without_items, without_raters
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
+from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as cohesion
-from plurivox.statistics.levels import Level
 
 RESAMPLED = (
     "agreement", "human_agreement", "relative", "half_gap", "distance", "human_distance", "constant_distance",

@@ -15,10 +15,10 @@ import polars as pl
 
 from plurivox.base.wording import counted, listed, named
 from plurivox.domain.answers import Voice
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import p_text
-from plurivox.statistics.stand_in import MAY_STAND_IN
+from plurivox.statistics.alignment import MAY_STAND_IN
 
 if TYPE_CHECKING:
     from plurivox.lenses.judge.result import JudgeCard

@@ -13,16 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.base.cards import Cell, Grid, card
+from plurivox.base.cards import CardCell, CardGrid, card
 from plurivox.base.errors import few
 from plurivox.base.wording import counted, withheld_note
-from plurivox.domain.attributes import as_categories, category_order
+from plurivox.domain.attributes import as_categories, category_order, several_values
 from plurivox.domain.axis import CROSS, Axis, By, names_raters, rater_name
 from plurivox.domain.check import Intake
-from plurivox.domain.describing import several_values
 from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exports import sentences
 from plurivox.infer.grouping import Compared, compared
@@ -167,21 +166,21 @@ class Description:
         return pl.DataFrame([whole, *rows])
 
 
-def description_html(found: Description, *more: Grid, kind: str = "Description") -> str:
+def description_html(found: Description, *more: CardGrid, kind: str = "Description") -> str:
     """Return what a notebook shows of a description and further tables."""
     design = "fully crossed" if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
     who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated is not known"]
     parts = [counted(found.n_ratings, "rating"), counted(found.n_items, "item"), *who]
     scale = f"scale of {counted(len(found.points), 'point')} from {found.points[0]} to {found.points[-1]}"
-    rows: list[list[Cell]] = []
+    rows: list[list[CardCell]] = []
     for axis in map(AxisSummary.numbered, found.axes):
         withheld = withheld_note(axis.n_withheld, axis.n_revealing) if axis.n_withheld else ""
-        rows.append([Cell(axis.name, withheld, strong=True)])
+        rows.append([CardCell(axis.name, withheld, strong=True)])
         rows += [
-            [Cell(one.name), *(Cell(f"{n:,}") for n in (one.n_raters, one.n_items, one.n_ratings))]
+            [CardCell(one.name), *(CardCell(f"{n:,}") for n in (one.n_raters, one.n_items, one.n_ratings))]
             for one in axis.groups
         ]
-    grid = Grid(["group", "raters", "items", "ratings"], [False, True, True, True], rows)
+    grid = CardGrid(["group", "raters", "items", "ratings"], [False, True, True, True], rows)
     tables = [*([grid] if rows else []), *more]
     said = sentences(found.statements())
     return card(kind, " · ".join([*parts, scale]), said=said, grids=tables, more="to_frame()")

@@ -13,7 +13,7 @@ from plurivox.base.cards import plain_grid
 from plurivox.base.wording import counted, named
 from plurivox.domain.axis import names_raters
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import compared
 from plurivox.infer.result import Statement

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import poles_in
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.lenses.psychometrics.result import Psychometrics

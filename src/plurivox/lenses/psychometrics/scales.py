@@ -24,9 +24,8 @@ from plurivox.base.errors import InputError
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.pool import in_batches
+from plurivox.engine.pool import Running, in_batches
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.result import Row, Table
@@ -35,8 +34,7 @@ from plurivox.lenses.responsiveness.settings import ALWAYS
 from plurivox.lenses.responsiveness.sums import Responses, Scores, scores_of
 from plurivox.statistics.graded import GradedResponse, graded_of
 from plurivox.statistics.graded_fit import BOUND, MAX_CELLS
-from plurivox.statistics.mokken import Mokken, interval, mokken_of
-from plurivox.statistics.mokken_checks import monotonicity_of, scales_of
+from plurivox.statistics.mokken import Mokken, interval, mokken_of, monotonicity_of, scales_of
 from plurivox.statistics.registry import names_of
 
 MANY = 200

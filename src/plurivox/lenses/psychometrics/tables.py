@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from plurivox.domain.axis import names_raters
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row
 from plurivox.infer.view import (
     INTERVAL,

@@ -10,7 +10,7 @@ import polars as pl
 
 from plurivox.base.wording import counted, listed, named
 from plurivox.domain.axis import names_raters
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.result import Row, Statement, value_text
 from plurivox.lenses.psychometrics.scales import LEFT_OUT, MANY

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run
-from plurivox.engine.running import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import adjust, step_down
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.responsiveness.peers import against_peers
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 Floats = NDArray[np.float64]
 

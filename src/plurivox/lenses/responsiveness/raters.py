@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import item_weights
-from plurivox.engine.pool import batched
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Sums, Values
-from plurivox.engine.running import Running
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.jackknife import LeftOut
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.sums import Metrics, Support, refuse_tables
-from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
+from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
 
 _KEPT = 4_000_000  # the most bootstrap draws of raters kept in a result
 _COST = 1e-6  # seconds for one draw of one rater, roughly

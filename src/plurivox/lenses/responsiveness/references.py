@@ -17,9 +17,9 @@ from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.base.wording import are
 from plurivox.domain.attributes import places_of
 from plurivox.domain.axis import Axis
-from plurivox.domain.frames import chosen_rows
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import chosen_rows
 from plurivox.domain.scale import Label, Scale
 
 CROWD = "crowd"

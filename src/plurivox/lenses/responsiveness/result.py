@@ -17,7 +17,7 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.lenses.responsiveness.words import statements
 from plurivox.statistics.registry import names_of, with_trait
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

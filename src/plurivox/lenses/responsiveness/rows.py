@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.domain.axis import Axis
-from plurivox.domain.frames import chosen_rows
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import chosen_rows
 from plurivox.domain.scale import Scale
 from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
 from plurivox.infer.held import held
 from plurivox.infer.inference import Inference, Pair, Shuffled, Sizes, with_tests
@@ -31,7 +31,7 @@ from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
-from plurivox.statistics.responsiveness_records import MEASURED, MEASURES
+from plurivox.statistics.responsiveness import MEASURED, MEASURES
 
 COLUMNS = tuple(enumerate(MEASURES))
 """All statistics, and the position of each among the values."""

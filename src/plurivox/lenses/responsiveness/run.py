@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from plurivox.base.errors import SelectionError
-from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import poles_in
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import corrected

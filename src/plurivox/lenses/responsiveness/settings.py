@@ -7,7 +7,7 @@ from typing import Any
 
 from plurivox.base.errors import InputError
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import conditions, read_conditions
+from plurivox.base.settings.record import conditions, read_conditions
 
 ALWAYS = "always"
 

@@ -19,14 +19,14 @@ from plurivox.base.wording import counted
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Contribution, Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
 from plurivox.lenses.responsiveness.references import CROWD, Reference
-from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
-from plurivox.statistics.ties import tie_ranks
+from plurivox.statistics.checks import tie_ranks
+from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
 
 MAX_CELLS = 1 << 27
 """The most numbers in the tables of all groups at once: a gigabyte."""
@@ -146,7 +146,7 @@ class Scores:
 
     def _weighed(self, part: Part, draws: Draws, tables: Values) -> Sums:
         """Return the tables where raters have weights, which move with the groups in a shuffle."""
-        from plurivox.kernels.weighted_responsiveness import weighed_tables
+        from plurivox.kernels.responsiveness import weighed_tables
 
         given, against, voting, codes = self._given(part)
         if draws.kind == "permuted":
@@ -193,7 +193,7 @@ class Scores:
 
         given = self._given(part)
         if self.weighted:
-            from plurivox.kernels.weighted_responsiveness import write_weighed
+            from plurivox.kernels.responsiveness import write_weighed
 
             judged, against, voting, codes = given
             own = self._rater_weights(Draws.observed())[0]
@@ -206,12 +206,12 @@ class Scores:
 
     def _given(self, part: Part) -> tuple[Any, ...]:
         """Return what kernels need to know about a part."""
-        from plurivox.kernels.responsiveness import Against, Given, Voting
+        from plurivox.kernels.responsiveness import Against, ItemRatings, Voting
 
         reference = self.reference.some(part.items)
         totals = self.totals[part.items]
         return (
-            Given(part.offsets, part.raters, part.scores),
+            ItemRatings(part.offsets, part.raters, part.scores),
             Against(reference.offsets, reference.raters, reference.scores, totals, self.shared, self.same),
             Voting(self.group_score, self.numbers, self.ranks[part.items]),
             self.grouping.kernel_codes,

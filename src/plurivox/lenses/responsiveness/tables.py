@@ -9,7 +9,7 @@ import polars as pl
 
 from plurivox.base.wording import interval_method, intervals_over
 from plurivox.domain.axis import names_raters
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row
 from plurivox.infer.view import (
     ALL_RATERS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plurivox.base.wording import NO_GROUPS, are, counted, named
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.claims import (
     Claimed,
     beside_chance,

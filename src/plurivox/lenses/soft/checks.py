@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from plurivox.engine.pool import in_batches
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.intervals import NORMAL_95, wilson
 from plurivox.lenses.soft.comparisons import ranks
 from plurivox.lenses.soft.matching import POSTERIOR_MEAN, REFERENCES, Counts, Floats

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.flips import Flips
 from plurivox.infer.intervals import percentile_interval
 from plurivox.lenses.soft.interactions import INTERACTIONS, Tests

@@ -20,11 +20,11 @@ from plurivox.base.errors import InputError
 from plurivox.base.files import write_text
 from plurivox.base.wording import counted
 from plurivox.domain.attributes import id_texts
+from plurivox.domain.axis import AxisRaters, withheld_together
 from plurivox.domain.predictions import SOFT, Predictions, object_text
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.withholding import Side, withheld_together
 from plurivox.engine.counting import group_counts
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, compared, overlapping_axes
 from plurivox.lenses.soft.settings import SoftLabelsSettings
@@ -135,7 +135,7 @@ def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> l
         codes = codes[:, np.lexsort(codes)]
         alike = codes.tobytes()  # only the raters' groups matter, and many items have the same raters or similar ones
         if alike not in decided:
-            sides = [Side(own, axis.withheld) for own, axis in zip(codes, each, strict=True)]
+            sides = [AxisRaters(own, axis.withheld) for own, axis in zip(codes, each, strict=True)]
             hidden = withheld_together(sides, least)
             decided[alike] = [~few & (side.sizes > 0) for side, few in zip(sides, hidden, strict=True)]
         for at, groups in enumerate(decided[alike]):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import group_counts, weighted_counts
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.grouping import items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.result import Row

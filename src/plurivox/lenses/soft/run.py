@@ -16,7 +16,7 @@ from plurivox.domain.attributes import places_of
 from plurivox.domain.axis import names_raters
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.running import Running
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Entanglement, Exchange
 from plurivox.infer.grouping import Compared, Grouping, compared, counting, overlapping_axes

@@ -7,7 +7,7 @@ from typing import Any
 
 from plurivox.base.errors import InputError
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import names
+from plurivox.base.settings.record import names
 
 METRICS = (
     "cross_entropy", "kl", "js", "emd", "rps", "expected_cross_entropy", "expected_kl", "expected_js", "expected_emd",

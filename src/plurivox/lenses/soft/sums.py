@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from plurivox.domain.part import Part
 from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.run import Sums
-from plurivox.engine.running import Running
-from plurivox.engine.units import UnitSums, units_of
+from plurivox.engine.pool import Running
+from plurivox.engine.run import Sums, UnitSums, units_of
 from plurivox.lenses.soft.matching import Counts, Floats
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 

@@ -14,9 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.pool import batched
-from plurivox.engine.running import Running
-from plurivox.engine.units import UnitSums
+from plurivox.engine.pool import Running, batched
+from plurivox.engine.run import UnitSums
 from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
 from plurivox.infer.flips import EXACT, ROUNDING, Flips, exact_p
 from plurivox.infer.permutation import compare

@@ -17,8 +17,8 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import raters_who_rated
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.jackknife import (  # fmt: skip
@@ -84,7 +84,7 @@ class Crossed:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        from plurivox.kernels import absorbed as k
+        from plurivox.kernels import regression as k
 
         given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
         if draws.kind == "units" and draws.resample == "ratings" and len(self.weights):

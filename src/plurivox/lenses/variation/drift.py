@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import OUTSIDE, names_raters
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
+from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.grouping import Compared, counting
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks

@@ -17,14 +17,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.domain.again import EveryRating
+from plurivox.domain.part import EveryRating
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
 from plurivox.infer.grouping import Compared, counting
 from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
-from plurivox.statistics.checks import level_of, usual_level
+from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.cohesion import parts
-from plurivox.statistics.levels import Level
 from plurivox.statistics.registry import STATISTICS
 from plurivox.statistics.undefined import NO_PAIR, ONE_POINT, ONE_RATER
 

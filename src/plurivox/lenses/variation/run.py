@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from plurivox.base.errors import SelectionError
 from plurivox.domain.axis import Axis
-from plurivox.domain.poles import poles_in
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
-from plurivox.engine.running import Running
+from plurivox.domain.scale_names import poles_in
+from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
@@ -189,6 +190,25 @@ def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> li
     """Return the attributes of crossings that no axis has on its own; they are withheld together with all axes."""
     names = dict.fromkeys(name for one in by for name in one if name != "rater" and name not in overlapping)
     return [(name,) for name in names if (name,) not in by]
+
+
+def adjusts_alike(
+    ratings: Ratings, by: Sequence[tuple[str, ...]], several: Mapping[str, str], items_by: str | None, least: int
+) -> bool:
+    """Return whether the same groups of the axes are shown with and without what ``adjust`` shows besides.
+
+    If not, it does not belong next to results of lenses that show the axes alone: together they would reveal more.
+    """
+    overlapping, subsets = overlapping_axes(by, several, pairs=False), subsets_by(ratings, items_by)
+    plain, both = (
+        compared_in_parts(compared(ratings, [*by, *beside], overlapping, least), subsets)
+        for beside in ((), _single(by, overlapping))
+    )
+    return all(
+        np.array_equal(a.withheld, b.withheld)
+        for alone, others in zip(plain, both, strict=True) for one, other in zip(alone, others, strict=False)
+        for a, b in zip(one.each, other.each, strict=True)
+    )  # fmt: skip
 
 
 def _alone(axes: Sequence[Compared]) -> list[Axis]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.base.settings.values import ordered_mapping, read_values
+from plurivox.base.settings.record import ordered_mapping, read_values
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import batched
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Sums, Values, run, total
-from plurivox.engine.running import Running
 from plurivox.infer.exchange import count_type, signs_of
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import (
@@ -227,18 +226,18 @@ class _Relabelled:
     draws: Draws
 
     def __call__(self, first: int, last: int) -> Values:
-        from plurivox.kernels import exposure
+        from plurivox.kernels import variation
         from plurivox.kernels import variation as k
 
         draws = self.draws.between(first, last)
         labels, sixteens = self.grouping.labels(draws), self.grouping.sixteens_if_many(draws)
         n_groups = self.grouping.n_groups
         sums = np.zeros((draws.total, n_groups, k.N_TOTALS))
-        exposure.add_labelled(labels, self.totals, sums)
+        variation.add_labelled(labels, self.totals, sums)
         squares = np.zeros((draws.total, n_groups, 2))
         if self.squares is None:
             for part in self.parts:
-                exposure.add_squares(part.offsets, part.raters, labels, *sixteens, count_type(part), squares)
+                variation.add_squares(part.offsets, part.raters, labels, *sixteens, count_type(part), squares)
         else:
             squares += self.squares
         return compared_values(

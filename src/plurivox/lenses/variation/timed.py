@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import OUTSIDE
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import batched
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
 from plurivox.infer.jackknife import in_block, most_blocks
 
 STEADY = 1e-12
@@ -124,7 +123,7 @@ class _Shuffles:
     draws: Draws
 
     def __call__(self, first: int, last: int) -> Values:
-        from plurivox.kernels.drift import shuffled_products
+        from plurivox.kernels.regression import shuffled_products
 
         timed, some = self.timed, self.draws.between(first, last)
         sums = np.zeros((some.total, self.n_groups))
@@ -182,7 +181,7 @@ class Weighted:
 
     def __call__(self, first: int, last: int) -> Values:
         """Return some of the draws."""
-        from plurivox.kernels.drift import weighted_products
+        from plurivox.kernels.regression import weighted_products
 
         timed, some = self.timed, self.draws.between(first, last)
         found = np.zeros((some.total, 2, self.n_groups or len(self.codes)))

@@ -1,45 +1,32 @@
-"""Exports of platforms: one module each, recognised by column names and the first rows."""
+"""Exports of platforms, recognised by column names and the first rows; one module for each kind."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats import (
-    argilla,
-    doccano,
-    google_forms,
+    annotation,
+    crowds,
     label_studio,
     lewidi,
     lists,
-    mturk,
     potato,
-    prodigy,
-    prolific,
-    qualtrics,
-    survey,
-    toloka,
+    surveys,
 )
-from plurivox.read.formats.record import Asked, Export, Platform
+from plurivox.read.formats.record import HEAD, Export, Platform
 from plurivox.read.opening import KINDS, Kind
+from plurivox.read.settings import ReadSettings
 
 PLAIN = "table"
-Format = Literal[
-    "csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip", "table", "label-studio",
-    "argilla", "potato", "prolific", "mturk", "doccano", "prodigy", "toloka", "qualtrics", "google-forms", "lewidi",
-    "lists", "survey",
-]  # fmt: skip
-"""What ``--format`` accepts: a kind of file, a platform, or ``table`` for a table that comes from none."""
-FORMATS: tuple[Format, ...] = get_args(Format)
 PLATFORMS: tuple[Platform, ...] = (
-    label_studio.PLATFORM, argilla.PLATFORM, potato.PLATFORM, prolific.PLATFORM, mturk.PLATFORM, doccano.PLATFORM,
-    prodigy.PLATFORM, toloka.PLATFORM, qualtrics.PLATFORM, lewidi.PLATFORM, lists.PLATFORM, google_forms.PLATFORM,
-    survey.PLATFORM,
+    label_studio.PLATFORM, annotation.ARGILLA, potato.PLATFORM, crowds.PROLIFIC, crowds.MTURK, annotation.DOCCANO,
+    annotation.PRODIGY, crowds.TOLOKA, surveys.QUALTRICS, lewidi.PLATFORM, lists.PLATFORM, surveys.GOOGLE_FORMS,
+    surveys.SURVEY,
 )  # fmt: skip
 """Platforms in the order in which they are tried: those that fit few tables come before those that fit many."""
-_HEAD = 1000
 What = Literal["ratings", "raters", "items", "answers"]
 
 
@@ -50,43 +37,44 @@ class Taken(NamedTuple):
     export: Export
 
 
-def kind_of(given: Format | None) -> Kind | None:
+def kind_of(given: str | None) -> Kind | None:
     """Return the kind of file that was named, None if a platform was, or nothing."""
     return next((kind for kind in KINDS if kind == given), None)
 
 
-def ratings_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+def ratings_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return the answers in an export of a platform, None if the table is not one."""
     platform = _platform(table, given, asked, "ratings")
     if platform is None or platform.ratings is None:
         return None
-    export = platform.ratings(table, replace(asked, platform=platform.name if given == platform.name else None))
+    named: Any = platform.name if given == platform.name else None
+    export = platform.ratings(table, replace(asked, format=named))
     export.table.pieces = export.tally.checked(export.table.pieces, table.name)
     return Taken(platform, export)
 
 
-def raters_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+def raters_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return what an export of a platform says about raters, None if the table is not such an export."""
     platform = _platform(table, given, asked, "raters")
     return None if platform is None or platform.raters is None else Taken(platform, platform.raters(table, asked))
 
 
-def items_of(table: RawTable, given: Format | None, asked: Asked) -> Taken | None:
+def items_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return what an export of a platform says about items, None if the table is not such an export."""
     platform = _platform(table, given, asked, "items")
     return None if platform is None or platform.items is None else Taken(platform, platform.items(table, asked))
 
 
-def answers_of(table: RawTable, given: Format | None, asked: Asked) -> Export | None:
+def answers_of(table: RawTable, given: str | None, asked: ReadSettings) -> Export | None:
     """Return the answers of models in an export of a platform, None if the table is not such an export."""
     platform = _platform(table, given, asked, "answers")
     return None if platform is None or platform.answers is None else platform.answers(table, asked)
 
 
-def _platform(table: RawTable, given: Format | None, asked: Asked, what: What) -> Platform | None:
+def _platform(table: RawTable, given: str | None, asked: ReadSettings, what: What) -> Platform | None:
     if given == PLAIN:
         return None
-    head = table.first().head(_HEAD)
+    head = table.first().head(HEAD)
     named = next((one for one in PLATFORMS if one.name == given), None)
     if named is None:
         able = (one for one in PLATFORMS if getattr(one, what) is not None)

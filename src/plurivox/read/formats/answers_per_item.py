@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from plurivox.domain.roles import Named, by_name, named
-from plurivox.read.formats.record import Asked
+from plurivox.domain.raw import NamedRole, by_name, named
 from plurivox.read.formats.unfolding import Record, nested, wrong
+from plurivox.read.settings import ReadSettings
 
 Shape = Literal["single", "text", "list", "object", "objects", "lists"]
 """What cells hold: one value, text with separators, a list, an object, a list of objects, or an object of lists."""
@@ -56,7 +56,7 @@ class Seen:
 
     name: str
     shape: Shape
-    named: Named | None
+    named: NamedRole | None
     keys: tuple[str, ...] = ()
     sizes: tuple[int | None, ...] = ()
     separator: str = ""
@@ -274,7 +274,7 @@ def _one(rater: Any, item: Any, place: str, source: str) -> Any:
     return rater
 
 
-def answers_in(seen: Mapping[str, Seen], asked: Asked) -> list[Answers]:
+def answers_in(seen: Mapping[str, Seen], asked: ReadSettings) -> list[Answers]:
     """Return where the answers are, judged by the names of columns and of keys of objects in them."""
     wanted = [name.strip() for name in (asked.score or "").split(",") if name.strip()]
     found: list[Answers] = [*_parallel(seen, wanted)]
@@ -320,7 +320,7 @@ def _alike(raters: Seen, other: Seen) -> bool:
     return bool(pairs) and all(a == b for a, b in pairs)
 
 
-def _objects(seen: Mapping[str, Seen], asked: Asked, wanted: Sequence[str]) -> list[Answers]:
+def _objects(seen: Mapping[str, Seen], asked: ReadSettings, wanted: Sequence[str]) -> list[Answers]:
     """Return the lists of objects, and objects of lists, whose keys name a rater."""
     known = [one for one in seen.values() if one.shape in ("objects", "lists")]
     every = [key for one in known for key in one.keys]

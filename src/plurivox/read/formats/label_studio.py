@@ -14,27 +14,27 @@ import polars as pl
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import Asked, Export, Platform, Tally
+from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, nested, object_in, one_of, texts_of, wrong
+from plurivox.read.settings import ReadSettings
 
 _TASK = {"data", "annotations"}
 _MIN = {"annotation_id", "annotator", "lead_time"}
 _OWN = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 _POINTS = ("rating", "choices", "number", "taxonomy", "selected", "pairwise")
 _KINDS = (*_POINTS, "text")
-_HEAD = 1000
 _UNRATED = "tasks without an annotation"
 _CHOSEN = rf'^\s*\[?\s*\{{.*"({"|".join(_POINTS)})"\s*:'
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names, and by data that are objects."""
     if set(columns) >= _TASK:
         return head["data"].dtype == pl.Struct or bool(texts_of(head["data"]).str.contains(r"^\s*\{").any())
     return set(columns) >= _MIN
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per annotation."""
     return _tasks(table, asked) if set(table.columns) >= _TASK else _annotations(table, asked)
 
@@ -55,11 +55,11 @@ class _Names(NamedTuple):
         return {**{self.data.get(name, name): value for name, value in known.items()}, "id": record.get("id")}
 
 
-def _names(table: RawTable, asked: Asked, key: Literal["annotations", "predictions"]) -> _Names:
+def _names(table: RawTable, asked: ReadSettings, key: Literal["annotations", "predictions"]) -> _Names:
     """Look at the first tasks; a requested question may appear later."""
     data: dict[str, None] = {}
     controls: dict[str, bool] = {}
-    for at, record in enumerate(table.first().head(_HEAD).iter_rows(named=True)):
+    for at, record in enumerate(table.first().head(HEAD).iter_rows(named=True)):
         place = table.locate(at)
         data |= dict.fromkeys(object_in(record["data"], place, table.name, "data"))
         for one in _objects(record, key, place, table.name):
@@ -72,7 +72,7 @@ def _names(table: RawTable, asked: Asked, key: Literal["annotations", "predictio
     return _Names({name: f"_data_{name}" if name in clash else name for name in data}, controls)
 
 
-def _tasks(table: RawTable, asked: Asked) -> Export:
+def _tasks(table: RawTable, asked: ReadSettings) -> Export:
     """Read JSON: the data of each task, and the answers in each of its annotations."""
     tally = Tally()
     names = _names(table, asked, "annotations")
@@ -100,7 +100,7 @@ def _tasks(table: RawTable, asked: Asked) -> Export:
     return _export(made, list(names.data.values()), names.questions, tally)
 
 
-def _annotations(table: RawTable, asked: Asked) -> Export:
+def _annotations(table: RawTable, asked: ReadSettings) -> Export:
     """Read JSON-MIN or CSV."""
     tally = Tally()
     others = [name for name in table.columns if name not in _OWN]
@@ -137,7 +137,7 @@ def _questions(table: RawTable, others: Sequence[str], chosen: Sequence[str]) ->
     JSON-MIN has them after the task's id. CSV sorts its columns; ratings and multiple choices are objects there, and
     anything that differs between two annotators of a task was chosen, too. Any other column may be either.
     """
-    columns, head = table.columns, table.first().head(_HEAD)
+    columns, head = table.columns, table.first().head(HEAD)
     in_order = "id" in columns and columns != sorted(columns)
     after = set(columns[columns.index("id") + 1 :] if in_order else ())
     return tuple(
@@ -208,7 +208,7 @@ def _values(value: Record) -> tuple[list[Any], str | None]:
     return [], None
 
 
-def answers(table: RawTable, asked: Asked) -> Export:
+def answers(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per prediction of a model."""
     if "predictions" not in table.columns:
         raise FileError(

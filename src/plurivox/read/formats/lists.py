@@ -18,21 +18,19 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.errors import InputError, few
-from plurivox.domain.frames import ROLES
-from plurivox.domain.raw import RawTable
-from plurivox.domain.roles import KEY, by_name, plain
+from plurivox.domain.raw import KEY, ROLES, RawTable, by_name, plain
 from plurivox.domain.scale import text_of
 from plurivox.read.formats.answers_per_item import MAX_PARTS, Answers, Keyed, answers_in, in_columns, labels_alone, look
-from plurivox.read.formats.record import Asked, Export, Platform, Tally
+from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of
+from plurivox.read.settings import ReadSettings
 
 NAME, ITEM, RATER = "lists", "item", "rater"
-_HEAD = 1000
 _UNRATED = "items that nobody rated"
 Label = Callable[[Any], Any]
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by the names of columns that hold lists or objects."""
     if KEY in columns and asked.rater == KEY and asked.item is None:
         return True
@@ -43,14 +41,14 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
     return bool(answers_in(seen, asked)) or (bool(labels_alone(seen)) and by_name(list(single), "rater") is None)
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per item and rater."""
     if KEY in table.columns and asked.rater == KEY and asked.item is None:
         return _turned(table, asked)
     return answers_of(table, asked, one_label)
 
 
-def _turned(table: RawTable, asked: Asked) -> Export:
+def _turned(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per rater and item from an object that maps raters to objects that map items to scores."""
     score = asked.score or "score"
     names = [name for name in table.columns if name != KEY]
@@ -61,12 +59,12 @@ def _turned(table: RawTable, asked: Asked) -> Export:
     return Export(table=Unfolded(table, [ITEM, KEY, score], rows).unfolded(), item=ITEM, rater=KEY, questions=(score,))
 
 
-def items(table: RawTable, asked: Asked) -> Export:
+def items(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per item."""
     return described(table, asked)
 
 
-def described(table: RawTable, asked: Asked, ignored: Iterable[str] = ()) -> Export:
+def described(table: RawTable, asked: ReadSettings, ignored: Iterable[str] = ()) -> Export:
     """Return what is said about each item."""
     about = Described.of(table, asked, ignored)
     frame = frame_of(
@@ -83,9 +81,9 @@ def one_label(value: Any) -> Any:
     return one_of(value) if isinstance(value, list) else value
 
 
-def answers_of(table: RawTable, asked: Asked, label: Label, ignored: Iterable[str] = ()) -> Export:
+def answers_of(table: RawTable, asked: ReadSettings, label: Label, ignored: Iterable[str] = ()) -> Export:
     """Return one row per item and rater; ``label`` reads an entry, and ``ignored`` columns do not matter."""
-    seen = look(table.first().head(_HEAD))
+    seen = look(table.first().head(HEAD))
     found = answers_in(seen, asked)
     if not found:
         raise _without_raters(labels_alone(seen), table.name)
@@ -116,16 +114,16 @@ def answers_of(table: RawTable, asked: Asked, label: Label, ignored: Iterable[st
     )  # fmt: skip
 
 
-def _asked_for(found: Sequence[Answers], asked: Asked) -> Sequence[Answers]:
+def _asked_for(found: Sequence[Answers], asked: ReadSettings) -> Sequence[Answers]:
     """Return where the requested question is answered, or all answers if none was requested."""
     names = {name.strip() for name in (asked.score or "").split(",")}
     return [one for one in found if names & set(one.questions)] or found
 
 
-def _refuse_points(found: Sequence[Answers], asked: Asked, source: str) -> None:
+def _refuse_points(found: Sequence[Answers], asked: ReadSettings, source: str) -> None:
     """Raise an error if the keys of an object may be points of the scale and their values counts."""
     for one in found:
-        if not isinstance(one, Keyed) or asked.platform is not None:
+        if not isinstance(one, Keyed) or asked.format is not None:
             continue
         points = {text_of(label) for label in asked.scale.labels} if asked.scale else None
         if one.may_be_points if points is None else points >= set(one.keys):
@@ -164,9 +162,9 @@ class Described:
         return [self.item, *self.single.values(), *self.parts.values()]
 
     @classmethod
-    def of(cls, table: RawTable, asked: Asked, ignored: Iterable[str]) -> Described:
+    def of(cls, table: RawTable, asked: ReadSettings, ignored: Iterable[str]) -> Described:
         """Return what the first records say."""
-        seen = {name: one for name, one in look(table.first().head(_HEAD)).items() if name not in ignored}
+        seen = {name: one for name, one in look(table.first().head(HEAD)).items() if name not in ignored}
         found = answers_in(seen, asked)
         used = {name for one in found for name in one.columns}
         scalars = [name for name in in_columns(seen) if name not in used]

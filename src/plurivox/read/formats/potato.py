@@ -16,10 +16,21 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.columns import Remade, answer, chosen
-from plurivox.read.formats.record import Asked, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of, wrong
+from plurivox.read.formats.record import HEAD, Export, Platform, Tally
+from plurivox.read.formats.unfolding import (
+    Record,
+    Remade,
+    Row,
+    Unfolded,
+    answer,
+    chosen,
+    frame_of,
+    nested,
+    one_of,
+    wrong,
+)
 from plurivox.read.json_documents import text_of_json
+from plurivox.read.settings import ReadSettings
 
 _ITEM, _USER, _TIME = "instance_id", "user_id", "total_time_ms"
 _LABELS, _PHASES, _BEHAVIOUR = (
@@ -34,11 +45,10 @@ _NAMELESS = "label_annotations"
 _CONTROLS = ("slider", "number", "select-one", "text_box")
 _BESIDE = ("free_response", "_spans", "_room", "_room_id")
 _UNSET = ("", "false")
-_HEAD = 1000
 Given = tuple[str, str, Any]  # question, name, value
 
 
-def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by column names."""
     known = set(columns)
     if known >= _STATE or known >= _EXPORTED or _is_nameless(known):
@@ -59,7 +69,7 @@ def _is_nameless(columns: set[str]) -> bool:
     return {_NAMELESS, "id"} <= columns and not columns & {"user", _USER}
 
 
-def ratings(table: RawTable, asked: Asked) -> Export:
+def ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per user and instance."""
     known = set(table.columns)
     if known >= _STATE:
@@ -219,7 +229,7 @@ def _by_question(given: Iterator[Given]) -> dict[str, list[str]]:
     return found
 
 
-def _exported(table: RawTable, asked: Asked) -> Export:
+def _exported(table: RawTable, asked: ReadSettings) -> Export:
     """Read the JSON lines of the exporter."""
     tally = Tally()
     questions: dict[str, None] = dict.fromkeys((asked.score or "").split(",") if asked.score else ())
@@ -230,7 +240,7 @@ def _exported(table: RawTable, asked: Asked) -> Export:
             raise wrong("the labels of an instance are not an object", place, table.name)
         return {name: one_of(values) for name, values in _by_question(_given(labels, place, table.name)).items()}
 
-    for at, record in enumerate(table.first().head(_HEAD).iter_rows(named=True)):
+    for at, record in enumerate(table.first().head(HEAD).iter_rows(named=True)):
         questions |= dict.fromkeys(answers(record, table.locate(at)))
     columns = [_ITEM, _USER, *(name for name in questions if name not in (_ITEM, _USER))]
 

@@ -5,63 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import polars as pl
 
 from plurivox.base.errors import ColumnError, InputError
 from plurivox.base.wording import counted, listed
 from plurivox.domain.raw import RawTable
-from plurivox.domain.scale import Scale
-from plurivox.read.people import tells_of_people
+from plurivox.read.respondents import tells_of_people
+from plurivox.read.settings import ReadSettings
 
-Choice = Literal["keep", "drop"]
-"""What happens to answers that need a decision."""
-CHOICES: tuple[Choice, ...] = get_args(Choice)
+HEAD = 1000
+"""How many rows are looked at to recognise a table."""
 REJECTED, UNFINISHED = "rejected", "unfinished"
 WAITING = "\0waiting"
 """A column of a table of raters that says whether a rater's ratings need a decision.
 
 It says which decision, and because of which status: ``unfinished:RETURNED``; null if a rater counts in any case.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the user specified about a table before it is read; None where nothing was specified.
-
-    Attributes
-    ----------
-    item, rater, score
-        Columns. The score may name several questions: ``"Q1,Q2"``.
-    questions
-        Which columns of a survey are questions: ``"Q1:Q20"``, names, or a pattern with a star.
-    rejected, unfinished
-        Whether answers of rejected people, and of people who did not finish, are kept or dropped.
-    scale, missing
-        The scale, if it is given, and further answers that mean no rating.
-    platform
-        The platform that was named; for a table of raters or items, the one that the ratings come from.
-    rater_attributes, item_attributes
-        Columns that describe raters or items.
-    """
-
-    item: str | None = None
-    rater: str | None = None
-    score: str | None = None
-    questions: str | None = None
-    rejected: Choice | None = None
-    unfinished: Choice | None = None
-    scale: Scale | None = None
-    missing: frozenset[str] = frozenset()
-    platform: str | None = None
-    rater_attributes: tuple[str, ...] = ()
-    item_attributes: tuple[str, ...] = ()
-
-    def said(self) -> dict[str, str]:
-        """Return the options given that only exports need, by name."""
-        given = {name: getattr(self, name) for name in ("questions", REJECTED, UNFINISHED)}
-        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(slots=True)
@@ -93,7 +53,7 @@ class Tally:
         """Return the sentences about everything except what was left out."""
         return [*self.notes, *(f"counted as ratings: {what} ({n:,})" for what, n in self.marked.items() if n)]
 
-    def decided(self, frame: pl.DataFrame, waiting: pl.Series, what: str, asked: Asked) -> pl.DataFrame:
+    def decided(self, frame: pl.DataFrame, waiting: pl.Series, what: str, asked: ReadSettings) -> pl.DataFrame:
         """Return the rows that are kept: all or none of those that need a decision."""
         n_waiting = int(waiting.sum())
         if not n_waiting or getattr(asked, what) == "keep":
@@ -138,7 +98,7 @@ class Export:
     item_attributes, rater_attributes
         Columns that describe items or raters.
     time
-        The column of times at which ratings were given, if there is one that :mod:`plurivox.domain.times` reads.
+        The column of times at which ratings were given, if there is one that :mod:`plurivox.domain.numbers` reads.
     tally
         What is counted while the table is read.
     layout
@@ -183,8 +143,8 @@ class Export:
                 )
 
 
-Fits = Callable[[Sequence[str], pl.DataFrame, Asked], bool]
-Reads = Callable[[RawTable, Asked], Export]
+Fits = Callable[[Sequence[str], pl.DataFrame, ReadSettings], bool]
+Reads = Callable[[RawTable, ReadSettings], Export]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

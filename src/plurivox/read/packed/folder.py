@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import open_plain, write_bytes
-from plurivox.base.quoting import short
+from plurivox.base.wording import short
 from plurivox.domain.part import Part
-from plurivox.read.owners import table_from, table_to
 from plurivox.read.packed.manifest import (
     FORM,
     LARGEST_MANIFEST,
@@ -44,6 +43,7 @@ from plurivox.read.packed.manifest import (
     text_of,
 )
 from plurivox.read.packed.remote import RemoteFolder, is_address
+from plurivox.read.parquet import table_from, table_to
 
 Folder = Path | RemoteFolder
 AGAIN = "Pack the ratings again, or restore the folder from a copy."
@@ -64,12 +64,14 @@ def named(name: str | os.PathLike[str]) -> Named:
     """Return what a name means: a path or an address in an object store, and a demand."""
     text = os.fsdecode(name)
     start, sign, digits = text.rpartition(_DEMAND)
-    if not sign or os.path.lexists(text):
-        return Named(RemoteFolder(text) if is_address(text) else Path(text), text)
-    if not re.fullmatch("[0-9a-fA-F]{64}", digits):
+    demands = (
+        re.fullmatch("[0-9a-fA-F]{64}", digits) is not None
+    )  # even if a folder has the whole name: it may be planted
+    if sign and not demands and not os.path.lexists(text):
         hint = "Copy the whole line that plurivox pack printed."
         raise FileError("what it demands is not a SHA-256, which has 64 digits from 0 to f", source=text, hint=hint)
-    return named(start)._replace(sha256=digits.lower())
+    plain, sha256 = (start, digits.lower()) if sign and demands else (text, "")
+    return Named(RemoteFolder(plain) if is_address(plain) else Path(plain), plain, sha256)
 
 
 # Reading -------------------------------------------------------------------------------------------------------------

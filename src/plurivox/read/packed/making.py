@@ -1,25 +1,282 @@
-"""``pack``: files become a packed study, or are added to one."""
+"""``pack``: files become a packed study, or are added to one.
+
+Appending: more ratings become a new layer of a packed study; layers are merged by item when they are read.
+
+Existing files are not written again. New ids may sort between known ones, so that codes change: for every layer, a map
+gives the current code of each of its items and raters. Ids keep their order, so a map is always increasing.
+"""
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.base.arguments import FilePath, FilePaths, check_given, checked, kinds_of
-from plurivox.base.errors import FileError, InputError
-from plurivox.read.packed.appending import Appender
-from plurivox.read.packed.folder import named, read_manifest, write_manifest, write_table
-from plurivox.read.packed.manifest import Manifest
+from plurivox.base.errors import AttributeConflictError, DuplicateError, FileError, InputError, few
+from plurivox.domain.attributes import AttributeRules, AttributeTable, Matched, as_categories, places_of
+from plurivox.domain.check import CodedColumns, LongTable, of_owners, repeated_pairs
+from plurivox.domain.choices import Conflicts, Duplicates
+from plurivox.domain.code import ABSENT, Coded, Translated, as_text
+from plurivox.domain.part import RatingRows, Repeats, packed_words, pair_bits
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Label, Scale
+from plurivox.read.packed.folder import named, read_manifest, write_array, write_manifest, write_table
+from plurivox.read.packed.manifest import File, Layer, Manifest
 from plurivox.read.packed.packing import MEMORY, Packer, bytes_of, writing_folder
-from plurivox.read.packed.stored import PackedRatings
-from plurivox.read.read import read_ratings, read_with
+from plurivox.read.packed.stored import Layers, PackedRatings
+from plurivox.read.read import read_ratings, read_table_of_ratings
+from plurivox.read.settings import LATER, UNPACKED, ReadSettings
 
-_NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
+_ROLES: tuple[Literal["item", "rater"], ...] = ("item", "rater")
+_KEPT = ("duplicates", "conflicts", "unknown", "rater_attributes", "item_attributes")
+_ANEW = "Pack all files again into another folder."
+_OR_ANEW = "or pack all files again into another folder."
+
+
+class Appender(Packer):
+    """Adds a table to a packed study as a layer of its own."""
+
+    def __init__(self, folder: Path, memory: int) -> None:
+        self.old = PackedRatings.open(folder)
+        super().__init__(folder, self.old.manifest.generation + 1, memory)
+
+    def settled(self, given: ReadSettings, said: Collection[str]) -> ReadSettings:
+        """Return how new files are read: as the study was, unless it is said; raise an error if that is impossible."""
+        manifest, intake, source = self.old.manifest, self.old.intake, str(self.folder)
+        changes: dict[str, Any] = {"poles": given.poles or self.old.scale.poles}
+        for name in _KEPT:
+            rule = getattr(manifest.rules, name)
+            if name in said and _listed(getattr(given, name)) != _listed(rule):
+                raise InputError(
+                    f"{name} was {_shown(rule)} when it was packed, but is {_shown(getattr(given, name))} now",
+                    source=source, hint=f"Leave out {name}, {_OR_ANEW}",
+                )  # fmt: skip
+            changes[name] = rule
+        if intake.layout == "long" and not intake.platform:
+            changes |= {role: getattr(given, role) or column for role, column in intake.columns.items()}
+        return replace(given, **changes)
+
+    def __call__(
+        self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
+        raters: AttributeTable | None, items: AttributeTable | None, rules: AttributeRules,
+    ) -> Ratings:  # fmt: skip
+        """Pack a table next to the existing layers; the tables and the manifest are not written yet."""
+        old, manifest = self.old, self.old.manifest
+        if scale is not None and scale.labels != old.scale.labels:
+            hint = f"Leave out the scale, {_OR_ANEW}"
+            raise InputError(f"the study has the scale {old.scale}, not {scale}", source=table.source, hint=hint)
+        if old.intake.scale_inferred:
+            own = self.read(table, None, missing, old.scale.labels)
+        else:
+            own = self.read(table, old.scale, missing)
+        columns, known, shift = self._in_common(own)
+        maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
+        layers = self._moved(maps["item"], maps["rater"], shift)
+        before = _Before(self, columns, Layers(
+            self.folder, layers, (len(columns.coded["item"].values), len(columns.coded["rater"].values)), len(known),
+            known.dtype,
+        ))  # fmt: skip
+        parts, added, repeats, n_missing = self.layer(columns, duplicates, before)
+        counts = np.zeros(len(added), np.uint32)
+        counts[maps["item"]] = np.diff(old.offsets)
+        found = dict(zip(_ROLES, own.described(items, raters, rules), strict=True))
+        frames: dict[str, pl.DataFrame] = {}
+        several: dict[str, dict[str, list[int]]] = {}
+        for role in _ROLES:
+            both = _Owners(role, old, maps[role], columns.coded[role].values, own.coded[role].values, table.source)
+            frames[role], several[role] = both.together(found[role], manifest.several.get(role, {}), rules.conflicts)
+        told = own.intake(repeats, duplicates, n_missing, **of_owners(found["item"], found["rater"], rules))
+        intake = replace(
+            old.intake, rows=old.intake.rows + told.rows,
+            missing_scores=old.intake.missing_scores + told.missing_scores,
+            repeated_pairs=old.intake.repeated_pairs + told.repeated_pairs + before.n_again,
+            tied_repeats=old.intake.tied_repeats + told.tied_repeats,
+            rater_conflicts={name: len(whose) for name, whose in several["rater"].items()},
+            item_conflicts={name: len(whose) for name, whose in several["item"].items()},
+            conflicts=told.conflicts or old.intake.conflicts,
+            unknown_raters=old.intake.unknown_raters + told.unknown_raters,
+            unknown_items=old.intake.unknown_items + told.unknown_items,
+        )  # fmt: skip
+        self.rules = manifest.rules
+        return self.opened(
+            known, intake, frames["item"], frames["rater"], counts + added, (*layers, Layer(parts)), several
+        )
+
+    def _in_common(self, own: CodedColumns) -> tuple[CodedColumns, Scale, int]:
+        """Return new columns in the common codes, the common scale, and by how much old scores move on it."""
+        known, shift = self._scale(own)
+        coded = dict(own.coded)
+        for role in _ROLES:
+            coded[role] = self._ids(role, own.coded[role], own.table.source)
+        return replace(own, coded=coded, scale=known), known, shift
+
+    def _scale(self, own: CodedColumns) -> tuple[Scale, int]:
+        """Return the common scale, which contains the old one, and by how much old positions move."""
+        old, new = self.old.scale, own.scale
+        if new.labels == old.labels:
+            return old, 0
+        shift = new.labels.index(old.labels[0]) if old.labels[0] in new.labels else 0
+        if new.labels[shift : shift + len(old)] != old.labels:
+            raise InputError(
+                f"with its scores, the scale is {new}, but that of the study is {old}", source=own.table.source,
+                hint=_ANEW,
+            )  # fmt: skip
+        both = new.with_missing(list(dict.fromkeys([*old.missing, *new.missing])))
+        return both if old.poles is None else both.with_poles(old.poles), shift
+
+    def _ids(self, role: str, own: Coded, source: str) -> Coded:
+        """Return new ids in the common codes of old and new ids."""
+        known: pl.Series = getattr(self.old, f"{role}s")[role]
+        new = own.values
+        if known.dtype != new.dtype:
+            if known.dtype != pl.String:
+                raise InputError(
+                    f"the {role} ids of the study are numbers, but the added ones are not", source=source,
+                    hint=_ANEW,
+                )  # fmt: skip
+            new = as_text(new)
+        values = pl.concat([known.alias(role), new.alias(role)]).unique().sort()
+        assert isinstance(own.codes, Translated)
+        place = np.append(places_of(new, values), ABSENT).astype(np.int32)
+        return Coded(values, replace(own.codes, rank=place[own.codes.rank]))
+
+    def _moved(self, items: NDArray[np.int64], raters: NDArray[np.int64], shift: int) -> tuple[Layer, ...]:
+        """Return the existing layers, with maps to the current codes."""
+        layers = []
+        for at, (layer, (of_items, of_raters)) in enumerate(
+            zip(self.old.manifest.layers, Layers.of(self.folder, self.old.manifest).maps, strict=True)
+        ):
+            layers.append(
+                Layer(
+                    layer.parts,
+                    self._map(f"{at:04d}-items", items, of_items, layer.items),
+                    self._map(f"{at:04d}-raters", raters, of_raters, layer.raters),
+                    layer.shift + shift,
+                )
+            )
+        return tuple(layers)
+
+    def _map(self, name: str, now: NDArray[np.int64], before: NDArray[Any] | None, file: File | None) -> File | None:
+        """Write the current code of each id of a layer; nothing if that did not change."""
+        if np.array_equal(now, np.arange(len(now))):
+            return file
+        own = now if before is None else now[before]
+        return write_array(self.folder, f"map-{self.generation:04d}-{name}.bin", own.astype("<i4"))
+
+
+def _listed(rule: Any) -> Any:
+    return list(rule) if isinstance(rule, Sequence) and not isinstance(rule, str) else rule
+
+
+def _shown(rule: Any) -> str:
+    return repr(rule) if isinstance(rule, str) else few(list(rule)) or "none"
+
+
+class _Before:
+    """Finds new ratings of pairs that earlier layers have, and counts them."""
+
+    def __init__(self, packer: Appender, columns: CodedColumns, layers: Layers) -> None:
+        self._source, self._columns, self._layers = str(packer.folder), columns, layers
+        self._bits = pair_bits(len(columns.coded["rater"].values), len(columns.scale))
+        self.n_again = 0
+
+    def __call__(self, items: slice, new: RatingRows, rule: Duplicates) -> tuple[RatingRows, Any]:
+        """Drop the new ratings of such pairs or, if the last one counts, return what each item loses."""
+        assert new.rater is not None
+        bits = self._bits[0], 0
+        pairs = packed_words(new.item, new.rater, np.zeros(len(new.item), np.uint8), bits)
+        known = self._layers.words(items) >> np.uint64(self._bits[1])
+        again = np.isin(pairs, known, assume_unique=True)
+        if not again.any():
+            return new, 0
+        if rule in ("error", "mode"):
+            raise self._refused(new, again, rule)
+        self.n_again += int(np.count_nonzero(again))
+        if rule == "first":
+            return new[~again], 0
+        return new, np.bincount(new.item[again] - items.start, minlength=items.stop - items.start)
+
+    def _refused(self, new: RatingRows, again: NDArray[np.bool_], rule: str) -> InputError:
+        assert new.rater is not None
+        found = repeated_pairs(
+            self._columns, Repeats(new.item[again].astype(np.int64), new.rater[again].astype(np.int64))
+        )
+        n = found.n_places
+        pairs = "1 (item, rater) pair is" if n == 1 else f"at least {n:,} (item, rater) pairs are"
+        hint = "Remove them, or pack all files again with --duplicates first or last."
+        if rule == "mode":
+            hint = f"The most frequent score cannot be found in a packed study. {_ANEW}"
+        return DuplicateError(
+            f"{pairs} already rated in {self._source}", source=found.source, places=found.places, n_places=n, hint=hint
+        )
+
+
+class _Owners:
+    """What was known about raters or items, and what is now."""
+
+    def __init__(
+        self, role: str, old: PackedRatings, place: NDArray[np.int64], values: pl.Series, new: pl.Series, source: str
+    ) -> None:
+        self._role, self._frame, self._place, self._values = role, getattr(old, f"{role}s"), place, values
+        self._new = places_of(new, values)
+        self._source, self._study = source, old.intake.source
+
+    def together(
+        self, found: Matched, several: dict[str, list[int]], rule: Conflicts
+    ) -> tuple[pl.DataFrame, dict[str, list[int]]]:
+        """Return the combined table and, for each attribute, who has more than one value."""
+        more = [name for name in found.frame.columns[1:] if name not in self._frame.columns]
+        if more:
+            raise InputError(
+                f"the {self._role}s of {self._study} have no attribute '{more[0]}'", source=self._source,
+                hint=f"Leave out this attribute, {_OR_ANEW}",
+            )  # fmt: skip
+        columns, whose = [self._values.alias(self._role)], {}
+        for name in self._frame.columns[1:]:
+            clash = np.zeros(len(self._values), bool)
+            clash[self._place[several.get(name, [])]] = True
+            if name in found.several:
+                clash[self._new[found.several[name]]] = True
+            column = self._column(name, found.frame[name] if name in found.frame.columns else None, clash, rule)
+            columns.append(column)
+            if clash.any():
+                whose[name] = np.flatnonzero(clash).tolist()
+        return pl.DataFrame(columns), whose
+
+    def _column(self, name: str, new: pl.Series | None, clash: NDArray[np.bool_], rule: Conflicts) -> pl.Series:
+        """Return an attribute of all; ``clash`` is set for those who have more than one value of it."""
+        old = self._frame[name]
+        if new is None:
+            new = pl.Series(name, [None] * len(self._new), dtype=old.dtype)
+        if old.dtype != new.dtype:
+            old, new = as_categories(old), as_categories(new)
+        before, after = (_spread(one, at, len(self._values)) for one, at in ((old, self._place), (new, self._new)))
+        differ = (before.is_not_null() & after.is_not_null() & (before != after).fill_null(False)).to_numpy()
+        if differ.any() and rule == "error":
+            at = int(np.flatnonzero(differ)[0])
+            which = "one rater" if self._role == "rater" else f"item {self._values[at]!r}"
+            raise AttributeConflictError(
+                f"{which} has more than one value: {before[at]}, {after[at]}", source=self._source, column=name,
+                hint="Correct it, or pack all files again and choose with --conflicts which value counts.",
+            )  # fmt: skip
+        clash |= differ
+        found = before.zip_with(before.is_not_null(), after)
+        return found.set(pl.Series(clash), None) if rule == "missing" and clash.any() else found
+
+
+def _spread(column: pl.Series, places: NDArray[np.int64], n: int) -> pl.Series:
+    """Return a column with its values at other places, and null between them."""
+    where = np.full(n, -1, np.int64)
+    where[places] = np.arange(len(column))
+    rows = pl.Series(where).set(pl.Series(where < 0), None)
+    return column.gather(rows)
 
 
 @checked
@@ -63,7 +320,9 @@ def pack(
     >>> pack(f"{folder}/a.csv", f"{folder}/study.pvx", scale="0:4")
     <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
     """
-    given, room = asked_for(source, reading), bytes_of(memory)
+    given, room = asked_for(reading), bytes_of(memory)
+    several = not isinstance(source, str | os.PathLike) and len(source) == 1
+    files: Any = source[0] if several else source  # type: ignore[index]
     folder, name, sha256 = named(path)
     if not isinstance(folder, Path):
         raise FileError(
@@ -75,8 +334,13 @@ def pack(
     elif sha256:
         raise FileError("a SHA-256 is demanded of what is yet to be made", source=name, hint="Leave it out.")
     with writing_folder(folder):
-        packer = _appender(folder, room, given, reading) if append else Packer.of(folder, room)
-        ratings = read_with(given, packer)
+        packer: Packer
+        if append:
+            packer = Appender(folder, room)
+            given = packer.settled(given, reading)
+        else:
+            packer = Packer.of(folder, room)
+        ratings = read_table_of_ratings(files, given, code=packer)
         if not isinstance(ratings, PackedRatings) or not packer.rules:
             raise InputError(
                 "these ratings were already packed or stored by plurivox, or some of them are left out",
@@ -86,27 +350,19 @@ def pack(
         return PackedRatings.open(name)
 
 
-def _appender(folder: Path, room: int, given: SimpleNamespace, said: Iterable[str]) -> Packer:
-    found = Appender(folder, room)
-    found.settle(given, said)
-    return found
-
-
-def asked_for(source: FilePaths, reading: dict[str, Any]) -> SimpleNamespace:
-    """Return the options for :func:`read_ratings`; raise an error if one is unknown or cannot be packed."""
-    known = inspect.signature(read_ratings).parameters
+def asked_for(reading: dict[str, Any]) -> ReadSettings:
+    """Return how the files are read; raise an error if a keyword is unknown or cannot be packed."""
+    known = {name: spec for name, spec in ReadSettings.specs().items() if spec.stage != LATER}
     for name, value in reading.items():
-        if name not in known:
+        if name not in known and name != "connection":
             raise TypeError(f"pack() got an unexpected keyword argument '{name}'")
-        if name in _NOT_PACKED and value is not None:
+        if (name == "connection" or known[name].stage == UNPACKED) and value is not None:
             what = "recode when you read the packed study" if name in ("recode", "unsafe_from") else "leave it out"
             raise InputError(f"{name} is not packed", hint=f"Pack without it: {what}.")
     check_given(reading, kinds_of(read_ratings))
     if reading.get("duplicates") == "keep":
         raise InputError("duplicates is 'keep', but repeats are not packed", hint="Use error, first, last or mode.")
-    several = not isinstance(source, str | os.PathLike) and len(source) == 1
-    values = {name: one.default for name, one in known.items()} | reading
-    return SimpleNamespace(**values | {"source": source[0] if several else source})  # type: ignore[index]
+    return ReadSettings(**{name: value for name, value in reading.items() if name in known})
 
 
 def _told(packer: Packer, ratings: PackedRatings) -> Manifest:

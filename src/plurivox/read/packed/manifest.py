@@ -22,9 +22,9 @@ import numpy as np
 
 from plurivox.base.arguments import LARGEST, Kind, fits, shown
 from plurivox.base.errors import PlurivoxError
-from plurivox.domain.attributes import Conflicts
 from plurivox.domain.check import Intake
-from plurivox.domain.order import Duplicates, pair_bits
+from plurivox.domain.choices import Conflicts, Duplicates
+from plurivox.domain.part import pair_bits
 from plurivox.domain.scale import Scale
 
 MANIFEST = "manifest.json"

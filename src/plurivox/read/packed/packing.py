@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import shown
 from plurivox.base.errors import FileError, InputError
-from plurivox.domain.attributes import AttributeTable
-from plurivox.domain.check import Columns, LongTable, of_owners, present, repeated_pairs
-from plurivox.domain.describing import Rules
-from plurivox.domain.order import Duplicates, Entries, Repeats, Words, packed_words, pair_bits, settled
-from plurivox.domain.part import runs
+from plurivox.domain.attributes import AttributeRules, AttributeTable
+from plurivox.domain.check import CodedColumns, LongTable, of_owners, present, repeated_pairs
+from plurivox.domain.choices import Duplicates
+from plurivox.domain.code import Spill, Temporary, stretches
+from plurivox.domain.part import RatingRows, Repeats, Words, packed_words, pair_bits, runs, settled
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
-from plurivox.domain.spill import Spill, Temporary, stretches
 from plurivox.read.packed.folder import (
     Run,
     is_packed,
@@ -50,7 +49,7 @@ MOST_BUCKETS = 500
 _PER_ROW = 56  # bytes that sorting a bucket takes per row
 _LEAST_ROWS = 1 << 16
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-Known = Callable[[slice, Entries, Duplicates], tuple[Entries, int]]
+Known = Callable[[slice, RatingRows, Duplicates], tuple[RatingRows, int]]
 
 
 def bytes_of(memory: str | int) -> int:
@@ -131,7 +130,7 @@ class Packer:
 
     def __call__(
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
-        raters: AttributeTable | None, items: AttributeTable | None, rules: Rules,
+        raters: AttributeTable | None, items: AttributeTable | None, rules: AttributeRules,
     ) -> Ratings:  # fmt: skip
         """Pack a table; the tables of items and raters and the manifest are not written yet."""
         columns = self.read(table, scale, missing)
@@ -164,19 +163,19 @@ class Packer:
 
     def read(
         self, table: LongTable, scale: Scale | None, missing: Iterable[Label], beside: Sequence[Label] = ()
-    ) -> Columns:
+    ) -> CodedColumns:
         """Read and code a table; its rows are kept on disk."""
         if "rater" not in table.names:
             raise InputError(
                 "it holds counts per scale point, which need no packing", source=table.source,
                 hint="Use it as it is; only tables with one row per rating are packed.",
             )  # fmt: skip
-        return Columns.of(table, scale, missing, partial(Spill, self.scratch), beside)
+        return CodedColumns.of(table, scale, missing, partial(Spill, self.scratch), beside)
 
     # Buckets ----------------------------------------------------------------------------------------------------------
 
     def layer(
-        self, columns: Columns, rule: Duplicates, known: Known | None = None
+        self, columns: CodedColumns, rule: Duplicates, known: Known | None = None
     ) -> tuple[tuple[PartFile, ...], NDArray[np.uint32], Repeats, int]:
         """Write the parts of a table; return them, the ratings per item, and what was repeated or missing.
 
@@ -207,7 +206,7 @@ class Packer:
             raise repeated_pairs(columns, together)
         return writer.finish(), counts, together, n_missing
 
-    def _bounds(self, columns: Columns, n_items: int) -> NDArray[np.int64]:
+    def _bounds(self, columns: CodedColumns, n_items: int) -> NDArray[np.int64]:
         """Return where buckets of items begin and end; each can be sorted in memory."""
         n_rows, codes = columns.n_rows, columns.coded["item"].codes
         most = max(_LEAST_ROWS, (self.memory - _resident()) // _PER_ROW)
@@ -225,7 +224,9 @@ class Packer:
             )  # fmt: skip
         return np.array(found, np.int64)
 
-    def _filled(self, columns: Columns, bounds: NDArray[np.int64], bits: tuple[int, int]) -> tuple[list[_Bucket], int]:
+    def _filled(
+        self, columns: CodedColumns, bounds: NDArray[np.int64], bits: tuple[int, int]
+    ) -> tuple[list[_Bucket], int]:
         """Put every row with a rating into the bucket of its item, in the order of rows."""
         alone = len(bounds) == 2
         buckets = [_Bucket(None if alone else self.scratch) for _ in bounds[1:]]
@@ -294,7 +295,7 @@ class _Parts:
         self._raters, self._scores = np.empty(0, np.int32), np.empty(0, scores)
         self._files: list[PartFile] = []
 
-    def add(self, counts: NDArray[np.int64], entries: Entries) -> None:
+    def add(self, counts: NDArray[np.int64], entries: RatingRows) -> None:
         """Add the ratings of the next items."""
         assert entries.rater is not None
         self._counts = np.concatenate([self._counts, counts])

@@ -25,7 +25,7 @@ import platformdirs
 
 from plurivox.base.errors import FileError, MissingExtraError
 from plurivox.base.files import writing
-from plurivox.base.quoting import short
+from plurivox.base.wording import short
 from plurivox.read.packed.manifest import File
 
 STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory")

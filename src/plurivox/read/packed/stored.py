@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.errors import FileError, NeedsMemoryError
 from plurivox.base.files import write_bytes
-from plurivox.domain.order import packed_words, pair_bits, unpacked_words
-from plurivox.domain.part import Part, runs
+from plurivox.domain.part import Part, packed_words, pair_bits, runs, unpacked_words
 from plurivox.domain.ratings import Ratings
 from plurivox.read.packed.folder import (
     Folder,
@@ -126,7 +125,7 @@ class PackedParts(Sequence[Part]):
     @property
     def identity(self) -> tuple[Any, ...]:
         """What distinguishes these parts from those of all other studies, and finished work from planted work."""
-        return self.manifest.sha256, _secret()
+        return self.manifest.sha256, secret()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -162,7 +161,7 @@ class PackedParts(Sequence[Part]):
 
 
 @lru_cache(maxsize=1)
-def _secret() -> bytes:
+def secret() -> bytes:
     """Return what only this user knows: finished work is named after it, so that nobody else can say what was found."""
     path = platformdirs.user_cache_path("plurivox") / "packed" / "secret"
     with contextlib.suppress(OSError, FileError):

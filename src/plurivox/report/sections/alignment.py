@@ -31,7 +31,7 @@ from plurivox.report.parts import (
     switched,
     values,
 )
-from plurivox.statistics.stand_in import LEAST_ITEMS
+from plurivox.statistics.alignment import LEAST_ITEMS
 
 LEAD = (
     "ADA-Met is the average distance of a model's answer from what most raters say, in points of the scale; lower is "

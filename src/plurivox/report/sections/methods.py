@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 
 import plurivox
-from plurivox.base.quoting import harmless
-from plurivox.base.wording import interval_method
+from plurivox.base.wording import harmless, interval_method
 from plurivox.domain.axis import CROSS
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms, slug
 from plurivox.statistics.registry import LABELS, STATISTICS
 
-PACKAGES = ("numpy", "numba", "polars", "altair")
+PACKAGES = ("numpy", "numba", "polars", "vl-convert-python")
 INTERVAL = "95 % interval"
 """The one term that needs neither groups nor models."""
 TERMS = (

@@ -11,14 +11,14 @@ from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advic
 from plurivox.actions.advise.run import advice_on
 from plurivox.actions.advise.tables import LISTS
 from plurivox.base.wording import counted, in_words, listed, named
-from plurivox.domain.poles import Poles
+from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import RANGE, Column, view_of
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.verdicts import verdicts
-from plurivox.plots.comparisons import correlation_words
+from plurivox.plots.responsiveness import correlation_words
 from plurivox.report.parts import (
     CHECK,
     Action,
@@ -43,7 +43,7 @@ from plurivox.report.parts import (
 )
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 LEAD = (
     "Does a higher score mean {more} by the reference (MPA), and do items that it calls {high} get higher scores than "

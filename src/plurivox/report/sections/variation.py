@@ -81,7 +81,11 @@ MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
 def found_in(brief: Brief) -> Variation:
     """Return the lens's result for the report."""
-    adjust = _several_attributes(brief) and _groups_alone(brief) <= MAX_ADJUSTED
+    asked, adjust = brief.asked, _several_attributes(brief) and _groups_alone(brief) <= MAX_ADJUSTED
+    if adjust:
+        from plurivox.lenses.variation.run import adjusts_alike
+
+        adjust = adjusts_alike(brief.ratings, brief.axes, asked.several, asked.items_by, asked.min_group_size)
     found: Variation = brief.ask("variation", adjust=adjust)
     return found
 

@@ -13,9 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.base.errors import InputError
-from plurivox.statistics.checks import amount_of, choice_of, counts_of, level_of, pair_of, values_of
+from plurivox.statistics.checks import (
+    TIES,
+    amount_of,
+    choice_of,
+    counts_of,
+    level_of,
+    pair_of,
+    tie_priorities,
+    values_of,
+    votes,
+)
 from plurivox.statistics.cohesion import parts as parts
-from plurivox.statistics.ties import TIES, tie_priorities, votes
 
 CONVENTIONS = ("default", "published")
 

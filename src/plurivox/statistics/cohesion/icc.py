@@ -24,10 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plurivox.statistics.checks import counts_of, scores_of, values_of
-from plurivox.statistics.cohesion.parts import Counts, ratio
-from plurivox.statistics.cohesion.sums import ROUNDING, paired, squares_of
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.checks import Floats, counts_of, scores_of, values_of
+from plurivox.statistics.cohesion.parts import ROUNDING, Counts, paired, ratio, squares_of
 from plurivox.statistics.mokken import heights
 from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import NO_PAIR, ONE_POINT, ONE_RATER
@@ -93,7 +91,7 @@ def icc1_parts(counts: Counts, values: Floats, *, self_pairs: Counts | None = No
     """Contribute Σ_c n_c(v_c − v̄)², (W² − Q)/W, W², Q, and n; (items, …, 4 + L).
 
     ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
-    :mod:`~plurivox.statistics.cohesion.sums`.
+    :mod:`~plurivox.statistics.cohesion.parts`.
     """
     n, total, q, pairs = paired(counts, self_pairs)
     free = pairs / np.where(total > 0, total, 1.0)

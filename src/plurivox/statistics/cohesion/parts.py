@@ -31,17 +31,18 @@ n, x, y are counts over the points c, k of a scale of L points; m, R, S their su
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.statistics.levels import Floats, Level, distances
+from plurivox.statistics.checks import Floats, Level, distances
+from plurivox.statistics.records import About, Known, Slots
 
 Counts = NDArray[Any]
 Sums = NDArray[Any] | float
 ROUNDING = 1e-12
-"""A cross-agreement of at most this is 0 up to rounding."""
+"""A cross-agreement, or a share of a sum of squares, of at most this is 0 up to rounding."""
 
 
 # Krippendorff's alpha ------------------------------------------------------------------------------------------------
@@ -380,3 +381,40 @@ def ratio(above: Sums, below: Sums) -> Floats:
 def _corrected(observed: Sums, expected: Sums) -> Floats:
     """Return 1 − observed/expected disagreement."""
     return 1 - ratio(observed, expected)
+
+
+# Sums -----------------------------------------------------------------------------------------------------------------
+#
+# What further sums over items share: pairs of ratings, and spread.
+#
+# Counts n are (items, …, L). In a bootstrap over raters they are sums of the raters' weights w, and ``self_pairs`` Q
+# (items, …) is Σw² for each item. A rater of weight w is w copies of one person. Copies do not pair with each other,
+# so an item with the total W has W² − Q ordered pairs. If every rater counts once, Q = W = m, and these are m(m − 1).
+
+
+class Paired(NamedTuple):
+    """Counts of items with their totals and pairs: n (items, …, L), the rest (items, …)."""
+
+    n: Floats
+    total: Floats
+    self_pairs: Floats
+    pairs: Floats
+
+
+def paired(counts: Counts, self_pairs: Counts | None = None) -> Paired:
+    """Return the counts as floats, their totals W, self-pairs Q and the ordered pairs of different raters W² − Q."""
+    n = np.asarray(counts, dtype=float)
+    total: Floats = n.sum(axis=-1)
+    q = total if self_pairs is None else np.asarray(self_pairs, dtype=float)
+    return Paired(n, total, q, total**2 - q)
+
+
+def squares_of(counts: Counts, values: Floats) -> Floats:
+    """Return Σ_c n_c(v_c − mean)², exactly 0 where one point was used, since its share is exactly 1."""
+    squares: Floats = counts.sum(axis=-1) * moments(counts, values)[1]
+    return squares
+
+
+def mean_of(name: str, s: Slots, about: About, known: Known) -> Floats:
+    """Finish a statistic whose first two sums are a total and how many items count."""
+    return ratio(s[name][..., 0], s[name][..., 1])

@@ -6,11 +6,12 @@ import math
 from functools import partial
 
 from plurivox.statistics import undefined
+from plurivox.statistics.checks import Floats
 from plurivox.statistics.cohesion import functions as cohesion
 from plurivox.statistics.cohesion import parts
-from plurivox.statistics.cohesion.sums import mean_of, why_unpaired
-from plurivox.statistics.levels import Floats
+from plurivox.statistics.cohesion.parts import mean_of
 from plurivox.statistics.records import About, Known, Slots, Statistic
+from plurivox.statistics.undefined import why_unpaired
 
 SKEWED = 0.9
 """If one point has at least this share of ratings and percent agreement is high, a low alpha misleads."""

@@ -1,0 +1,455 @@
+"""Exports of crowdsourcing platforms.
+
+Prolific: a table of participants, which describes raters and holds no ratings.
+
+A participant may have several submissions; the one with the best status counts.
+
+Amazon Mechanical Turk: the results of a batch, with one row per assignment.
+
+``Input.*`` says what was rated, since a HIT that is posted again has another id. A HIT may show several items:
+``Input.image_url1`` goes with ``Answer.Content1``. Radio buttons may have a column each, ``Answer.severity.4``.
+
+Toloka: assignments as TSV, with one row per task and worker.
+
+Tasks with a correct answer or a hint serve to check or train workers, and are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.base.errors import ColumnError, InputError
+from plurivox.base.wording import counted, listed
+from plurivox.domain.attributes import clean
+from plurivox.domain.ratings import Ratings, ratings_of, with_parts, without_others
+from plurivox.domain.raw import RawTable
+from plurivox.read.formats.record import HEAD, REJECTED, UNFINISHED, WAITING, Export, Platform, Tally
+from plurivox.read.formats.unfolding import (
+    Record,
+    Remade,
+    Row,
+    Unfolded,
+    answer,
+    chosen,
+    item_id,
+    nested,
+    parts_of_item,
+    wrong,
+)
+from plurivox.read.settings import ReadSettings
+
+# Prolific -------------------------------------------------------------------------------------------------------------
+
+
+_RATER, _PROLIFIC_STATUS = "Participant id", "Status"
+_KNOWN = {"Submission id", _RATER, _PROLIFIC_STATUS}
+_ADMINISTRATIVE = (
+    "Submission id", _PROLIFIC_STATUS, "Custom study tncs accepted at", "Started at", "Completed at", "Reviewed at",
+    "Archived at", "Time taken", "Completion code", "Total approvals",
+)  # fmt: skip
+_MISSING = ("DATA_EXPIRED", "CONSENT_REVOKED")
+_APPROVED, _UNREVIEWED = "APPROVED", "AWAITING REVIEW"
+_PROLIFIC_UNDONE = ("RETURNED", "TIMED-OUT", "TIMED OUT", "ACTIVE", "RESERVED", "SCREENED OUT")
+_ROW, _RANK = "\0row", "\0rank"
+
+
+def prolific_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
+    """Recognise it by column names."""
+    return set(columns) >= _KNOWN
+
+
+def prolific_ratings(table: RawTable, asked: ReadSettings) -> Export:
+    """Raise an error, since there are none."""
+    raise InputError(
+        "it is a table of raters from Prolific and holds no ratings", source=table.name,
+        hint="Give the file with the ratings, and give this one with --raters; 'Participant id' joins the two.",
+    )  # fmt: skip
+
+
+def raters(table: RawTable, asked: ReadSettings) -> Export:
+    """Return one row per participant, with what needs a decision in :data:`WAITING`."""
+    frame = table.frame()
+    frame = frame.with_columns(_known(one) for one in frame).with_row_index(_ROW)
+    status = answer(_PROLIFIC_STATUS).str.to_uppercase().fill_null("UNKNOWN")
+    undone, awaited = status.is_in(_PROLIFIC_UNDONE), status == _UNREVIEWED
+    what = pl.when(undone).then(pl.lit(UNFINISHED)).otherwise(pl.lit(REJECTED))
+    best = frame.with_columns(
+        pl.when(status != _APPROVED).then(what + pl.lit(":") + status).alias(WAITING),
+        pl.when(status == _APPROVED).then(0).when(awaited).then(1).when(~undone).then(2).otherwise(3).alias(_RANK),
+    ).filter(pl.col(_RANK) == pl.col(_RANK).min().over(_RATER))
+    attributes = [name for name in table.columns if name not in (_RATER, *_ADMINISTRATIVE)]
+    # One submission may have lost what another still says.
+    best = best.with_columns(
+        *(pl.coalesce(pl.col(name), pl.col(name).drop_nulls().first().over(_RATER)) for name in attributes),
+        pl.col(WAITING).first().over(_RATER),
+    )
+    rows = best[_ROW].to_list()
+    made = best.select(_RATER, *attributes, WAITING)
+    return Export(
+        table=replace(
+            table, columns=made.columns, pieces=iter([made]), locate=lambda position: table.locate(rows[position])
+        ),
+        rater=_RATER, rater_attributes=tuple(attributes),
+    )  # fmt: skip
+
+
+def _known(column: pl.Series) -> pl.Series:
+    """Return a column in which what Prolific no longer discloses is missing."""
+    column = clean(column)
+    return column.set(column.is_in(list(_MISSING)), None) if column.dtype == pl.String else column
+
+
+PROLIFIC = Platform(
+    name="prolific", title="a table of raters from Prolific", fits=prolific_fits, ratings=prolific_ratings,
+    raters=raters,
+)  # fmt: skip
+
+
+# Raters whose status needs a decision ---------------------------------------------------------------------------------
+
+
+def without_waiting(ratings: Ratings, asked: ReadSettings, source: str) -> Ratings:
+    """Return the ratings without those of raters who need a decision, if the decision is to drop them.
+
+    Raise an error if a decision is missing; raters who rated nothing need none.
+    """
+    if WAITING not in ratings.raters.columns:
+        return ratings
+    waiting = ratings.raters[WAITING].to_list()
+    ratings = with_parts(ratings, raters=ratings.raters.drop(WAITING))
+    counts = ratings.per_rater().copy()
+    if ratings.again is not None:
+        counts += np.bincount(ratings.again.rater_codes, minlength=len(waiting))
+    n_ratings = counts.tolist()
+    undecided, dropped = Counter[str](), Counter[str]()
+    keep = np.ones(len(waiting), dtype=bool)
+    for rater, (status, n) in enumerate(zip(waiting, n_ratings, strict=True)):
+        choice = None if status is None else getattr(asked, status.partition(":")[0])
+        if status is None or choice == "keep" or not n:
+            continue
+        keep[rater] = choice is None
+        (undecided if choice is None else dropped)[status] += 1 if choice is None else n
+    if undecided:
+        raise _undecided(undecided, sum(n > 0 for n in n_ratings), source)
+    if not keep.any():
+        raise InputError("no raters remain, because all of them are left out", source=source, hint="Keep some of them.")
+    left = {f"ratings by raters of status {status.partition(':')[2]}": n for status, n in dropped.items()}
+    told = replace(ratings.intake, left_out={**ratings.intake.left_out, **left})
+    return with_parts(without_others(ratings_of(ratings, raters=keep), raters=keep), intake=told)
+
+
+def _undecided(undecided: Counter[str], n_raters: int, source: str) -> InputError:
+    """Return the error for a missing decision, with how many raters it concerns."""
+    statuses = listed(f"{status.partition(':')[2]} ({n:,})" for status, n in undecided.items())
+    options = sorted({status.partition(":")[0] for status in undecided})
+    return InputError(
+        f"{undecided.total():,} of {counted(n_raters, 'rater')} {'is' if undecided.total() == 1 else 'are'} not "
+        f"approved: {statuses}; you have to decide whether they count",
+        source=source,
+        hint="Use "
+        + " and ".join(f"--{option} drop" for option in options)
+        + " to leave out their ratings, or keep instead of drop.",
+    )
+
+
+# Amazon Mechanical Turk -----------------------------------------------------------------------------------------------
+
+
+_IDS = {"HITId", "AssignmentId", "WorkerId"}
+_MTURK_INPUT, _ANSWER = "Input.", "Answer."
+_AS_JSON = f"{_ANSWER}taskAnswers"
+_MTURK_STATUS, _REJECT = "AssignmentStatus", "Reject"
+_NUMBERED = re.compile(r"(.*?[^\d_. -])[_. -]?(\d{1,6})", re.DOTALL)
+_UNANSWERED = "{}"
+Answers = Mapping[str, "str | Mapping[str, str]"]  # question → its column, or the column of each point
+
+
+def mturk_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
+    """Recognise it by column names."""
+    return set(columns) >= _IDS and any(name.startswith((_MTURK_INPUT, _ANSWER)) for name in columns)
+
+
+def mturk_ratings(table: RawTable, asked: ReadSettings) -> Export:
+    """Return one row per assignment and item."""
+    tally = Tally()
+    if _AS_JSON in table.columns:
+        table = _without_json(table, tally)
+    shape = _Shape.of(table.columns, table.first().head(HEAD))
+    if not shape.inputs and asked.item is None:
+        raise ColumnError(
+            "no column Input.* says what was rated", source=table.name,
+            hint="Name with --item a column that does; the id of a HIT changes when it is posted again.",
+        )  # fmt: skip
+    derived, item = shape.derived(table.columns)
+    if shape.numbers:
+        pair = f"{_MTURK_INPUT}{next(iter(shape.inputs))} with {_ANSWER}{next(iter(shape.questions))}, by their numbers"
+        tally.notes.append(f"each row holds {counted(len(shape.numbers), 'item')}: {pair}")
+
+    def make(piece: pl.DataFrame) -> pl.DataFrame:
+        made = pl.concat(
+            [piece.with_columns(one.alias(name) for name, one in derived(number)) for number in shape.numbers or [0]]
+        )
+        if shape.numbers:
+            empty = made.select(
+                pl.all_horizontal(pl.col(name).is_null() for name in (item, *shape.names.values()))
+            ).to_series()
+            tally.left_out["empty places of HITs"] += int(empty.sum())
+            made = made.filter(~empty) if empty.any() else made
+        return tally.decided(made, _mturk_rejected(made), REJECTED, asked)
+
+    columns = list(dict.fromkeys([*table.columns, *(name for name, _ in derived(next(iter(shape.numbers), 0)))]))
+    return Export(
+        table=Remade(table, columns, make, max(1, len(shape.numbers))).remade(), item=item, rater="WorkerId",
+        tally=tally, questions=tuple(shape.names.values()),
+        item_attributes=tuple(name for name in shape.shown.values() if name != item),
+    )  # fmt: skip
+
+
+def _mturk_rejected(made: pl.DataFrame) -> pl.Series:
+    """Return which rows were rejected, or are marked for rejection."""
+    nothing = pl.lit(None, dtype=pl.String)
+    status = (pl.col(_MTURK_STATUS) if _MTURK_STATUS in made.columns else nothing).str.strip_chars().str.to_lowercase()
+    marked = answer(_REJECT).is_not_null() & ~status.is_in(["approved"]).fill_null(value=False)
+    rejected = status.is_in(["rejected"]).fill_null(value=False)
+    return made.select((rejected | marked if _REJECT in made.columns else rejected).alias("rejected")).to_series()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the columns of a batch are.
+
+    Attributes
+    ----------
+    inputs, questions
+        What was shown, and what was asked, by number; 0 is the only number where a HIT has one item.
+    shown, names
+        Their names in the new table.
+    numbers
+        The numbers of the items of a HIT; empty if it has one.
+    whole
+        Answers about the whole HIT where it has several items, such as the age of a worker.
+    """
+
+    inputs: Mapping[str, Mapping[int, str]]
+    questions: Mapping[str, Mapping[int, str | Mapping[str, str]]]
+    shown: Mapping[str, str]
+    names: Mapping[str, str]
+    numbers: tuple[int, ...]
+    whole: Answers
+
+    @classmethod
+    def of(cls, columns: Sequence[str], head: pl.DataFrame) -> _Shape:
+        """Find items and questions by the names of columns, and radio buttons by what they hold."""
+        inputs = {name.removeprefix(_MTURK_INPUT): name for name in columns if name.startswith(_MTURK_INPUT)}
+        questions = _answers(columns, head)
+        numbered = {stem: by for stem, by in _by_number(inputs).items() if len(by) > 1}
+        numbers = tuple(sorted({number for by in numbered.values() for number in by}))
+        paired = {stem: by for stem, by in _by_number(questions).items() if len(by) > 1 and {*by} <= {*numbers}}
+        if not paired:
+            numbers, numbered = (), {name: {0: column} for name, column in inputs.items()}
+            paired = {name: {0: column} for name, column in questions.items()}
+        taken = {name for name in columns if not name.startswith((_MTURK_INPUT, _ANSWER))}
+        names = {stem: f"{_ANSWER}{stem}" if stem in taken else stem for stem in paired}
+        taken |= set(names.values())
+        shown = {stem: f"{_MTURK_INPUT}{stem}" if stem in taken else stem for stem in numbered}
+        taken |= set(shown.values())
+        alone = {name for name in questions if not ((one := _NUMBERED.fullmatch(name)) and one[1] in paired)}
+        whole = {name: questions[name] for name in questions if numbers and name in alone - taken}
+        return cls(numbered, paired, shown, names, numbers, whole)
+
+    def derived(self, columns: Sequence[str]) -> tuple[Any, str]:
+        """Return a function that gives the columns for an item's number, and the name of the column of items."""
+        parts = parts_of_item(list(self.inputs))
+        item = self.shown[parts[0]] if len(parts) == 1 else ",".join(parts)
+
+        def of(number: int) -> Iterator[tuple[str, pl.Expr]]:
+            for stem, by in self.questions.items():
+                yield from self._called(_ANSWER, stem, self.names[stem], _value(by.get(number)), columns)
+            for stem, by in self.inputs.items():
+                text = answer(by[number]) if number in by else _nothing()
+                if stem in parts and len(parts) == 1:
+                    text = item_id([by[number]]) if number in by else _nothing()
+                yield from self._called(_MTURK_INPUT, stem, self.shown[stem], text, columns)
+            for name, column in self.whole.items():
+                yield name, _value(column)
+            if len(parts) > 1:
+                there = [self.inputs[part][number] for part in parts if number in self.inputs[part]]
+                yield item, item_id(there) if there else _nothing()
+
+        return of, item
+
+    @staticmethod
+    def _called(start: str, stem: str, name: str, text: pl.Expr, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield a column under its name and under the full one, by which it may also be requested."""
+        yield name, text
+        if f"{start}{stem}" != name and f"{start}{stem}" not in columns:
+            yield f"{start}{stem}", text
+
+
+def _nothing() -> pl.Expr:
+    return pl.lit(None, dtype=pl.String)
+
+
+def _value(column: str | Mapping[str, str] | None) -> pl.Expr:
+    """Return the answer held by a column, or by the columns of all points."""
+    if column is None:
+        return _nothing()
+    if isinstance(column, str):
+        return answer(column, _UNANSWERED)
+    return chosen([_mark(point, name) for point, name in column.items()])
+
+
+def _mark(point: str, column: str) -> pl.Expr:
+    """Return the point if its column says true; a cell that says neither true nor false is an answer off the scale."""
+    cell = answer(column).str.to_lowercase()
+    return pl.when(cell == "true").then(pl.lit(point)).when(cell != "false").then(pl.col(column))
+
+
+def _answers(columns: Sequence[str], head: pl.DataFrame) -> dict[str, str | Mapping[str, str]]:
+    """Return the questions; columns of true and false whose names differ after a dot are the points of one question."""
+    names = [name.removeprefix(_ANSWER) for name in columns if name.startswith(_ANSWER)]
+    groups: dict[str, dict[str, str]] = {}
+    for name in names:
+        stem, dot, point = name.partition(".")
+        if stem and dot and point:
+            groups.setdefault(stem, {})[point] = f"{_ANSWER}{name}"
+    marked = {stem: group for stem, group in groups.items() if stem not in names and _is_marked(head, group)}
+    found: dict[str, str | Mapping[str, str]] = {}
+    for name in names:
+        stem = name.partition(".")[0]
+        found[stem if stem in marked else name] = marked.get(stem, f"{_ANSWER}{name}")
+    return found
+
+
+def _is_marked(head: pl.DataFrame, group: Mapping[str, str]) -> bool:
+    """Return whether columns hold only true and false, and at least one true."""
+    cells = {str(one).strip().lower() for name in group.values() for one in head[name].drop_nulls().unique()}
+    return len(group) > 1 and "true" in cells and cells <= {"true", "false", ""}
+
+
+def _by_number(names: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+    """Return the columns of each name by the numbers at their ends."""
+    found: dict[str, dict[int, Any]] = {}
+    for name, column in names.items():
+        if fitting := _NUMBERED.fullmatch(name):
+            found.setdefault(fitting[1], {})[int(fitting[2])] = column
+    return found
+
+
+def _without_json(table: RawTable, tally: Tally) -> RawTable:
+    """Return the table with a column for each answer instead of one with all answers as JSON."""
+    head = table.first().head(HEAD)
+    found: dict[str, None] = {}
+    for at, cell in enumerate(head[_AS_JSON].to_list()):
+        found |= dict.fromkeys(_flat(cell, table.locate(at), table.name))
+    others = [name for name in table.columns if name != _AS_JSON]
+    columns = list(dict.fromkeys([*others, *found]))
+
+    def rows(record: Record, place: str) -> Iterator[Row]:
+        answers = _flat(record[_AS_JSON], place, table.name)
+        for name in answers:
+            if name not in found:
+                tally.left_out[f"answers to '{name.removeprefix(_ANSWER)}'"] += 1
+        yield {**{name: record[name] for name in others}, **answers}
+
+    return Unfolded(table, columns, rows).unfolded()
+
+
+def _flat(cell: Any, place: str, source: str) -> dict[str, Any]:
+    """Return the answers of an assignment: question → answer, or question.point → true or false."""
+    found = nested(cell, place, source, _AS_JSON)
+    found = found[0] if isinstance(found, list) and len(found) == 1 else found
+    if found is None or found == []:
+        return {}
+    if not isinstance(found, dict):
+        raise wrong("the answers of an assignment are not an object", place, source)
+    flat: dict[str, Any] = {}
+    for name, value in found.items():
+        if isinstance(value, dict):
+            flat |= {f"{_ANSWER}{name}.{point}": one for point, one in value.items()}
+        else:
+            flat[f"{_ANSWER}{name}"] = value
+    return flat
+
+
+MTURK = Platform(
+    name="mturk", title="the results of a batch of Amazon Mechanical Turk", fits=mturk_fits, ratings=mturk_ratings
+)  # fmt: skip
+
+
+# Toloka ---------------------------------------------------------------------------------------------------------------
+
+
+_TOLOKA_INPUT, _OUTPUT, _GOLDEN, _HINT = "INPUT:", "OUTPUT:", "GOLDEN:", "HINT:text"
+_WORKER, _TOLOKA_STATUS, _VERDICT = "ASSIGNMENT:worker_id", "ASSIGNMENT:status", "ACCEPT:verdict"
+_TOLOKA_UNDONE = ("skipped", "expired", "active")
+
+
+def toloka_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
+    """Recognise it by column names."""
+    return all(any(name.startswith(start) for name in columns) for start in (_TOLOKA_INPUT, _OUTPUT))
+
+
+def toloka_ratings(table: RawTable, asked: ReadSettings) -> Export:
+    """Return one row per task and worker."""
+    if _WORKER not in table.columns and asked.rater is None:
+        raise ColumnError(
+            f"the raters are missing: there is no column '{_WORKER}'", source=table.name,
+            hint="Download the assignments of the pool, with worker ids; aggregated results do not name workers.",
+        )  # fmt: skip
+    tally = Tally()
+    inputs = {name.removeprefix(_TOLOKA_INPUT): name for name in table.columns if name.startswith(_TOLOKA_INPUT)}
+    outputs = {name.removeprefix(_OUTPUT): name for name in table.columns if name.startswith(_OUTPUT)}
+    questions = {name: answer(column) for name, column in outputs.items()}
+    shown = {column if name in outputs else name: answer(column) for name, column in inputs.items()}
+    parts = parts_of_item(list(inputs))
+    item = ",".join(parts) if len(parts) > 1 else inputs[parts[0]] if parts[0] in outputs else parts[0]
+    derived = {**questions, **shown, item: item_id([inputs[part] for part in parts])}
+    if len(parts) == 1:
+        derived[inputs[parts[0]]] = derived[item]
+
+    def make(piece: pl.DataFrame) -> pl.DataFrame:
+        piece = piece.filter(pl.any_horizontal(answer(name).is_not_null() for name in table.columns))
+        piece = _done(piece, tally).with_columns(text.alias(name) for name, text in derived.items())
+        return tally.decided(piece, _toloka_rejected(piece), REJECTED, asked)
+
+    return Export(
+        table=Remade(table, list(dict.fromkeys([*table.columns, *derived])), make).remade(), item=item, rater=_WORKER,
+        questions=tuple(questions), item_attributes=tuple(name for name in shown if name != item), tally=tally,
+    )  # fmt: skip
+
+
+def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Return the rows of tasks that were done and are not control tasks."""
+    controls = [name for name in piece.columns if name.startswith(_GOLDEN) or name == _HINT]
+    if controls:
+        kept = piece.filter(pl.all_horizontal(answer(name).is_null() for name in controls))
+        tally.left_out["control tasks"] += piece.height - kept.height
+        piece = kept
+    if _TOLOKA_STATUS in piece.columns:
+        for status in _TOLOKA_UNDONE:
+            is_so = (answer(_TOLOKA_STATUS).str.to_lowercase() == status).fill_null(value=False)
+            kept = piece.filter(~is_so)
+            tally.left_out[f"{status} tasks"] += piece.height - kept.height
+            piece = kept
+    return piece
+
+
+def _toloka_rejected(piece: pl.DataFrame) -> pl.Series:
+    """Return which rows were rejected, or are marked for rejection."""
+    rejected = pl.lit(value=False)
+    if _TOLOKA_STATUS in piece.columns:
+        rejected = answer(_TOLOKA_STATUS).str.to_lowercase() == "rejected"
+    if _VERDICT in piece.columns:
+        rejected = rejected.fill_null(value=False) | (answer(_VERDICT) == "-")
+    return piece.with_columns(rejected.fill_null(value=False).alias("\0rejected"))["\0rejected"]
+
+
+TOLOKA = Platform(name="toloka", title="assignments of Toloka", fits=toloka_fits, ratings=toloka_ratings)

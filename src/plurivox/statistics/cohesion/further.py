@@ -1,0 +1,325 @@
+"""Further statistics of cohesion: how polarised ratings are, other forms of GAI, and the correlation of views."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plurivox.statistics import undefined
+from plurivox.statistics.checks import Floats, counts_of, pair_of, sides_of
+from plurivox.statistics.cohesion import functions, parts
+from plurivox.statistics.cohesion.parts import ROUNDING, Counts, mean_of, paired, ratio
+from plurivox.statistics.records import About, Known, Slots, Statistic
+from plurivox.statistics.undefined import why_unpaired
+
+
+def ndfu(counts: ArrayLike) -> float:
+    """Return the mean normalised distance from unimodality (nDFU) over items with at least two ratings.
+
+    nDFU_i is the largest rise of n_ic from a point to the next while moving away from the mode, divided by the mode's
+    own count: max(0, max_{c ≥ mode} n_{c+1} − n_c, max_{c ≤ mode} n_{c−1} − n_c)/max_c n_c. ``counts`` are n_ic, how
+    many raters gave item i the point c of an ordered scale.
+
+    0 if the ratings of every item fall off on both sides of one peak; 1 if those of every item have an equally high
+    second peak next to a point that nobody chose. NaN if no item has two ratings. An item with one rating always has
+    one peak and says nothing, so it is left out.
+
+    If several points are modes, the result is the largest that any of them gives. The authors' code uses the lowest
+    mode. The two differ for 3, 0, 1, 3: the rise is 2 seen from the left, 3 from the right. The largest is the same
+    when the scale is reversed. Up to three points, the choice of mode makes no difference.
+
+    References
+    ----------
+    Pavlopoulos and Likas (2024), Polarized Opinion Detection Improves the Detection of Toxic Language; the same
+    (2023), Distance from Unimodality for the Assessment of Opinion Polarization.
+
+    Examples
+    --------
+    >>> ndfu([[4, 0, 0, 4], [1, 3, 2, 0], [4, 1, 2, 1]])  # the mean of 1, 0 and 1/4
+    0.4166666666666667
+    """
+    return float(ratio(*ndfu_parts(counts_of("counts", counts)).sum(axis=0)))
+
+
+def distance_from_unimodality(counts: Counts) -> Floats:
+    """Return the nDFU of each histogram (…, L) → (…), 0 where nobody rated.
+
+    If there are several modes, the lowest sees all upward rises that any of them sees, and the highest all downward
+    ones.
+    """
+    n = np.asarray(counts, dtype=float)
+    n_points = n.shape[-1]
+    top = n.max(axis=-1, keepdims=True)
+    lowest = np.argmax(n == top, axis=-1)[..., None]
+    highest = n_points - 1 - np.argmax(n[..., ::-1] == top, axis=-1)[..., None]
+    step, at = np.diff(n, axis=-1), np.arange(n_points - 1)
+    upwards = np.where(at >= lowest, step, 0.0)
+    downwards = np.where(at < highest, -step, 0.0)
+    rise: Floats = np.maximum(upwards, downwards).max(axis=-1, initial=0.0)
+    return rise / np.where(top[..., 0] > 0, top[..., 0], 1.0)
+
+
+def ndfu_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
+    """Contribute nDFU and 1 if W² > Q; (items, …, 2).
+
+    ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
+    :mod:`~plurivox.statistics.cohesion.parts`. Copies of one rater are one rating, so such an item does not count; its
+    nDFU is 0.
+    """
+    return np.stack([distance_from_unimodality(counts), paired(counts, self_pairs).pairs > 0], axis=-1)
+
+
+# The record ----------------------------------------------------------------------------------------------------------
+
+
+def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
+    return ndfu_parts(counts, self_pairs=self_pairs)
+
+
+POLARISATION = (
+    Statistic(
+        name="ndfu", label="nDFU", function=ndfu, needs="group", range=(0.0, 1.0), role="beside", order=180,
+        contribution=_parts, finish=partial(mean_of, "ndfu"), why=partial(why_unpaired, "ndfu"),
+        equation="mean_i max(0, largest rise of n_ic away from the mode)/max_c n_ic",
+        meaning="how far the ratings of an item are, on average, from having a single peak (normalised distance from "
+        "unimodality)",
+        higher_means="more polarised ratings",
+        reference="Pavlopoulos and Likas (2024), Polarized Opinion Detection Improves the Detection of Toxic Language",
+    ),
+)  # fmt: skip
+
+
+# Other gai ------------------------------------------------------------------------------------------------------------
+#
+# GAI of pairs of measures other than IRR and XRR: one within the group over its counterpart with the rest.
+
+
+_GRASP = (
+    "Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives"
+)
+
+
+def gai_negentropy(counts_group: ArrayLike, counts_rest: ArrayLike) -> float:
+    """Return how much more concentrated a group's answers are than the rest would predict: GAI of negentropies.
+
+    negentropy(group)/cross-negentropy(group, rest), see :func:`negentropy` and :func:`cross_negentropy`.
+
+    Never below 1 if the rest rated all items of the group, since no prediction of answers can exceed their own
+    concentration; and the fewer ratings items have, the larger it is. So compare it with a permutation null, never with
+    1. NaN if either half is undefined or cross-negentropy is not above 0.
+
+    References
+    ----------
+    Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives.
+
+    Examples
+    --------
+    >>> round(gai_negentropy([[2, 0]], [[3, 0]]), 6)  # ln 2 over ln 2 + ln 7/8
+    1.238613
+    """
+    x, y = pair_of("counts_group", counts_group, "counts_rest", counts_rest)
+    return float(parts.gai_from(functions.negentropy(x), functions.cross_negentropy(x, y)))
+
+
+def gai_plurality(counts_group: ArrayLike, counts_rest: ArrayLike) -> float:
+    """Return how large a group's pluralities are relative to their agreement with the rest's: GAI of votes.
+
+    plurality size(group)/voting agreement(group, rest), see :func:`plurality_size` and :func:`voting_agreement`.
+
+    The first is a share and the second is corrected for chance, so 1 has no meaning of its own: compare it with a
+    permutation null. NaN if either half is undefined or voting agreement is not above 0.
+
+    References
+    ----------
+    Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives.
+
+    Examples
+    --------
+    >>> round(gai_plurality([[3, 1], [1, 3], [4, 0]], [[2, 0], [0, 2], [0, 2]]), 6)  # 5/6 over 4/9
+    1.875
+    """
+    x, y = pair_of("counts_group", counts_group, "counts_rest", counts_rest)
+    return float(parts.gai_from(functions.plurality_size(x), functions.voting_agreement(x, y)))
+
+
+# The records ---------------------------------------------------------------------------------------------------------
+
+
+def _finish(within: str, cross: str, s: Slots, about: About, known: Known) -> Floats:
+    return parts.gai_from(known[within], known[cross])
+
+
+def _why_negentropy(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    reason = undefined.why_mean(float(s["shared"]), "common")
+    return undefined.why_ratio(float(known["cross_negentropy"]), undefined.NOT_FORESEEN, reason)
+
+
+def _why_plurality(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    reason = undefined.why_voting(s["own_votes"], s["rest_votes"])
+    return undefined.why_ratio(float(known["voting_agreement"]), undefined.NOT_ABOVE_CHANCE, reason)
+
+
+OTHER_GAI = (
+    Statistic(
+        name="gai_negentropy", label="GAI of negentropy", function=gai_negentropy, needs="pair", column="GAI negent.",
+        range=(-math.inf, math.inf), role="asked", order=32,
+        finish=partial(_finish, "negentropy", "cross_negentropy"), why=_why_negentropy, interval_scale="inverse",
+        equation="negentropy(group) / cross-negentropy(group, rest)",
+        meaning="how much more concentrated a group's answers are than the rest would predict",
+        higher_means="answers that the group shares more within itself than with others", reference=_GRASP,
+    ),
+    Statistic(
+        name="gai_plurality", label="GAI of plurality", function=gai_plurality, needs="pair", column="GAI plural.",
+        range=(-math.inf, math.inf), role="asked", order=33,
+        finish=partial(_finish, "plurality_size", "voting_agreement"), why=_why_plurality, interval_scale="inverse",
+        equation="plurality size(group) / voting agreement(group, rest)",
+        meaning="how large a group's pluralities are relative to their agreement with the rest's",
+        higher_means="pluralities that the group shares more within itself than with others", reference=_GRASP,
+    ),
+)  # fmt: skip
+
+
+# View -----------------------------------------------------------------------------------------------------------------
+#
+# View correlation: whether a group and the rest order the items alike, apart from noise, leniency and spread.
+#
+# A sum over items, then a finish. Scores are numbers, and each rater's own mean over all their items is subtracted.
+# For an item with two ratings or more on each side, x is the group's mean, r that of the rest, and e, f are the
+# sampling variances s²/n of the two, where s² has the divisor n − 1.
+#
+# ================ ======= ============================ ============================ contribution parts layout items
+# that count ================ ======= ============================ ============================ view_parts 8 1; x; r;
+# x·r; x²; r²; e; f n ≥ 2 on both sides ================ ======= ============================
+# ============================
+#
+# If raters have weights w, let W = Σw and Q = Σw²: a mean is Σwy/W, s² = Σw(y − mean)²/(W − Q/W), and its sampling
+# variance is s²·Q/W². In lenses, the sums come from ``kernels/moments``; a rater's mean is that of all their ratings
+# in every draw, even if items are drawn.
+
+
+MIN_ITEMS = 3
+FEW_ITEMS = "fewer than three items have two ratings on each side"
+GROUP_NOISE = "the group's item means differ no more than sampling explains"
+REST_NOISE = "the rest's item means differ no more than sampling explains"
+
+
+def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
+    """Return the correlation of two sides' views of the items, corrected for the noise of their means.
+
+    Cov_i(x, r)/√(V_x V_r), V_x = Var_i(x) − mean_i(s²_i/n_i), over the K items with two scores or more on each side.
+    x_i and r_i are the sides' means of an item, and s²_i/n_i is the sampling variance of such a mean. The mean of each
+    rater over all their items is subtracted from their scores first. Variance and covariance over items have the
+    divisor K − 1, and s²_i has n_i − 1.
+
+    Parameters
+    ----------
+    scores_group, scores_rest
+        Items × raters of either side, NaN where a rater did not score an item; the same items in the same rows.
+
+    Returns
+    -------
+    float
+        1 if both sides have the same view of the items, apart from noise, leniency and spread; 0 if their views have
+        nothing in common; below 0 if they are opposed. It is not clipped, so sampling may take it above 1 or below −1.
+        NaN if fewer than three items count, or a side's means differ no more than sampling explains.
+
+    References
+    ----------
+    Spearman (1904), The proof and measurement of association between two things, for the correction for attenuation.
+
+    Examples
+    --------
+    >>> group = [[0, 1], [1, 2], [2, 3], [3, 4]]  # a second rater who gives one point more
+    >>> round(view_correlation(group, [[0, 0], [2, 2], [3, 3], [3, 3]]), 6)  # 5/3 over the root of 5/3 · 2
+    0.912871
+    """
+    own, rest = sides_of("scores_group", scores_group, "scores_rest", scores_rest)
+    return float(view_from(view_parts(_centred(own), _centred(rest)).sum(axis=0)))
+
+
+def view_parts(own: Floats, rest: Floats) -> Floats:
+    """Contribute the eight moments of each item; scores are items × raters, without raters' means; (items, 8)."""
+    (n, x, e), (m, r, f) = _side(own), _side(rest)
+    parts = np.stack([np.ones(len(x)), x, r, x * r, x * x, r * r, e, f], axis=-1)
+    counts = (n > 1) & (m > 1)
+    return np.where(counts[:, None], parts, 0.0)
+
+
+def view_from(moments: Floats) -> Floats:
+    """Return the view correlation of moments (…, 8)."""
+    product = _over_items(moments, 3, 1, 2)
+    own, rest = _variances(moments)
+    possible = (moments[..., 0] >= MIN_ITEMS) & ~np.isnan(own) & ~np.isnan(rest)
+    root = np.sqrt(np.where(possible, own, 1.0)) * np.sqrt(np.where(possible, rest, 1.0))
+    return np.asarray(np.where(possible, product / root, np.nan))
+
+
+def _centred(scores: Floats) -> Floats:
+    """Subtract each rater's mean over all their items."""
+    given = ~np.isnan(scores)
+    total = np.where(given, scores, 0.0).sum(axis=0)
+    return np.asarray(scores - total / np.maximum(given.sum(axis=0), 1))
+
+
+def _side(scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return for each item how many scores it has, their mean, and the sampling variance of the mean."""
+    given = ~np.isnan(scores)
+    n = given.sum(axis=1).astype(float)
+    mean = np.where(given, scores, 0.0).sum(axis=1) / np.maximum(n, 1)
+    squares = np.where(given, scores - mean[:, None], 0.0) ** 2
+    return n, mean, squares.sum(axis=1) / np.maximum(n - 1, 1) / np.maximum(n, 1)
+
+
+def _over_items(moments: Floats, product: int, first: int, second: int) -> Floats:
+    """Return a covariance over items with the divisor K − 1; meaningless if K < 2."""
+    k = moments[..., 0]
+    crossed = moments[..., product] - moments[..., first] * moments[..., second] / np.maximum(k, 1)
+    return np.asarray(crossed / np.maximum(k - 1, 1))
+
+
+def _variances(moments: Floats) -> tuple[Floats, Floats]:
+    """Return the variances of both sides' views minus the sampling variance of means; NaN if nothing is left.
+
+    Numbers run from 0 to 1, so rounding errors are far below the bound.
+    """
+    k = np.maximum(moments[..., 0], 1)
+    found = []
+    for first, square, error in ((1, 4, 6), (2, 5, 7)):
+        own = _over_items(moments, square, first, first) - moments[..., error] / k
+        nothing = ROUNDING * (moments[..., square] / k + moments[..., error] / k + ROUNDING)
+        found.append(np.asarray(np.where(own > nothing, own, np.nan)))
+    return found[0], found[1]
+
+
+# The record ----------------------------------------------------------------------------------------------------------
+
+
+def _finish_view(s: Slots, about: About, known: Known) -> Floats:
+    return view_from(s["moments"])
+
+
+def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    if s["moments"][0] < MIN_ITEMS:
+        return FEW_ITEMS
+    own, rest = _variances(s["moments"])
+    if np.isnan(own):
+        return GROUP_NOISE
+    return REST_NOISE if np.isnan(rest) else None
+
+
+VIEW = (
+    Statistic(
+        name="view_correlation", label="view correlation", function=view_correlation, needs="sides", symmetric=True,
+        range=(-math.inf, math.inf), column="view corr.", role="tested", order=35, of_moments=True, traits=("claims",),
+        finish=_finish_view, why=_why,
+        equation="Cov_i(x_i, r_i)/√(V_x V_r), V_x = Var_i(x_i) − mean_i(s²_i/n_i), x_i and r_i the two sides' means of "
+        "item i with raters' own means removed",
+        meaning="whether a group and the rest view the items alike, apart from noise, leniency and spread",
+        higher_means="the same view in the group and the rest",
+        reference="Spearman (1904), The proof and measurement of association between two things",
+    ),
+)  # fmt: skip
+RECORDS = (*POLARISATION, *OTHER_GAI, *VIEW)
