@@ -24,8 +24,7 @@ from plurivox.infer.result import Statement
 from plurivox.lenses.alignment.closest import decided_by
 from plurivox.lenses.alignment.pairs import LEAST_ITEMS, wins
 from plurivox.report.build import top_findings
-from plurivox.report.making import findings_of
-from plurivox.report.parts import Section
+from plurivox.report.parts import Section, findings_of
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False, "threads": 1}
 TOP = 3

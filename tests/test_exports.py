@@ -18,10 +18,10 @@ import plurivox as pv
 from plurivox.base.cards import right_columns
 from plurivox.base.errors import FileError
 from plurivox.infer.exports import Document, html_text, latex_text, markdown_text
-from plurivox.infer.text import LEGEND, Shown
+from plurivox.infer.view import LEGEND, View
 from support import Write, run_cli
 
-ODD = Shown(
+ODD = View(
     "A & B: 50 % of $x_1",
     ["group", "n", "Δ", "what #"],
     [
@@ -77,26 +77,26 @@ def test_latex_against_a_table_written_by_hand() -> None:
 
 
 def test_a_minus_is_one_in_columns_of_numbers_only() -> None:
-    table = Shown("t", ["name", "a", "b"], [["x-1", "-0.5 [-1.0, .2]", "2021-03 no"], ["y", "1e-3", "-x"]])
+    table = View("t", ["name", "a", "b"], [["x-1", "-0.5 [-1.0, .2]", "2021-03 no"], ["y", "1e-3", "-x"]])
     assert right_columns(table.rows) == [False, True, False]
     assert "x-1 & $-$0.5 [$-$1.0, .2] & 2021-03 no" in latex_text([Document([table])])
     assert "y & 1e-3 & -x" in latex_text([Document([table])])
 
 
 def test_latex_of_long_and_wide_tables_and_of_other_letters() -> None:
-    long = Shown("long", ["a", "b"], [[str(n), str(n)] for n in range(41)])
+    long = View("long", ["a", "b"], [[str(n), str(n)] for n in range(41)])
     text = latex_text([Document([long], legend="why")])
     assert text.startswith("% Needs \\usepackage{booktabs,longtable}.\n")
     assert text.count("\\toprule") == text.count("a & b \\\\") == 2
     assert "\\endhead\n0 & 0 \\\\" in text
-    wide = Shown("wide", ["a" * 60, "b" * 60], [["a", "1"]])
+    wide = View("wide", ["a" * 60, "b" * 60], [["a", "1"]])
     assert "booktabs,adjustbox" in latex_text([Document([wide])])
     assert "LuaLaTeX" not in text
-    assert "LuaLaTeX" in latex_text([Document([Shown("名前", ["a"], [["b"]])])])
+    assert "LuaLaTeX" in latex_text([Document([View("名前", ["a"], [["b"]])])])
 
 
 def test_a_legend_stands_where_its_signs_are() -> None:
-    plain, signs = Shown("p", ["a", "b"], [["x", "1"]]), Shown("s", ["a", "b"], [["x", "1 ↑*"]])
+    plain, signs = View("p", ["a", "b"], [["x", "1"]]), View("s", ["a", "b"], [["x", "1 ↑*"]])
     text = latex_text([Document([plain, signs], legend=LEGEND)])
     assert text.index("above or below") > text.index("\\caption{s}")
     assert text.count("above or below") == 1
@@ -104,7 +104,7 @@ def test_a_legend_stands_where_its_signs_are() -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(tmp_path: Path) -> None:
-    long = Shown("long", ["a", "b"], [["[x", "-1 ↑"]] * 50)
+    long = View("long", ["a", "b"], [["[x", "-1 ↑"]] * 50)
     body = latex_text([Document([ODD, long], ["a"], LEGEND, ["b"], "Question & Q")])
     head = "\\documentclass{article}\\usepackage{booktabs,longtable,adjustbox}\\begin{document}\n"
     (tmp_path / "t.tex").write_text(f"{head}{body}\n\\end{{document}}\n")
@@ -141,7 +141,7 @@ class Cells(HTMLParser):
 
 
 def test_html_against_another_parser() -> None:
-    hostile = Shown("<script>x</script>", ["<i>a", "b"], [["\x1b[31m</td>", '1 " onclick="'], ["two\nlines", "2"]])
+    hostile = View("<script>x</script>", ["<i>a", "b"], [["\x1b[31m</td>", '1 " onclick="'], ["two\nlines", "2"]])
     found = Cells(html_text([Document([ODD, hostile], ["a < b & c"], "legend", ["note"])]))
     texts = [text for _, text, _ in found.cells]
     shown = [ODD.title, *ODD.header, *(cell for line in ODD.rows for cell in line)]
@@ -159,7 +159,7 @@ def test_html_against_another_parser() -> None:
 
 
 def test_markdown_against_text_written_by_hand() -> None:
-    table = Shown("a < b", ["x", "y|z"], [["<b>", " 1 "], ["p|q", "2\n3"]])
+    table = View("a < b", ["x", "y|z"], [["<b>", " 1 "], ["p|q", "2\n3"]])
     assert markdown_text([Document([table], ["s"], "legend", ["note"], "Question Q")]) == (
         "## Question Q\n\n### a &lt; b\n\n| x | y\\|z |\n| --- | ---: |\n| &lt;b> | 1 |\n| p\\|q | 2 3 |\n\n- s"
     )
@@ -173,7 +173,7 @@ def test_markdown_against_text_written_by_hand() -> None:
     ],
 )  # fmt: skip
 def test_markdown_shows_each_text_as_it_is_by_another_parser(text: str) -> None:
-    table = Shown(f"T {text}", ["x", text], [[text, "1"], ["2", text]])
+    table = View(f"T {text}", ["x", text], [[text, "1"], ["2", text]])
     page = markdown_text([Document([table], [f"S {text}"], title=f"Q {text}")])
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     shown = [token for token in parser.parse(page) if token.type == "inline"]

@@ -20,7 +20,7 @@ from rich.console import Console
 import plurivox as pv
 from plurivox import plots
 from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
-from plurivox.cli.show_results import show_result
+from plurivox.cli.tables import show_result
 from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling
 from plurivox.lenses.psychometrics.scales import LEFT_OUT

@@ -16,9 +16,7 @@ import pytest
 import plurivox as pv
 from plurivox.plots.theme import INK
 from plurivox.report.parts import DataTable, Prose, Section, Switch
-from plurivox.report.pictures import pictures, slim
-from plurivox.report.render import LONGEST, table_data, with_unique_ids
-from plurivox.report.terms import TERMS, Explained
+from plurivox.report.render import LONGEST, TERMS, Explained, pictures, slim, table_data, with_unique_ids
 from support import six
 
 pytest.importorskip("vl_convert")
@@ -276,7 +274,7 @@ def test_nothing_visible_is_lost(drawn: dict[str, str]) -> None:
 
 def test_both_pictures_of_a_figure_say_the_same_once() -> None:
     from plurivox import plots
-    from plurivox.report.making import drawn as figure_of
+    from plurivox.report.parts import drawn as figure_of
 
     made = pv.simulate(n_items=20, n_raters=30, attributes={"team": {"a": 0.5, "b": 0.5}}, seed=3)
     found = pv.variation(made.ratings, "team", permutations=9, interval="none")

@@ -21,8 +21,8 @@ import pytest
 from rich.cells import cell_len
 
 from plurivox.cli import lens
-from plurivox.cli.show_results import SCREEN
-from plurivox.infer.compact import MOST_LINES
+from plurivox.cli.tables import SCREEN
+from plurivox.infer.view import MOST_LINES
 from support import looked_at, run_cli
 
 BY = ("--by", "age", "--by", "gender", "--by", "ethnicity", "--by", "age,gender")

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 from plurivox.report.build import top_findings
-from plurivox.report.making import findings_of
-from plurivox.report.parts import Section
+from plurivox.report.parts import Section, findings_of
 from soft_studies import (
     EXPECTED,
     LEFT,

@@ -27,7 +27,7 @@ from plurivox.cli.app import FAMILIES, family_of, program
 from plurivox.cli.console import console
 from plurivox.cli.printing import put_csv, say
 from plurivox.cli.running import telling
-from plurivox.cli.show import plain_table
+from plurivox.cli.tables import plain_table
 from stored_answers import fill
 from support import Done, Terminal, looked_at, only_sections, run_cli
 

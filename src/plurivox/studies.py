@@ -15,7 +15,7 @@ from plurivox.base.arguments import checked
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.infer.notebook import frame_html
+from plurivox.infer.exports import frame_html
 from plurivox.infer.result import Statement, told
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve

@@ -26,7 +26,7 @@ from plurivox.domain.raw import to_polars
 from plurivox.domain.reader import STATES
 from plurivox.domain.scale import text_of
 from plurivox.infer.intervals import wilson
-from plurivox.infer.text import interval_text
+from plurivox.infer.view import SIZES, Value, written
 from plurivox.read.beside import read_table
 
 ID_LENGTH = 16
@@ -238,7 +238,7 @@ class Accuracy:
     def _repr_html_(self) -> str:
         """Show the shares in a notebook."""
         rows = [
-            [row.of, row.name, row.n, row.correct, interval_text(row.accuracy, row.ci_low, row.ci_high, ".3f")]
+            [row.of, row.name, row.n, row.correct, written(Value(row.accuracy, row.ci_low, row.ci_high), SIZES[0])]
             for row in self.rows
         ]
         grid = plain_grid(["of", "name", "answers", "correct", "share"], rows)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from plurivox.ask.store import Store
     from plurivox.domain.scale import Scale
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
 
 READ = "read"
@@ -152,8 +152,8 @@ def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
 
     from plurivox.ask.store import Store
     from plurivox.base.csv_files import flat
+    from plurivox.cli.console import console
     from plurivox.cli.printing import say
-    from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
     from plurivox.infer.exports import Document
 
@@ -179,7 +179,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
     from plurivox.base.wording import one_line
     from plurivox.cli.printing import say
     from plurivox.infer.exports import Document
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     with Store.read(store) as opened:
         found = opened.refused()
@@ -192,7 +192,7 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
         show=lambda: _print_refused(columns, rows),
         json=lambda: text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False),
         csv=lambda: found,
-        documents=lambda: [Document([Shown("Refusals", columns, rows)])],
+        documents=lambda: [Document([View("Refusals", columns, rows)])],
     )
 
 
@@ -200,8 +200,9 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
     from plurivox.base.wording import short
+    from plurivox.cli.console import console
     from plurivox.cli.printing import say
-    from plurivox.cli.show import console, plain_table
+    from plurivox.cli.tables import plain_table
 
     table = plain_table(*columns, left=len(columns))  # the last may wrap
     for *names, told in rows[:MOST_REFUSED]:
@@ -211,10 +212,10 @@ def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
         say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown list all of them in full")
 
 
-def _table(opened: "Store") -> "Shown":
+def _table(opened: "Store") -> "View":
     from plurivox.base.wording import one_line
     from plurivox.domain.reader import STATES
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     tokens = opened.tokens()
     lines = []
@@ -223,7 +224,7 @@ def _table(opened: "Store") -> "Shown":
         counts = (f"{states.get(state, 0):,}" for state in STATES)
         lines.append([model, prompt, *counts, f"{used[0]:,} + {used[1]:,}"])
     title = one_line(str(opened.about.get("question", "")))
-    return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
+    return View(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
 def _export(store: Path, path: Path, prompts: bool) -> None:
@@ -305,8 +306,8 @@ def _scale(text: str | None, file: str) -> "Scale":
     return scale
 
 
-def _show_readings(tables: "Iterable[Shown]") -> None:
-    from plurivox.cli.show import console
+def _show_readings(tables: "Iterable[View]") -> None:
+    from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
 
     out = console()
@@ -314,12 +315,12 @@ def _show_readings(tables: "Iterable[Shown]") -> None:
         print_table(shown, out)
 
 
-def _tables(frame: "pl.DataFrame") -> "list[Shown]":
+def _tables(frame: "pl.DataFrame") -> "list[View]":
     """Return how the texts were read, by which rules, and the first that could not be read."""
     import polars as pl
 
     from plurivox.domain.reader import STATES
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     counts = frame.group_by("model", "prompt", maintain_order=True).agg(
         (pl.col("state") == state).sum().alias(state) for state in STATES
@@ -333,9 +334,9 @@ def _tables(frame: "pl.DataFrame") -> "list[Shown]":
     lost = frame.filter(pl.col("state") == "unreadable").head(_MOST_TEXTS)
     voice = ["model", "prompt"] if (frame["prompt"] != "").any() else ["model"]
     tables = [
-        Shown("How answers were read", [*voice, *STATES], _cells(counts.select(*voice, *STATES).rows())),
-        Shown("By rule", ["rule", "state", "answers"], _cells(rules.select("rule", "state", "len").rows())),
-        Shown("Unreadable", ["item", "model", "text"], _cells(lost.select("item", "model", "text").rows())),
+        View("How answers were read", [*voice, *STATES], _cells(counts.select(*voice, *STATES).rows())),
+        View("By rule", ["rule", "state", "answers"], _cells(rules.select("rule", "state", "len").rows())),
+        View("Unreadable", ["item", "model", "text"], _cells(lost.select("item", "model", "text").rows())),
     ]
     return [tables[0], *(one for one in tables[1:] if one.rows)]
 

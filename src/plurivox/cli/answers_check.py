@@ -22,13 +22,13 @@ from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import replacing, will_write
 from plurivox.base.wording import harmless, one_line
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
+from plurivox.cli.console import console
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import several, telling
-from plurivox.cli.show import ACCENT, console, plain_table
-from plurivox.cli.tables import print_table
+from plurivox.cli.tables import ACCENT, plain_table, print_table
 from plurivox.infer.exports import Document
-from plurivox.infer.text import Shown
+from plurivox.infer.view import View
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,7 @@ def read_again(store: Path, outputs: Outputs, *, yes: bool) -> None:
     """Show what changes when all answers are read again, and apply the changes if the user agrees."""
     with telling() as tell:
         found = reread(store, progress=tell and (lambda done, total: tell("reading", done, total)))
-    shown = Shown("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], _lines(found))
+    shown = View("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], _lines(found))
     wanted = yes
     if not outputs:
         _print_changes(found, shown, console())
@@ -111,7 +111,7 @@ def _sentences(found: Rereading) -> list[str]:
     return said
 
 
-def _print_changes(found: Rereading, shown: Shown, out: Console) -> None:
+def _print_changes(found: Rereading, shown: View, out: Console) -> None:
     if shown.rows:
         out.print(Text(shown.title, style=f"bold {ACCENT}"))
         table = plain_table(*shown.header, left=len(shown.header) - 1)
@@ -206,7 +206,7 @@ def _accuracy_json(found: Accuracy) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _tables(found: Accuracy) -> list[Shown]:
+def _tables(found: Accuracy) -> list[View]:
     parts: dict[str, list[Share]] = {}
     for row in found.rows:
         parts.setdefault("rule" if row.of == "rule" else "state", []).append(row)
@@ -217,12 +217,12 @@ def _tables(found: Accuracy) -> list[Shown]:
     ]  # fmt: skip
     rules = [[one_line(row.name), f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}"] for row in parts["rule"]]
     return [
-        Shown(
+        View(
             "Answers read correctly, weighted to all that are stored",
             ["state", "checked", "correct", "accuracy", "95 % interval"],
             [*states[1:], states[0]],
         ),
-        Shown("By rule, as drawn", ["rule", "checked", "correct", "accuracy"], rules),
+        View("By rule, as drawn", ["rule", "checked", "correct", "accuracy"], rules),
     ]
 
 

@@ -19,6 +19,7 @@ from plurivox.cli.printing import put, put_csv, say
 if TYPE_CHECKING:
     from plurivox.actions.curate.result import Curation
 
+
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="JSON Lines file to write, such as pairs.jsonl.", metavar="FILE")
 ]
@@ -85,8 +86,8 @@ def _command() -> str:
 def _show(found: "Curation", paths: list[Path]) -> None:
     from rich.text import Text
 
-    from plurivox.cli.show import console
-    from plurivox.cli.show_results import show_result
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import show_result
 
     out = console()
     show_result(CURATE, found, out)

@@ -101,11 +101,11 @@ def _list(outputs: Outputs) -> None:
     from plurivox.data.sets import catalogue
     from plurivox.data.store import is_held
     from plurivox.infer.exports import Document
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
 
     known, header = catalogue().values(), ["name", "items", "raters", "ratings", "scale", "here"]
     rows = [[one.name, *map(_number, _sizes(one)), _points(one.scale), "yes" if is_held(one) else ""] for one in known]
-    shown = Shown("Data sets", header, rows)
+    shown = View("Data sets", header, rows)
 
     def show() -> None:
         print_table(shown, console())
@@ -296,9 +296,9 @@ def reproduce(
     numbers agree.
     """
     import plurivox.reproduce as papers
-    from plurivox.cli.show import console
+    from plurivox.cli.console import console
     from plurivox.cli.tables import show_tables
-    from plurivox.infer.exported import document_of
+    from plurivox.infer.exports import document_of
     from plurivox.reproduce.tables import LEGEND, tables
 
     given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}

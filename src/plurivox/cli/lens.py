@@ -334,13 +334,13 @@ def _deliver(
         return pl.concat(frame.select(next(told), pl.all()) if several else frame for frame in frames.values())
 
     def documents() -> list[Any]:
-        from plurivox.infer.exported import document_of
+        from plurivox.infer.exports import document_of
 
         return [document_of(result, showing, titles[question], lens) for question, result in found.items()]
 
     def show() -> None:
         from plurivox.cli.console import console
-        from plurivox.cli.show_results import show_brief, show_result
+        from plurivox.cli.tables import show_brief, show_result
         from plurivox.infer.numbering import for_people
         from plurivox.infer.result import Result
 

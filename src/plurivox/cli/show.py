@@ -1,23 +1,29 @@
-"""Results as terminal tables."""
+"""What a terminal shows in its own way: the description of a study, advice, a selection, and one item."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from rich import box
-from rich.console import Console, RenderableType
+import polars as pl
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.base.wording import counted, harmless, protected, withheld_note
-from plurivox.cli.console import console as console
+from plurivox.actions.advise.result import Advice
+from plurivox.actions.advise.tables import REMARK, counted_raters, lists_of, members_of, pairs_of
+from plurivox.actions.select.result import Selection
+from plurivox.actions.select.tables import tables
+from plurivox.base.wording import counted, harmless, one_line, protected, withheld_note
+from plurivox.cli.tables import ACCENT, plain_table, print_notes, print_sentences, print_table
 from plurivox.domain.axis import names_raters
-from plurivox.infer.text import BARS, number_cell
+from plurivox.infer.view import BARS, View, filled
+from plurivox.lenses.item import LENS
+from plurivox.lenses.item.result import ItemView
+from plurivox.lenses.item.tables import MAX_TEXT, group_tables, use_of
 from plurivox.lenses.overview.description import AxisSummary, Description, RatingSpread
+from plurivox.lenses.overview.tables import panel_view
 
-ACCENT = "cyan"
 MAX_GROUPS = 12
 BAR_WIDTH = 24
 
@@ -49,16 +55,10 @@ def _panel(found: Description) -> Table | None:
     """Return the shares of panel and population, and the weight of a rater in each group."""
     if found.panel is None:
         return None
-    table = plain_table("attribute", "value", "raters", "panel", "population", "weighted", "weight of each")
-    for cell in found.panel.cells:
-        shares = (number_cell(one and 100 * one, ".1f") for one in (
-            cell.panel_share, cell.population_share, cell.weighted_share
-        ))  # fmt: skip
-        table.add_row(
-            Text(cell.attribute), Text(cell.value), number_cell(cell.n_raters, ",.0f"),
-            *(share if share == "–" else f"{share} %" for share in shares), number_cell(cell.mean_weight, ".2f"),
-        )  # fmt: skip
-    table.columns[1].justify = "left"
+    view = panel_view(found.panel).text()
+    table = plain_table(*view.header, left=2)
+    for row in view.rows:
+        table.add_row(*(cell if at < 3 else cell.replace("%", " %") for at, cell in enumerate(row)))
     return table
 
 
@@ -177,21 +177,73 @@ def _remarks(found: Description) -> Iterable[str]:
     yield from found.notes
 
 
-class _Table(Table):
-    """A table whose cells are made harmless before their widths are measured."""
+def show_advice(found: Advice, out: Console) -> None:
+    """Print a result, with remarks as paragraphs."""
+    for axis in found.axes:
+        own = found.to_frame().filter(pl.col("axis") == axis)
+        members = found.table("members").filter(pl.col("axis") == axis)
+        if axis == "rater":
+            _show_raters(counted_raters(own, members.height), out)
+        else:
+            print_table(members_of(axis, members), out)
+            for group, text, meaning, following, sure in own.select(list(REMARK)).iter_rows():
+                _paragraph(group, f"{text} ({sure})", meaning, following, out)
+            for view in filled(pairs_of(axis, found), *lists_of(axis, found)):
+                print_table(view, out)
+        if own.is_empty() and members.height:
+            print_sentences([found.nothing(axis)], out)
+    print_sentences(found.closing(), out)
 
-    def add_row(self, *cells: RenderableType | None, **more: Any) -> None:
-        """Add a row of texts."""
-        super().add_row(*(Text(harmless(cell.plain), cell.style) for cell in map(_text, cells)), **more)
+
+def _show_raters(counted: View, out: Console) -> None:
+    if counted.rows:
+        print_table(View(counted.title, counted.header[:3], [row[:3] for row in counted.rows]), out)
+    for name, *_, meaning, following in counted.rows:
+        _paragraph(name, "", meaning, following, out)
 
 
-def _text(cell: RenderableType | None) -> Text:
-    return cell if isinstance(cell, Text) else Text(str(cell))
+def _paragraph(who: str, text: str, meaning: str, following: str, out: Console) -> None:
+    out.print(Text(who, style="bold") + Text(f": {text}" if text else ""))
+    out.print(Padding(Text(f"May mean: {meaning}"), (0, 0, 0, 2)))
+    out.print(Padding(Text(f"Look at next: {following}"), (0, 0, 1, 2)))
 
 
-def plain_table(*headers: str, left: int = 1) -> Table:
-    """Return an empty table without a frame; only the first ``left`` columns are left-aligned."""
-    table = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for i, header in enumerate(headers):
-        table.add_column(Text(harmless(header)), justify="left" if i < left else "right", overflow="fold")
+def show_selection(found: Selection, out: Console) -> None:
+    """Print a selection, with how ties were decided."""
+    for table in tables(found):
+        print_table(table, out)
+    ties = found.shown_frame().filter("tied").select("group", "rater", "note").rows()
+    print_notes([f"{group}, {rater}: {note}" for group, rater, note in ties], out)
+    if ties:
+        out.print()
+    print_sentences(found.findings(), out)
+
+
+def show_item(found: ItemView, out: Console) -> None:
+    """Print one item."""
+    out.print(Text(one_line(f"Item {found.settings['item']}"), style="bold"))
+    for name, value in found.table("attributes").iter_rows():
+        text = value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
+        out.print(Padding(Text(f"{one_line(name)}: {harmless(text)}"), (0, 0, 0, 2)))
+    out.print()
+    if found.table("use").height:
+        out.print(Text("Scores of all raters, compared with all items of the study", style=f"bold {ACCENT}"))
+        out.print(Padding(_bars(found), (0, 0, 1, 2)))
+    groups = group_tables(found)
+    for shown in groups:
+        print_table(shown, out)
+    if groups:
+        out.print(Text(LENS.legend or ""))
+        out.print()
+    print_sentences(map(one_line, found.findings()), out)
+
+
+def _bars(found: ItemView) -> Table:
+    """Return the use of the scale with a small bar for each point."""
+    use = use_of(found)
+    table = plain_table(*use.header, "")
+    table.columns[-1].justify = "left"
+    top = max(found.table("use")["n_ratings"])
+    for line, (_, n, *_) in zip(use.text().rows, use.rows, strict=True):
+        table.add_row(*map(Text, line), bar(n or 0, top))
     return table

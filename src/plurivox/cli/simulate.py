@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from plurivox.domain.ratings import Ratings
-    from plurivox.infer.text import Shown
+    from plurivox.infer.view import View
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 
@@ -142,8 +142,8 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.base.csv_files import csv_text
     from plurivox.base.errors import MissingExtraError
     from plurivox.base.folders import check_folder, write_folder
+    from plurivox.cli.console import console
     from plurivox.cli.running import telling
-    from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
     from plurivox.plots.studies import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
@@ -176,8 +176,8 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
         put(path)
 
 
-def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
-    from plurivox.infer.text import Shown
+def _responsiveness_tables(found: Any) -> "Iterator[View]":
+    from plurivox.infer.view import View
     from plurivox.studies import METRICS
 
     for top in found.settings["tops"]:
@@ -186,11 +186,11 @@ def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
             [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in METRICS)]
             for pattern in frame["pattern"].unique(maintain_order=True)
         ]
-        yield Shown(f"Scores 0 to {top}", ["pattern", *METRICS.values()], lines)
+        yield View(f"Scores 0 to {top}", ["pattern", *METRICS.values()], lines)
 
 
-def _soft_tables(found: Any) -> "Iterator[Shown]":
-    from plurivox.infer.text import Shown
+def _soft_tables(found: Any) -> "Iterator[View]":
+    from plurivox.infer.view import View
     from plurivox.statistics.registry import LABELS
 
     for (statistic,), rows in found.to_frame().group_by("statistic", maintain_order=True):
@@ -199,7 +199,7 @@ def _soft_tables(found: Any) -> "Iterator[Shown]":
             for (name,), own in rows.group_by("prediction", maintain_order=True)
         ]
         sizes = [f"{n:,} ratings" for n in rows["n_ratings"].unique(maintain_order=True)]
-        yield Shown(LABELS[statistic], ["prediction", *sizes, "the shares"], lines)
+        yield View(LABELS[statistic], ["prediction", *sizes, "the shares"], lines)
 
 
 def _attribute(text: str) -> tuple[str, dict[str, float]]:
@@ -346,7 +346,8 @@ def demo(
     from plurivox.ask.read_answers import read_answers
     from plurivox.base.errors import MissingExtraError
     from plurivox.base.folders import check_folder, remember
-    from plurivox.cli.show import console, show_description
+    from plurivox.cli.console import console
+    from plurivox.cli.show import show_description
     from plurivox.lenses.overview.description import describe
     from plurivox.read.read import read_predictions, read_ratings
     from plurivox.simulation.files import NAMES, write_study
@@ -414,7 +415,7 @@ def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int,
     """Print the tables of every analysis, and save them as text."""
     from plurivox.base.files import write_text
     from plurivox.cli.running import telling
-    from plurivox.cli.show_results import show_result
+    from plurivox.cli.tables import show_result
     from plurivox.lenses import lenses
 
     shown = [lens for lens in lenses() if lens.name in ASKED]

@@ -1,4 +1,4 @@
-"""Tables of text as Markdown, LaTeX and HTML: one function for each format, all from the same documents.
+"""Results as Markdown, LaTeX and HTML, and in notebooks: all from the same views.
 
 Anything in a table may be anybody's text. Each format escapes what it would take for an instruction, and characters
 that control a terminal or hide text become a mark.
@@ -6,14 +6,20 @@ that control a terminal or hide text become a mark.
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from plurivox.base.cards import right_columns
-from plurivox.base.wording import harmless, one_line
-from plurivox.infer.text import LEGEND, Shown
+from plurivox.base.cards import MOST_ROWS, CardCell, CardGrid, CardSentence, card, heading_of, right_columns
+from plurivox.base.wording import counted, harmless, interval_method, one_line
+from plurivox.infer.view import ALL, LEGEND, Value, View, by_model, compact, form_of, written
+from plurivox.statistics.registry import LABELS
+
+if TYPE_CHECKING:
+    from plurivox.infer.result import Result, Statement
+
 
 LONG = 40
 """Rows above which a LaTeX table may break over pages."""
@@ -49,21 +55,85 @@ _CELL = "border:1px solid #999;padding:3px 8px;vertical-align:top;"
 class Document(NamedTuple):
     """What is shown of one result: its tables, what explains them, notes on them, and what stands out."""
 
-    tables: Sequence[Shown]
+    tables: Sequence[View]
     sentences: Sequence[str] = ()
     legend: str = ""
     notes: Sequence[str] = ()
     title: str = ""
 
+    @property
+    def texts(self) -> list[View]:
+        """The tables with every cell as text."""
+        return [table.text() for table in self.tables]
 
-def legend_of(tables: Iterable[Shown], legend: str | None, *, tested: bool) -> str:
+
+class Exported:
+    """A result whose views are made by ``tables`` in the module of that name next to its own."""
+
+    __slots__ = ()
+
+    ALL_ROWS: ClassVar[str] = "to_frame()"
+    """Where all rows are; notebooks say so when they leave some out."""
+    IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {}
+    """The command line's display options, as notebooks set them."""
+
+    def to_markdown(self, **showing: Any) -> str:
+        """Return the tables that the command line prints, and what stands out, as Markdown.
+
+        Raters are numbered unless their ids were requested. Keywords are the command line's display options, such as
+        ``top=50`` for :func:`plurivox.items`.
+        """
+        return markdown_text([document_of(self, showing)])
+
+    def to_latex(self, **showing: Any) -> str:
+        """Return the same tables as LaTeX, with the rules of the booktabs package; what stands out is a comment."""
+        return latex_text([document_of(self, showing)])
+
+    def to_html(self, **showing: Any) -> str:
+        """Return the same as an HTML page, to be pasted into a word processor or an email."""
+        return html_text([document_of(self, showing)])
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        return result_html(self)
+
+
+def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: Any = None) -> Document:
+    """Return what is shown of a result, with raters numbered unless ids are requested.
+
+    Parameters
+    ----------
+    lens
+        The record of the lens that made it; by default that of the package that holds its class, if there is one.
+    """
+    from plurivox.infer.numbering import for_people
+    from plurivox.infer.result import Result
+
+    own = type(result).__module__
+    package = own.rpartition(".")[0]
+    for home in (own, package):  # a lens is one module, or a package
+        lens = lens or getattr(importlib.import_module(home), "LENS", None)
+    found = for_people(result) if isinstance(result, Result) else result
+    sentences = found.findings() if hasattr(found, "findings") else []
+    if lens is None:
+        made = importlib.import_module(f"{package}.tables")
+        return Document(made.tables(found, **showing), sentences, getattr(made, "LEGEND", ""), (), title)
+    usual = {} if lens.showing is None else {name: spec.default for name, spec in lens.showing.specs().items()}
+    tables = [View(*one) for one in lens.load("tables")(found, **{**usual, **showing})]
+    notes = [*(lens.load("notes")(found) if lens.notes else ()), *([lens.closing] if lens.closing else ())]
+    bare = lens.alone and not found.rows  # without ratings, the values that a legend explains are missing
+    legend = "" if bare else legend_of(tables, lens.legend, tested=bool(lens.notes))
+    return Document(tables, sentences, legend, notes, title)
+
+
+def legend_of(tables: Iterable[View], legend: str | None, *, tested: bool) -> str:
     """Return what explains tables: their own legend, or else that of the marks of tests, if there are any."""
     if legend is not None or not tested:
         return legend or ""
-    return LEGEND if any(map(_has_signs, tables)) else ""
+    return LEGEND if any(_has_signs(table.text()) for table in tables) else ""
 
 
-def _has_signs(table: Shown) -> bool:
+def _has_signs(table: View) -> bool:
     return any(sign in cell for line in table.rows for cell in line for sign in "↑↓")
 
 
@@ -77,7 +147,7 @@ def markdown_text(documents: Iterable[Document]) -> str:
 
 def _markdown_document(document: Document) -> str:
     parts = [f"## {_markdown(document.title)}\n"] if document.title else []
-    for title, header, rows in document.tables:
+    for title, header, rows, *_ in document.texts:
         lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
         parts.append(f"### {_markdown(title)}\n")
         parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
@@ -103,7 +173,7 @@ def _markdown(text: str) -> str:
 def latex_text(documents: Iterable[Document]) -> str:
     r"""Return tables for a paper, to be included with ``\input``; notes and what stands out are comments below them."""
     documents = list(documents)
-    shown = [table for document in documents for table in document.tables]
+    shown = [table for document in documents for table in document.texts]
     long = ",longtable" if any(len(table.rows) > LONG for table in shown) else ""
     wide = ",adjustbox" if any(len(table.rows) <= LONG and _is_wide(table) for table in shown) else ""
     head = [f"% Needs \\usepackage{{booktabs{long}{wide}}}."]
@@ -115,7 +185,7 @@ def latex_text(documents: Iterable[Document]) -> str:
 
 def _latex_document(document: Document) -> list[str]:
     lines = []
-    for at, table in enumerate(document.tables):
+    for at, table in enumerate(document.texts):
         explained = _has_signs(table) if document.legend == LEGEND else at == 0
         title = f"{document.title}: {table.title}" if document.title else table.title
         lines += ["", *_latex_table(table._replace(title=title), document.legend if explained else "")]
@@ -124,7 +194,7 @@ def _latex_document(document: Document) -> list[str]:
     return lines
 
 
-def _latex_table(table: Shown, legend: str) -> list[str]:
+def _latex_table(table: View, legend: str) -> list[str]:
     """Return one table; a long one breaks across pages, and its legend is then a paragraph below it."""
     right = _right(table)
     columns = "".join("r" if one else "l" for one in right)
@@ -142,7 +212,7 @@ def _latex_table(table: Shown, legend: str) -> list[str]:
     return ["\\begin{table}[htbp]", "\\centering", caption, *inner, *explained, "\\end{table}"]
 
 
-def _is_wide(table: Shown) -> bool:
+def _is_wide(table: View) -> bool:
     """Return whether a table may be wider than a page, judging by the lengths of its longest cells."""
     lines = [table.header, *table.rows]
     return sum(max(len(line[at]) for line in lines) + 2 for at in range(len(table.header))) > WIDE
@@ -180,7 +250,7 @@ def html_text(documents: Iterable[Document], title: str = "plurivox") -> str:
 
 def _html_document(document: Document) -> str:
     parts = [f'<h2 style="{_FONT}font-size:14pt">{_html(document.title)}</h2>'] if document.title else []
-    parts += map(_html_table, document.tables)
+    parts += map(_html_table, document.texts)
     parts += [f'<p style="{_FONT}font-size:9pt">{_html(document.legend)}</p>'] if document.legend else []
     for said, size in ((document.notes, "9pt"), (document.sentences, "10pt")):
         items = "".join(f"\n<li>{_html(one)}</li>" for one in said)
@@ -188,7 +258,7 @@ def _html_document(document: Document) -> str:
     return "\n".join(parts)
 
 
-def _html_table(table: Shown) -> str:
+def _html_table(table: View) -> str:
     right = _right(table)
     sides = [f"{_CELL}text-align:{'right' if one else 'left'}" for one in right]
     head = "".join(
@@ -211,6 +281,90 @@ def _html(text: str) -> str:
     return escape(one_line(text))
 
 
-def _right(table: Shown) -> list[bool]:
+def _right(table: View) -> list[bool]:
     """Return which columns are right-aligned; all but the first if there are no rows."""
     return right_columns(table.rows) or [at > 0 for at in range(len(table.header))]
+
+
+# Notebooks -----------------------------------------------------------------------------------------------------------
+
+
+def result_html(found: Any) -> str:
+    """Return what a notebook shows of a result, with raters numbered unless ids are requested."""
+    from plurivox.infer.numbering import for_people
+    from plurivox.infer.result import Result
+
+    kind, rests_on = heading_of(found)
+    if not isinstance(found, Result):
+        document = document_of(found, found.IN_NOTEBOOKS)
+        grids = [_grid(table) for table in document.tables if table.rows]
+        return card(kind, rests_on, said=sentences(found.statements()), grids=grids, more=found.ALL_ROWS)
+    seen = for_people(found)
+    sizes = [size for size in _sizes(seen) if size not in rests_on]
+    rests_on = " · ".join([rests_on, *([", ".join(sizes)] if sizes else []), *_intervals(seen)])
+    views = (compact(seen, MOST_ROWS), by_model(seen, MOST_ROWS))
+    grids = [_grid(view, found.ALL_ROWS) for view in views if view.rows]
+    return card(kind, rests_on, said=sentences(seen.statements()), grids=grids, more=found.ALL_ROWS)
+
+
+def sentences(said: Iterable[Statement]) -> list[CardSentence]:
+    """Return statements in the form that a card needs."""
+    return [CardSentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
+
+
+def _sizes(found: Result) -> list[str]:
+    """Return the sizes behind all raters together; for groups alone, the number of items."""
+    whole = [row for row in found.rows if row.axis == ALL]
+    n_items = max((row.n_items for row in whole or found.rows), default=0)
+    n_ratings = max((row.n_ratings for row in whole), default=0)
+    return [counted(n, what) for n, what in ((n_items, "item"), (n_ratings, "rating")) if n]
+
+
+def _intervals(found: Result) -> list[str]:
+    known = found.settings
+    if known.get("interval", "none") == "none" or "resample" not in known:
+        return []
+    return [f"95 % intervals {interval_method(known)}"]
+
+
+def _grid(view: View, all_rows: str = "") -> CardGrid:
+    """Return a view as a table of a card; the intervals of a short one are in small type."""
+    if not view.short:
+        lines = view.text()
+        return CardGrid(
+            lines.header, right_columns(lines.rows), [list(map(CardCell, line)) for line in lines.rows], view.title
+        )
+    rows = [
+        [
+            CardCell(name, strong=not cells),
+            *(_cell(one, to, view.arrows) for one, to in zip(cells, view.header[1:], strict=False)),
+        ]
+        for name, *cells in view.rows
+    ]
+    below = [legend] if (legend := legend_of([view], None, tested=True)) else []
+    below += [f"{view.more}: {all_rows}"] if view.more else []
+    return CardGrid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
+
+
+def _cell(cell: Any, heading: str, arrows: bool) -> CardCell:
+    """Return a value with its interval in small type; one that stands out is bold and marked."""
+    if cell is None:
+        return CardCell("")
+    value = Value.of(cell, form_of(heading), arrows=arrows)
+    return CardCell(written(value), value.ends(".2f") if value.defined else "", strong="*" in value.after)
+
+
+def frame_html(found: Any, *keys: str) -> str:
+    """Return what a notebook shows of an object whose frame has a row for each statistic: a row for each key."""
+    lines: dict[tuple[str, ...], dict[str, CardCell]] = {}
+    for row in found.to_frame().iter_rows(named=True):
+        value = Value(row["value"], row.get("ci_low"), row.get("ci_high"))
+        key = tuple(str(row[name]) for name in keys)
+        lines.setdefault(key, {})[row["statistic"]] = CardCell(
+            written(value), value.ends(".2f") if value.defined else ""
+        )
+    names = list(dict.fromkeys(name for own in lines.values() for name in own))
+    rows = [[*map(CardCell, key), *(own.get(name, CardCell("")) for name in names)] for key, own in lines.items()]
+    header = [*(key.replace("_", " ") for key in keys), *(LABELS.get(name, name) for name in names)]
+    grid = CardGrid(header, [at > 0 for at in range(len(header))], rows)
+    return card(*heading_of(found), said=sentences(found.statements()), grids=[grid], more="to_frame()")

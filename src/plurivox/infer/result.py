@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plurivox.base.arguments import check_methods, checked
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted, withheld_sentence
-from plurivox.infer.exported import Exported
+from plurivox.infer.exports import Exported
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.restoring import array_of, dtype_named, loose, restored
 

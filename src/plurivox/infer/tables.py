@@ -11,7 +11,7 @@ import polars as pl
 
 from plurivox.base.arguments import check_methods, checked
 from plurivox.base.errors import SelectionError
-from plurivox.infer.exported import Exported
+from plurivox.infer.exports import Exported
 from plurivox.infer.numbering import numbered
 from plurivox.infer.restoring import restored
 from plurivox.infer.result import Statement, Table, strict, told

@@ -12,7 +12,7 @@ from plurivox.domain.answers import Voice
 from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
 from plurivox.infer.result import Row, Statement
-from plurivox.infer.text import Shown, number_cell
+from plurivox.infer.view import SCORE, View, written
 from plurivox.statistics.registry import LABELS
 
 TITLE = "Weighted values, unweighted ones in brackets"
@@ -90,7 +90,7 @@ def beside_unweighted(
     about: Callable[[Row], str] = raters_of,
     first: str = "raters",
     forms: Mapping[str, str] | None = None,
-) -> list[Shown]:
+) -> list[View]:
     """Return a table of weighted and unweighted values, if raters have weights.
 
     Rows about the same subject make one line. ``first`` is the heading of the subjects; ``forms`` is how some
@@ -99,9 +99,9 @@ def beside_unweighted(
     known = [row for row in rows if row.unweighted is not None and row.statistic in headings]
     cells: dict[str, dict[str, str]] = {}
     for row in known:
-        form = (forms or {}).get(row.statistic, ".3f")
-        text = f"{number_cell(row.value, form)} ({number_cell(row.unweighted, form)})"
+        form = (forms or {}).get(row.statistic, SCORE)
+        text = f"{written(row.value, form)} ({written(row.unweighted, form)})"
         cells.setdefault(about(row), {})[row.statistic] = text
     used = [name for name in headings if any(name in own for own in cells.values())]
     lines = [[name, *(own.get(statistic, "") for statistic in used)] for name, own in cells.items()]
-    return [Shown(TITLE, [first, *(headings[name] for name in used)], lines)] if lines else []
+    return [View(TITLE, [first, *(headings[name] for name in used)], lines)] if lines else []

@@ -10,7 +10,7 @@ import polars as pl
 from plurivox.base.wording import withheld_groups
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import Poles
-from plurivox.infer.text import p_cell
+from plurivox.infer.view import P, written
 from plurivox.lenses.item.result import ItemView
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
@@ -32,18 +32,7 @@ from plurivox.plots.layout import (
     with_texts,
 )
 from plurivox.plots.pieces import across, few, legend, looks, once, point_bars, tips, titled, vertical
-from plurivox.plots.theme import (
-    COLOURS,
-    INK,
-    ON_DARK,
-    ON_LIGHT,
-    QUIET,
-    WIDTH,
-    full_width,
-    narrow,
-    saying,
-    themed,
-)
+from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, WIDTH, full_width, narrow, saying, themed
 from plurivox.plots.vega import Chart, field, hconcat, layer
 
 DIVIDED = {
@@ -91,7 +80,7 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     short = dict(zip(groups, unique_labels(groups, 19 if narrow() else _NAME), strict=True))
     placed = cut(data).with_columns(
         row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
-        p=pl.col("p corrected").map_elements(p_cell, return_dtype=pl.String, skip_nulls=False),
+        p=pl.col("p corrected").map_elements(lambda p: written(p, P), return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
     columns = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
     columns = columns[: 1 if narrow() else 2]

@@ -1,4 +1,8 @@
-"""Sections as HTML. All text is escaped and harmless; markup comes only from the template and from charts."""
+"""Sections as HTML. All text is escaped and harmless; markup comes only from the template and from charts.
+
+A term is explained where it is first used. Charts lose what the style of the page already sets; a dark page inverts
+their lightness.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ import functools
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from importlib import resources
 from typing import Any
 
@@ -17,11 +23,10 @@ import polars as pl
 from plurivox import __version__
 from plurivox.base.errors import MissingExtraError
 from plurivox.base.wording import harmless
-from plurivox.report.answer import Answer
-from plurivox.report.parts import Block, Brief, Figure, Prose, Section, Switch, Terms
-from plurivox.report.pictures import pictures
-from plurivox.report.said import contents, said_of
-from plurivox.report.terms import Explained
+from plurivox.plots.theme import INK
+from plurivox.report.answer import Answer, contents, said_of
+from plurivox.report.parts import Block, Brief, Figure, Prose, Section, Switch, Terms, slug
+from plurivox.statistics.registry import LABELS, STATISTICS
 
 MAX_BEHIND = 100
 """The most rows of the table behind a chart."""
@@ -79,15 +84,18 @@ def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
 def table_data(frame: pl.DataFrame, digits: Mapping[str, int]) -> str:
     """Return a table as JSON that is safe inside a script element: for each column its name, kind, decimals and values.
 
+    Values with intervals also have ``l`` and ``h``, and what is after them ``a``.
     Repeated texts are listed once and referenced. Numbers have six digits; NaN is null.
     """
     columns = []
     for column in frame.iter_columns():
-        numeric = column.dtype.is_numeric()
         places = 0 if column.dtype.is_integer() else digits.get(column.name, 3)
-        values = [_value(value) for value in column.to_list()]
+        struct = isinstance(column.dtype, pl.Struct)
+        fields = column.struct.unnest() if struct else column.to_frame()
+        values, *beside = ([_value(value) for value in one.to_list()] for one in fields.iter_columns())
         entry: dict[str, Any] = {"n": harmless(column.name), "v": values}
-        if numeric:
+        entry |= {name: told for name, told in zip("lha", beside, strict=False) if any(told)}
+        if struct or column.dtype.is_numeric():
             entry["d"] = places
         else:
             words = list(dict.fromkeys(values))
@@ -142,3 +150,149 @@ def _environment(jinja2: Any, load: Callable[[str], str | None] | None) -> Any:
 
 def _asset(name: str) -> str:
     return (resources.files("plurivox.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+TERMS = {LABELS[name]: (slug("term", name), one.meaning) for name, one in STATISTICS.items()}
+"""The id and the meaning of each statistic, by its name in sentences."""
+TERMS["alpha"] = TERMS[LABELS["irr"]]
+TERMS["leniency"] = TERMS[LABELS["leniency"]]
+_PLAIN = {"answered", "bias", "departure", "estimate", "gap", "overruled", "refused", "shift", "unreadable", "ρ"}
+"""Labels that sentences also use in another sense, or that data may contain; only the glossary explains them."""
+_FOUND = sorted(TERMS.keys() - _PLAIN, key=len, reverse=True)
+_WORDS = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in _FOUND))
+
+
+class Explained:
+    """Turns text into HTML in which each term has a tooltip with its meaning at its first use.
+
+    Examples
+    --------
+    >>> explained = Explained(linked=True)
+    >>> "#term-gai" in explained("GAI < 1"), explained("GAI < 1")
+    (True, 'GAI &lt; 1')
+    """
+
+    def __init__(self, *, linked: bool) -> None:
+        self._linked = linked
+        self._seen: set[str] = set()
+
+    def __call__(self, text: str) -> str:
+        """Return a text as HTML."""
+        pieces, at = [], 0
+        for found in _WORDS.finditer(text):
+            name, meaning = TERMS[found[0]]
+            if name in self._seen:
+                continue
+            self._seen.add(name)
+            pieces += [escape(text[at : found.start()]), self._marked(found[0], name, meaning)]
+            at = found.end()
+        return "".join(pieces) + escape(text[at:])
+
+    def _marked(self, word: str, name: str, meaning: str) -> str:
+        title = escape(meaning)
+        if self._linked:
+            return f'<a class="term" href="#{name}" title="{title}">{escape(word)}</a>'
+        return f'<abbr title="{title}">{escape(word)}</abbr>'
+
+
+_IDLE = re.compile(
+    r' (?:font-family|class|role|aria-hidden|aria-roledescription|xmlns:xlink|version)="[^"]*"'
+    r'| (?:pointer-events="none"|(?:\w+-)?opacity="1"|stroke-width="1"|stroke-dasharray="1,0"|font-size="11px"'
+    r'|font-weight="normal"|text-anchor="start"|transform="translate\(0,0\)")'
+)
+"""Attributes that the style of the page sets for all charts, or that change nothing."""
+_BLANK = re.compile(r'<path[^>]*? d="(?:|M0,0h[\d.]*v[\d.]*h-?[\d.]*Z)"(?: display="none")?/>')
+_PLACED = re.compile(r'(<text[^>]*?) transform="translate\(([-\d.]+),([-\d.]+)\)"([^>]*>)(?!<tspan)')
+_LINE = re.compile(
+    r'<line transform="translate\(([-\d.]+),([-\d.]+)\)"(?: x2="([-\d.]+)")?(?: y2="([-\d.]+)")?'
+    r'((?: (?!aria-label)[\w-]+="[^"]*")*)/>'
+)
+_LINES = re.compile(rf"(?:{_LINE.pattern})+")
+_CIRCLE = re.compile(
+    r'<path([^>]*?) transform="translate\(([-\d.]+),([-\d.]+)\)"'
+    r' d="M([\d.]+),0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"([^>]*)/>'
+)
+_NO_WAY = re.compile(r' [xy]2="0"')  # of lines; in a gradient it gives the direction
+_UNSTROKED = re.compile(r' stroke-width="[^"]*"')
+_HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?|-?\d+(?:\.\d)?e-\d+")
+_TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_SAID = re.compile(r'(aria-label="[^"]*")')
+_KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
+"""Attributes that are not places on the picture."""
+
+
+def pictures(figure: Figure) -> dict[str, str]:
+    """Return a chart as two pictures, for a wide page and for a narrow one, and its subtitle."""
+    found = {"subtitle": figure.chart.subtitle}
+    for name, picture in (("wide", figure.chart), ("narrow", figure.narrow)):
+        found[name] = slim(picture.svg(f"{figure.id}-{name}"))
+    if _SAID.findall(found["wide"]) == _SAID.findall(found["narrow"]):  # said once; the page's script copies it
+        found["narrow"] = _SAID.sub("data-said", found["narrow"])
+    return found
+
+
+def slim(svg: str) -> str:
+    """Return a picture without what its page already sets.
+
+    Examples
+    --------
+    >>> slim('<svg class="marks"><g class="a"><path class="background" d=""/></g><text x="0.123">0.123</text></svg>')
+    '<svg><text x="0.1">0.123</text></svg>'
+    """
+    svg = _TAG.sub(lambda found: _tag(found[0]), svg)
+    svg = _PLACED.sub(r'\1 x="\2" y="\3"\4', _BLANK.sub("", svg))
+    svg = _CIRCLE.sub(r'<circle\1 cx="\2" cy="\3" r="\4"\5/>', svg)
+    svg = _LINES.sub(lambda found: _joined(found[0]), svg)
+    before = None
+    while before != svg:
+        before, svg = svg, _HOLLOW.sub("", svg)
+    return _unwrapped(svg)
+
+
+def _unwrapped(svg: str) -> str:
+    """Return a picture without groups that only hold others."""
+    kept: list[bool] = []
+
+    def one(found: re.Match[str]) -> str:
+        tag = found[0]
+        if tag == "</g>":
+            return tag if kept.pop() else ""
+        if tag.startswith(("<g>", "<g ")) and not tag.endswith("/>"):
+            kept.append(tag != "<g>")
+            return tag if kept[-1] else ""
+        return tag
+
+    return _TAG.sub(one, svg)
+
+
+def _tag(tag: str) -> str:
+    """Return an element's start without idle attributes and with short numbers; its texts stay unchanged."""
+    tag = _IDLE.sub("", tag)
+    if tag.startswith("<text"):
+        tag = tag.replace(f' fill="{INK}"', "")
+    if ' stroke="' not in tag:
+        tag = _UNSTROKED.sub("", tag)
+    parts = _KEPT.split(tag)
+    for at in range(0, len(parts), 2):
+        parts[at] = _NUMBER.sub(_rounded, parts[at])
+    tag = "".join(parts)
+    return _NO_WAY.sub("", tag) if tag.startswith("<line ") else tag
+
+
+def _joined(lines: str) -> str:
+    """Return successive lines as one path for each run of the same look, since grids and ticks are many."""
+    pieces: list[list[str]] = []
+    before = None
+    for x, y, right, down, look in _LINE.findall(lines):
+        move = f"M{x},{y}" + (f"l{right or 0},{down}" if down and right else f"v{down}" if down else f"h{right or 0}")
+        if look != before:
+            pieces.append([look])
+        pieces[-1].append(move)
+        before = look
+    return "".join(f'<path d="{"".join(moves)}"{look}/>' for look, *moves in pieces)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    text = f"{float(found[0]):.1f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.infer.text import Shown
+from plurivox.infer.view import View
 from plurivox.reproduce.record import Reproduction
 from plurivox.statistics.registry import LABELS
 
@@ -17,12 +17,12 @@ LEGEND = (
 )
 
 
-def tables(found: Reproduction) -> list[Shown]:
+def tables(found: Reproduction) -> list[View]:
     """Return one table for each of the paper's, with what agrees in its last line."""
     return [_table(str(name), part) for (name,), part in found.to_frame().group_by("table", maintain_order=True)]
 
 
-def _table(name: str, part: pl.DataFrame) -> Shown:
+def _table(name: str, part: pl.DataFrame) -> View:
     columns = part["column"].unique(maintain_order=True).to_list()
     cells = {(row["row"], row["column"]): _cell(row) for row in part.iter_rows(named=True)}
     lines = [[row, *(cells.get((row, one), "") for one in columns)] for row in part["row"].unique(maintain_order=True)]
@@ -32,7 +32,7 @@ def _table(name: str, part: pl.DataFrame) -> Shown:
         label = "agrees" if decimals is None else f"agrees to {decimals} decimals" if decimals else "agrees exactly"
         counts = [known.filter(column=one)["agrees"] for one in columns]
         lines.append([label, *(f"{int(one.sum())} of {len(one)}" if len(one) else "" for one in counts)])
-    return Shown(name, ["", *(LABELS.get(one, one) for one in columns)], lines)
+    return View(name, ["", *(LABELS.get(one, one) for one in columns)], lines)
 
 
 def _cell(row: dict[str, Any]) -> str:

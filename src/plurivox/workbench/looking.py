@@ -176,7 +176,7 @@ def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
     if panel is None:
         return known if known["problem"] else None
     summary = panel.summary(MIN_GROUP_SIZE)
-    write_text(out / PANEL, fragment(Section("panel", "", "", [panel_table(summary)]), desk.places({})))
+    write_text(out / PANEL, fragment(Section("panel", "", "", panel_table(summary)), desk.places({})))
     raked = [name for name in panel.population.attributes if name in desk.ratings.raters.columns]
     told = f"shares of {listed(list(summary.attributes))}, to which raters are weighted"
     return {**known, "told": told, "panel": asdict(summary), "raked": raked}

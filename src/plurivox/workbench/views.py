@@ -20,16 +20,28 @@ from plurivox.base.files import write_text
 from plurivox.base.wording import counted, named
 from plurivox.config import FILE_NAME, config_text
 from plurivox.domain.axis import CROSS, names_raters
-from plurivox.infer.exported import document_of
+from plurivox.infer.exports import document_of
 from plurivox.infer.lens import Lens
 from plurivox.infer.result import Result, frame_of
-from plurivox.infer.text import Shown
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
 from plurivox.plots import OF_LENSES, chart_of
 from plurivox.plots.items import DIVIDED
-from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
-from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
+from plurivox.report.parts import (
+    Block,
+    Brief,
+    DataTable,
+    Prose,
+    Section,
+    drawn,
+    findings_of,
+    shown,
+    slug,
+    table,
+    tested_values,
+    text_column,
+    with_text,
+)
 from plurivox.report.sections import alignment, cohesion, home_of, responsiveness, soft, variation
 from plurivox.workbench.looking import few_values
 from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
@@ -52,7 +64,8 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     result = answer_of(desk, lens, asked)
     document = document_of(result, {}, lens=lens)
     blocks: list[Block] = [*_chart(lens, result)]
-    blocks += [_text_table(f"{lens.name}-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
+    for at, view in enumerate(document.tables):
+        blocks += shown(slug(f"{lens.name}-{at}"), view, most=MOST_ROWS)
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     findings = [replace(one, fact=not (one.said.claim or one.said.standing)) for one in findings]  # also of models
@@ -98,18 +111,6 @@ def _chart(lens: Lens, result: Any) -> Iterator[Block]:
             yield drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, "")
 
 
-def _text_table(name: str, shown: Shown) -> DataTable:
-    """Return a table of text for a report; columns with the same name are numbered, those without one are named."""
-    header: list[str] = []
-    for at, given in enumerate(shown.header):
-        one = given or ("what" if at == 0 else "result")
-        header.append(one if one not in header else f"{one} {at + 1}")
-    rows = [list(map(str, row)) for row in shown.rows]
-    frame = pl.DataFrame({column: [row[at] for row in rows] for at, column in enumerate(header)},
-                         schema=dict.fromkeys(header, pl.String))  # fmt: skip
-    return table(slug(name), shown.title or "Values", frame, MOST_ROWS, search=frame.height > 12)
-
-
 # A group --------------------------------------------------------------------------------------------------------------
 
 
@@ -147,8 +148,8 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         if role in desk.inputs and set(names) & set(desk.inputs[role].models):
             found = home.found_in(brief)
             frame = found.to_frame().filter(pl.col("model").is_in(names))
-            shown = _beside(tested_values(frame, "model").drop("p corrected"), "model", names)
-            blocks.append(table(slug("models", role), title, _filled(shown), MOST_ROWS, search=True))
+            shown = _beside(tested_values(frame).drop("p corrected", strict=False), "model", names)
+            blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
     section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
     return _written(desk, brief, section, out)
@@ -191,18 +192,10 @@ def _results(brief: Brief) -> Iterator[tuple[str, Any]]:
 def _values_of(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
     for name, found in _results(brief):
         frame = found.to_frame().filter(pl.col("axis") == axis, pl.col("group").is_in(names))
-        more = [one for one in ("subset", "model") if one in frame.columns and frame[one].n_unique() > 1]
-        more += ["model"] if name == "alignment" and "model" not in more else []
-        shown = tested_values(frame, *more).drop("axis")
+        shown = tested_values(frame).drop("axis", strict=False)
         if shown.height:
             shown = _beside(shown, "group", names) if len(names) > 1 else shown.drop("group")
-            yield table(slug("group", name), HEADINGS[name], _filled(shown), MOST_ROWS, search=shown.height > 12)
-
-
-def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table without columns that say nothing."""
-    said = [name for name in frame.columns if not frame[name].cast(pl.String).fill_null("").is_in(["", "NaN"]).all()]
-    return frame.select(said)
+            yield table(slug("group", name), HEADINGS[name], shown, MOST_ROWS, search=shown.height > 12)
 
 
 def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
@@ -255,8 +248,8 @@ def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
     found = brief.ask("cohesion", by=by, contrast=tuple(names))
     rows = [row for row in found.rows if row.kind == "contrast"]
     if rows:
-        shown = tested_values(frame_of(rows)).drop("axis", "group")
-        yield table("compare-contrast", f"Agreement: {names[0]} minus {names[1]}", _filled(shown), MOST_ROWS)
+        shown = tested_values(frame_of(rows)).drop("axis", "group", strict=False)
+        yield table("compare-contrast", f"Agreement: {names[0]} minus {names[1]}", shown, MOST_ROWS)
 
 
 # An item --------------------------------------------------------------------------------------------------------------
@@ -267,9 +260,11 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     brief = desk.brief(asked["asked"])
     found = brief.ask("item_view", inputs={"item": asked["item"]})
     document = document_of(found, {}, lens=lens_named("item_view"))
-    tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
-    known = found.table("attributes").height > 0  # then they are the first table
-    blocks: list[Block] = [replace(one, title="What is known about it") for one in tables[:known]]
+    known = int(found.table("attributes").height > 0)  # then they are the first table
+    titles = ["What is known about it"] * known + [""] * len(document.tables)
+    tables = [block for at, (view, title) in enumerate(zip(document.tables, titles, strict=False))
+              for block in shown(f"item-{at}", view, title=title, most=MOST_ROWS)]  # fmt: skip
+    blocks: list[Block] = tables[:known]
     blocks.append(drawn(
         "item_groups", found, "item-groups", "What each group gave it", "Share of each point by group.",
         "Groups that are too small to show are left out.",

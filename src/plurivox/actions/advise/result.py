@@ -13,7 +13,7 @@ from plurivox.base.wording import are, counted, listed, withheld_sentence, witho
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row, p_text
 from plurivox.infer.tables import TableResult
-from plurivox.infer.text import interval_text
+from plurivox.infer.view import RANGE, written
 from plurivox.lenses.responsiveness.habits import Habit
 
 _KEYS = {"axis": pl.String, "group": pl.String}
@@ -153,7 +153,7 @@ def seen(one: Habit, labels: Sequence[str], mpa: Row, wra: Row, poles: Poles) ->
     end = f"; {p_text(one.p)} after correction."
     if one.name in ("both_low", "low_mpa", "low_wra"):
         rows = {"both_low": (mpa, wra), "low_mpa": (mpa,), "low_wra": (wra,)}[one.name]
-        values = " and ".join(f"{row.statistic.upper()} {interval_text(row.value, row.ci_low, row.ci_high)}"
+        values = " and ".join(f"{row.statistic.upper()} {written(row, RANGE)}"
                               for row in rows)  # fmt: skip
         return f"{values}, below what {whose}{'' if len(rows) == 2 else f' (about {one.usual:.2f})'}{end}"
     if one.name == "against":

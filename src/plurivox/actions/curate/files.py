@@ -18,7 +18,7 @@ from plurivox.base.files import replacing
 from plurivox.base.wording import one_line
 from plurivox.domain.code import as_text
 from plurivox.domain.raw import id_column
-from plurivox.infer.text import interval_text
+from plurivox.infer.view import Value, written
 from plurivox.read.beside import read_table
 
 ENDING = ".jsonl"
@@ -272,7 +272,7 @@ def _deciding(found: Curation, name: str) -> list[str]:
 
 def _interval(row: dict[str, Any], name: str) -> str:
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    return interval_text(value, low, high, ".3f", ends=".3f", undefined="undefined")
+    return written(Value(value, low, high), ".3f [.3f]", none="undefined")
 
 
 def _value(value: object) -> str:

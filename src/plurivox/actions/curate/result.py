@@ -10,7 +10,7 @@ import polars as pl
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
 from plurivox.base.wording import counted, withheld_sentence
 from plurivox.infer.tables import TableResult
-from plurivox.infer.text import interval_text
+from plurivox.infer.view import RANGE, Value, written
 from plurivox.lenses.responsiveness.verdicts import BROAD, GRANULAR, IN_LINE, UNKNOWN
 
 
@@ -99,7 +99,7 @@ class Curation(TableResult):
 def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
     """Say how far a group is from the reference, and what that means for its view."""
     mpa, wra = (
-        interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"], undefined="undefined")
+        written(Value(row[name], row[f"{name}_low"], row[f"{name}_high"]), RANGE, none="undefined")
         for name in ("mpa", "wra")
     )
     where, group, reference = f"MPA {mpa}, WRA {wra}", row["group"], settings["reference"]

@@ -1,4 +1,4 @@
-"""A plan as tables of text."""
+"""A plan as tables."""
 
 from __future__ import annotations
 
@@ -6,45 +6,43 @@ import polars as pl
 
 from plurivox.actions.plan.result import Plan
 from plurivox.base.wording import named
-from plurivox.infer.text import Shown, interval_text
+from plurivox.infer.view import RANGE, Column, Value, View, filled, view_of
 
-_NUMBERS = ("n_raters", "n_items", "raters_needed", "items_needed", "all_raters", "all_items")
-
-
-def tables(found: Plan) -> list[Shown]:
-    """Return the tables of a plan as text; findings say what to collect."""
-    lenses = [[lens, applies] for lens, applies in found.to_frame().select("lens", "applies").iter_rows()]
-    shown = [Shown("Which analyses apply", ["analysis", "applies"], lenses)]
-    for (axis,), own in found.table("groups").group_by("axis", maintain_order=True):
-        shown.append(_groups(str(axis), own))
-    power = found.table("power")
-    if power.height:
-        shown.append(_power(power))
-    return shown
+_HAS = {"n_raters": "raters", "n_ratings": "ratings", "n_items_twice": "rated twice", "n_items_shared": "shared"}
+"""Items with two ratings of the group are rated twice; those that others also rated are shared."""
+_ENOUGH_FOR = ("cohesion", "responsiveness", "psychometrics")
+_NEEDED = {
+    "raters_needed": "raters needed", "items_needed": "or items", "all_raters": "or raters of all",
+    "all_items": "and items",
+}  # fmt: skip
 
 
-def _groups(axis: str, own: pl.DataFrame) -> Shown:
-    """Return what the groups of an axis have, and what it is enough for; withheld ones are counted.
-
-    Items with two ratings of the group are rated twice; those that others also rated are shared.
-    """
-    lines = []
-    for row in own.iter_rows(named=True):
-        if row["group"] is None:
-            lines.append([f"{row['withheld']:,} withheld", *["–"] * 7])
-            continue
-        counts = [f"{row[name]:,}" for name in ("n_raters", "n_ratings", "n_items_twice", "n_items_shared")]
-        lines.append([row["group"], *counts, *(row[name] for name in ("cohesion", "responsiveness", "psychometrics"))])
-    header = ["group", "raters", "ratings", "rated twice", "shared", "cohesion", "responsiveness", "psychometrics"]
-    return Shown(axis, header, lines)
+def tables(found: Plan) -> list[View]:
+    """Return the tables of a plan; findings say what to collect."""
+    lenses = view_of("Which analyses apply", found.to_frame(), {"lens": "analysis", "applies": "applies"})
+    groups = found.table("groups").group_by("axis", maintain_order=True)
+    return [lenses, *(_groups(str(axis), own) for (axis,), own in groups), *filled(_power(found.table("power")))]
 
 
-def _power(power: pl.DataFrame) -> Shown:
+def _groups(axis: str, own: pl.DataFrame) -> View:
+    """Return what the groups of an axis have, and what it is enough for; withheld ones are counted."""
+    lines = [
+        [f"{row['withheld']:,} withheld", *[None] * 7]
+        if row["group"] is None
+        else [row["group"], *(row[name] for name in (*_HAS, *_ENOUGH_FOR))]
+        for row in own.iter_rows(named=True)
+    ]
+    return View(axis, ["group", *_HAS.values(), *_ENOUGH_FOR], lines)
+
+
+def _power(power: pl.DataFrame) -> View:
     """Return one line for each group: what it has, and what would be enough."""
-    lines = []
-    for row in power.iter_rows(named=True):
-        now = "–" if row["power_now"] is None else interval_text(row["power_now"], row["ci_low"], row["ci_high"])
-        numbers = ["–" if row[name] is None else f"{row[name]:,}" for name in _NUMBERS]
-        lines.append([named(row["axis"], row["group"]), *numbers[:2], now, *numbers[2:]])
-    header = ["group", "raters", "items", "power now", "raters needed", "or items", "or raters of all", "and items"]
-    return Shown("Power to claim a group", header, lines)
+    lines = [
+        [
+            named(row["axis"], row["group"]), row["n_raters"], row["n_items"],
+            Value(row["power_now"], row["ci_low"], row["ci_high"]), *(row[name] for name in _NEEDED),
+        ]
+        for row in power.iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["group", "raters", "items", Column("power now", RANGE), *_NEEDED.values()]
+    return View("Power to claim a group", header, lines)

@@ -1,12 +1,25 @@
-"""Aggregation as tables of text."""
+"""Aggregation as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
 
 from plurivox.base.wording import intervals_over
 from plurivox.infer.result import Row
-from plurivox.infer.text import Shown, interval_text, mark_of, notes_of, number_cell
+from plurivox.infer.view import (
+    ALL_RATERS,
+    RANGE,
+    Column,
+    Value,
+    View,
+    columns,
+    filled,
+    mark_of,
+    notes_of,
+    view_of,
+)
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED
 from plurivox.statistics.registry import LABELS, of_role
@@ -23,79 +36,63 @@ NOT_WEIGHTED = (
 )
 
 
-def tables(found: Aggregation) -> list[Shown]:
-    """Return all tables of a result as text."""
-    shown = [*_groups(found, [record.name for record in of_role("hidden")], intervals=True), *_methods(found)]
-    return [one for one in (*shown, *_differing(found)) if one.rows]
+def tables(found: Aggregation) -> list[View]:
+    """Return all tables of a result."""
+    groups = [_groups(found, record.name, intervals=True) for record in of_role("hidden")]
+    return filled(*groups, methods(found), differing(found))
 
 
-def brief(found: Aggregation) -> list[Shown]:
+def brief(found: Aggregation) -> list[View]:
     """Return how far labels lie from each group, how often its majority is overruled, and how methods differ."""
-    shown = [*_groups(found, ["departure", "overruled"], intervals=False), *_methods(found)]
-    return [one for one in shown if one.rows]
+    return filled(*(_groups(found, name) for name in ("departure", "overruled")), methods(found))
 
 
-def _groups(found: Aggregation, statistics: Sequence[str], *, intervals: bool) -> list[Shown]:
-    """Return a table per statistic: a line for each group, a column for each method."""
-    methods = found.settings["methods"]
-    shown = []
-    for name in statistics:
-        lines, last = [], ""
-        for (axis, group), rows in _by_group(found, name).items():
-            if axis not in (last, "all"):
-                lines.append([axis, *[""] * (len(methods) + 1)])
-            last = axis
-            first = next(iter(rows.values()))
-            called = "all raters" if axis == "all" else f" {group}"
-            cells = [_cell(rows[method], intervals=intervals) for method in methods]
-            lines.append([called, f"{first.n_raters:,}", *cells])
-        over = intervals_over(found.settings) if intervals else ""
-        title = f"What one label per item hides: {TITLES[name]}{f'; {over}' if over else ''}"
-        shown.append(Shown(title, ["group", "raters", *(CALLED[method] for method in methods)], lines))
-    return shown
-
-
-def _by_group(found: Aggregation, statistic: str) -> dict[tuple[str, str], dict[str, Row]]:
-    grouped: dict[tuple[str, str], dict[str, Row]] = {}
+def _groups(found: Aggregation, statistic: str, *, intervals: bool = False) -> View:
+    """Return a line for each group, a column for each method."""
+    groups: dict[tuple[str, str], dict[str, Row]] = {}
     for row in found.rows:
         if row.statistic == statistic:
-            grouped.setdefault((row.axis, row.group), {})[row.model] = row
-    return grouped
+            groups.setdefault((row.axis, row.group), {})[row.model] = row
+    lines: list[list[Any]] = []
+    last = "all"
+    for (axis, group), rows in groups.items():
+        lines += [[axis]] if axis != last else []
+        last = axis
+        values = (_value(rows[method]) for method in found.settings["methods"])
+        lines.append([ALL_RATERS if axis == "all" else group, next(iter(rows.values())).n_raters, *values])
+    over = f"; {said}" if intervals and (said := intervals_over(found.settings)) else ""
+    form = ".0f [.0f]" if statistic == "overruled" else RANGE
+    names = columns(form if intervals else form.partition(" ")[0], map(CALLED.__getitem__, found.settings["methods"]))
+    return View(f"What one label per item hides: {TITLES[statistic]}{over}", ["group", "raters", *names], lines)
 
 
-def _cell(row: Row, *, intervals: bool) -> str:
-    scale, form = (100.0, ".0f") if row.statistic == "overruled" else (1.0, ".2f")
-    low, high = (None if end is None else scale * end for end in (row.ci_low, row.ci_high))
-    value, low, high = (None if one is None else round(one, 2) + 0.0 for one in (scale * row.value, low, high))
-    text = interval_text(value, *((low, high) if intervals else (None, None)), form, ends=form)
-    mark = mark_of(row)
-    return f"{text} {mark}" if mark and text != "–" else text
+def _value(row: Row) -> Value:
+    scale = 100 if row.statistic == "overruled" else 1
+    value, low, high = (
+        None if one is None else round(scale * one, 2) + 0.0 for one in (row.value, row.ci_low, row.ci_high)
+    )
+    return Value(value, low, high, mark_of(row))
 
 
-def _methods(found: Aggregation) -> list[Shown]:
+def methods(found: Aggregation) -> View:
     """Return how sure the labels of each method are, and how its fit went."""
-    differing = found.differing()
     first = found.settings["methods"][0]
-    beside = {row["other"]: row for row in differing.iter_rows(named=True) if row["method"] == first}
-    lines = [
-        [
-            CALLED[row["method"]], number_cell(row["mean_confidence"]), f"{row['n_tied']:,}",
-            f"{beside[row['method']]['n_differ']:,}" if row["method"] in beside else "–",
-            "–" if row["iterations"] is None else f"{row['iterations']:,}",
-            {None: "–", True: "yes", False: "no"}[row["converged"]],
-        ]
-        for row in found.methods().iter_rows(named=True)
-    ]  # fmt: skip
-    header = ["method", "mean confidence", "tied", f"differ from {CALLED[first]}", "rounds", "converged"]
-    return [Shown("Methods, each of which assumes one true label per item", header, lines)]
+    frame = found.methods()
+    differ = dict(found.differing().filter(method=first).select("other", "n_differ").iter_rows())
+    names = {
+        "method": "method", "mean_confidence": Column("mean confidence", ".2f"), "n_tied": "tied",
+        "n_differ": f"differ from {CALLED[first]}", "iterations": "rounds", "converged": "converged",
+    }  # fmt: skip
+    beside = pl.Series("n_differ", [differ.get(name) for name in frame["method"]], pl.Int64)
+    frame = frame.with_columns(pl.col("method").replace(CALLED), beside)
+    return view_of("Methods, each of which assumes one true label per item", frame, names)
 
 
-def _differing(found: Aggregation) -> list[Shown]:
-    lines = [
-        [CALLED[row["method"]], CALLED[row["other"]], f"{row['n_differ']:,}", number_cell(row["share"])]
-        for row in found.differing().iter_rows(named=True)
-    ]
-    return [Shown("Items to which two methods give different labels", ["method", "other", "items", "share"], lines)]
+def differing(found: Aggregation) -> View:
+    """Return to how many items every two methods give different labels."""
+    frame = found.differing().with_columns(pl.col("method", "other").replace(CALLED))
+    names = {"method": "method", "other": "other", "n_differ": "items", "share": Column("share", ".2f")}
+    return view_of("Items to which two methods give different labels", frame, names)
 
 
 def notes(found: Aggregation) -> list[str]:

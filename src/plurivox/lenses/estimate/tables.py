@@ -1,46 +1,65 @@
-"""An estimate as tables of text."""
+"""An estimate as tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
 
 from plurivox.base.wording import resampled
 from plurivox.domain.answers import Voice
-from plurivox.infer.compact import Compact, Line
 from plurivox.infer.result import Row
-from plurivox.infer.text import Shown, interval_text, number_cell, p_cell, score_cell
+from plurivox.infer.view import (
+    ALL,
+    ALL_RATERS,
+    RANGE,
+    Column,
+    Line,
+    P,
+    Value,
+    View,
+    columns,
+    filled,
+    short_view,
+    view_of,
+    written,
+)
 from plurivox.infer.weighting import beside_unweighted, judge_and_raters_of, not_both
-from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.words import EstimateFindings, voices_shown
 
 MOST_LINES = 14
 """The most parts and groups that a terminal shows."""
 VALUES = {"estimate": "together", "estimate_humans": "humans alone", "estimate_model": "model alone"}
+WHOLE = ",.0f [,.0f]"
+_COLUMNS = {**VALUES, "ppi_lambda": "λ", "ppi_worth": "worth"}
 
 
-def tables(found: Estimate) -> list[Shown]:
-    """Return all tables of a result as text."""
-    return [
-        _accounts(found), *_overall(found), *_needed(found), *_subsets(found), *_groups(found), *_judges(found),
-        *_errors(found), *_population(found), *_weighted(found),
-    ]  # fmt: skip
+def tables(found: Estimate) -> list[View]:
+    """Return all tables of a result."""
+    by = found.settings["by"]
+    heads = [(found.settings["subset"], " of each {}")] if found.settings["subsets"] else []
+    rows = [row for row in found.rows if row.other == found.of[0]]
+    headings = {name: _COLUMNS[name] for name in ("estimate", "estimate_humans", "ppi_lambda", "ppi_worth")}
+    weighted = beside_unweighted(rows, headings, judge_and_raters_of, "model", {"ppi_worth": ",.0f"})
+    shown = [accounts(found), *_overall(found), *filled(_needed(found))]
+    shown += [*_apart(found, heads), *_apart(found, [(axis, " by {}") for axis in by])]
+    return [*shown, *filled(judges(found), errors(found), population(found)), *weighted]
 
 
-def brief(found: Estimate) -> list[Shown | Compact]:
+def brief(found: Estimate) -> list[View]:
     """Return the estimates with each judge, and by part and group with the judge or judges chosen without selection."""
     of = found.of[0]
     rows = _by(found, of)
-    lines = []
-    for voice in voices_shown(found):
-        own = rows[*voice, ALL, ALL, ALL]
-        first = [cell(found, own[name]) for name in ("estimate_humans", "estimate")]
-        alone = cell(found, replace(own["estimate_model"], ci_low=None, ci_high=None))
-        lines.append([str(voice), *first, alone, *(cell(found, own.get(name)) for name in ("ppi_lambda", "ppi_worth"))])
-    header = ["model", "humans alone", "together", "model alone", "λ", "worth"]
-    return [Shown(_title(found, of), header, lines), *_short(found)]
+    names = ("estimate_humans", "estimate", "estimate_model", "ppi_lambda", "ppi_worth")
+    lines = [
+        [str(voice), *(_value(found, rows[*voice, ALL, ALL, ALL].get(name)) for name in names)]
+        for voice in voices_shown(found)
+    ]
+    header = _header(found, of, names)
+    header[2] = Column(header[2], header[2].form.partition(" ")[0])  # without its interval, which says little
+    return [View(_title(found, of), ["model", *header], lines), *filled(_short(found))]
 
 
 def notes(found: Estimate) -> list[str]:
@@ -57,42 +76,36 @@ def notes(found: Estimate) -> list[str]:
     return [*told, *not_both(found.settings, found.rows)]
 
 
-def _accounts(found: Estimate) -> Shown:
-    lines = [
-        [
-            str(Voice(one["model"], one["prompt"])), f"{one['rated_answered']:,} of {one['n_rated']:,}",
-            f"{one['further_answered']:,} of {one['n_further']:,}",
-            *(f"{one[name]:,}" for name in ("refused", "unreadable", "failed", "missing")),
-        ]
-        for one in found.accounts().filter(subset=ALL).iter_rows(named=True)
-    ]  # fmt: skip
-    header = ["model", "rated items", "further items", "refused", "unreadable", "failed", "not asked"]
-    return Shown("Items that each model answered", header, lines)
+def accounts(found: Estimate, *, parts: bool = False) -> View:
+    """Return how many items each model answered, and how many of each part if wanted."""
+    names: dict[str, str] = {
+        "model": "model", "rated": "rated items", "further": "further items", "refused": "refused",
+        "unreadable": "unreadable", "failed": "failed", "missing": "not asked",
+    }  # fmt: skip
+    if found.settings["subsets"]:
+        names["subset"] = Column("part of the items", extra=True)
+    frame = found.accounts() if parts else found.accounts().filter(subset=ALL)
+    for name in ("rated", "further"):
+        shares = [f"{n:,} of {total:,}" for n, total in frame.select(f"{name}_answered", f"n_{name}").iter_rows()]
+        frame = frame.with_columns(pl.Series(name, shares, pl.String))
+    return view_of("Items that each model answered", frame, names)
 
 
-def cell(found: Estimate, row: Row | None) -> str:
-    """Return a value with its interval: shares in percent, ratings as whole numbers."""
+def _value(found: Estimate, row: Row | None) -> Value | str:
+    """Return a value with its interval, shares in percent; a worth without bounds has none."""
     if row is None:
         return ""
-    value, low, high = row.value, row.ci_low, row.ci_high
-    if row.statistic in ("ppi_worth", "ratings_needed", "ratings_needed_humans"):
-        known = math.isfinite(value)
-        return interval_text(value, low, high, ",.0f", ends=",.0f") if known else number_cell(value)
     if row.statistic in VALUES and row.other in found.settings["shares"]:
-        least, most = (None if end is None else 100 * end for end in (low, high))
-        return interval_text(100 * value, least, most, ".1f", ends=".1f")
-    return interval_text(value, low, high)
+        low, high = (None if one is None else 100 * one for one in (row.ci_low, row.ci_high))
+        return Value(100 * row.value, low, high)
+    known = math.isfinite(row.value)
+    return Value(row.value, row.ci_low, row.ci_high) if known else Value(row.value)
 
 
-def _lines(found: Estimate, keys: Sequence[tuple[list[str], Mapping[str, Row]]]) -> tuple[list[str], list[list[str]]]:
-    """Return the header of values, and the lines of some judges or groups, each with its numbers of items."""
-    lines = [
-        [*first, *(cell(found, rows.get(name)) for name in (*VALUES, "ppi_lambda", "ppi_worth")),
-         f"{rows['estimate_humans'].n_items:,}",
-         f"{rows['estimate'].n_items - rows['estimate_humans'].n_items:,}"]
-        for first, rows in keys
-    ]  # fmt: skip
-    return [*VALUES.values(), "λ", "worth", "rated", "further"], lines
+def _header(found: Estimate, of: str, names: Iterable[str]) -> list[Column]:
+    values = ".1f [.1f]" if of in found.settings["shares"] else RANGE
+    forms = {**dict.fromkeys(VALUES, values), "ppi_worth": WHOLE}
+    return [Column(_COLUMNS[name], forms.get(name, RANGE)) for name in names]
 
 
 def _by(found: Estimate, of: str) -> dict[tuple[str, str, str, str, str], dict[str, Row]]:
@@ -108,16 +121,27 @@ def _title(found: Estimate, of: str, more: str = "") -> str:
     return f"{of}{unit} over all items{more}, with 95 % intervals over {resampled(found.settings)}"
 
 
-def _overall(found: Estimate) -> list[Shown]:
-    shown = []
-    for of in found.of:
-        rows = _by(found, of)
-        header, lines = _lines(found, [([str(voice)], rows[*voice, ALL, ALL, ALL]) for voice in voices_shown(found)])
-        shown.append(Shown(_title(found, of), ["model", *header], lines))
-    return shown
+def _values(
+    found: Estimate, of: str, heads: list[str], keys: Iterable[tuple[list[str], Mapping[str, Row]]], more: str = ""
+) -> View:
+    """Return the values of some judges or groups, each with its numbers of items."""
+    lines = [
+        [*first, *(_value(found, rows.get(name)) for name in _COLUMNS), rows["estimate_humans"].n_items,
+         rows["estimate"].n_items - rows["estimate_humans"].n_items]
+        for first, rows in keys
+    ]  # fmt: skip
+    return View(_title(found, of, more), [*heads, *_header(found, of, _COLUMNS), "rated", "further"], lines)
 
 
-def _needed(found: Estimate) -> list[Shown]:
+def _overall(found: Estimate) -> list[View]:
+    return [
+        _values(found, of, ["model"], [([str(voice)], rows[*voice, ALL, ALL, ALL]) for voice in voices_shown(found)])
+        for of in found.of
+        for rows in [_by(found, of)]
+    ]
+
+
+def _needed(found: Estimate) -> View:
     """Return how many human ratings the requested width needs, if one was requested."""
     width = found.settings["width"]
     lines = []
@@ -125,10 +149,10 @@ def _needed(found: Estimate) -> list[Shown]:
         rows = _by(found, of)
         for voice in voices_shown(found):
             own = rows[*voice, ALL, ALL, ALL]
-            cells = [cell(found, own[name]) for name in ("ratings_needed", "ratings_needed_humans")]
-            lines.append([of, str(voice), *cells, f"{own['estimate_humans'].n_ratings:,}"])
-    title = f"Human ratings that a 95 % interval of width {width} needs"
-    return [Shown(title, ["of", "model", "with the model", "humans alone", "so far"], lines)] if lines else []
+            needed = (_value(found, own[name]) for name in ("ratings_needed", "ratings_needed_humans"))
+            lines.append([of, str(voice), *needed, own["estimate_humans"].n_ratings])
+    header = ["of", "model", *columns(WHOLE, ("with the model", "humans alone")), "so far"]
+    return View(f"Human ratings that a 95 % interval of width {width} needs", header, lines)
 
 
 def _places(found: Estimate, of: str) -> dict[tuple[str, str], dict[Voice, dict[str, Row]]]:
@@ -142,7 +166,7 @@ def _places(found: Estimate, of: str) -> dict[tuple[str, str], dict[Voice, dict[
     return places
 
 
-def _apart(found: Estimate, heads: Sequence[tuple[str, str]]) -> list[Shown]:
+def _apart(found: Estimate, heads: Sequence[tuple[str, str]]) -> list[View]:
     """Return all values of the groups of each attribute of items or raters, given with its title."""
     shown = []
     for of in found.of:
@@ -150,72 +174,55 @@ def _apart(found: Estimate, heads: Sequence[tuple[str, str]]) -> list[Shown]:
         for name, more in heads:
             keys = [([group, str(voice)], rows) for (axis, group), own in places.items() if axis == name
                     for voice, rows in own.items()]  # fmt: skip
-            header, lines = _lines(found, keys)
-            if lines:
-                shown.append(Shown(_title(found, of, more), [name, "model", *header], lines))
+            shown += filled(_values(found, of, [name, "model"], keys, more.format(name)))
     return shown
 
 
-def _subsets(found: Estimate) -> list[Shown]:
-    part = found.settings["subset"]
-    return _apart(found, [(part, f" of each {part}")] if found.settings["subsets"] else [])
-
-
-def _groups(found: Estimate) -> list[Shown]:
-    return _apart(found, [(axis, f" by {axis}") for axis in found.settings["by"]])
-
-
-def _short(found: Estimate) -> list[Compact]:
+def _short(found: Estimate) -> View:
     """Return one line for each part of the items and each group of raters: humans alone, and with the judges."""
     main = EstimateFindings(found).main
     lines = [
         Line(axis, group, own[main]["estimate"].n_raters, (own[main]["estimate_humans"], own[main]["estimate"]))
         for (axis, group), own in _places(found, found.of[0]).items()
     ]
-    title = f"{found.of[0]} by group, with {main}"
-    columns, n_more = ("humans alone", "together"), max(0, len(lines) - MOST_LINES)
-    return [Compact("group", "raters", columns, tuple(lines[:MOST_LINES]), n_more, title)] if lines else []
+    first, title = lines[:MOST_LINES], f"{found.of[0]} by group, with {main}"
+    view = short_view(title, "group", ("humans alone", "together"), first, MOST_LINES)
+    return view._replace(n_more=len(lines) - len(first))
 
 
-def _judges(found: Estimate) -> list[Shown]:
-    lines = [
-        [one["of"], str(Voice(one["model"], one["prompt"])), score_cell(one["weight"]), score_cell(one["alone"]),
-         score_cell(one["correlation"]), score_cell(one["bias"]), "yes" if one["selected"] else ""]
-        for one in found.judges().iter_rows(named=True)
-    ]  # fmt: skip
+def judges(found: Estimate) -> View:
+    """Return the weight of each judge, and how it compares with humans."""
+    names = {
+        "of": "of", "model": "model", "weight": "λ together", "alone": "λ alone", "correlation": "correlation",
+        "bias": "higher by", "chosen": "selected",
+    }  # fmt: skip
+    chosen = pl.when("selected").then(pl.lit("yes")).otherwise(pl.lit(""))
     title = "Judges on the items that all answered: λ together and alone, and how they compare with humans"
-    header = ["of", "model", "λ together", "λ alone", "correlation", "higher by", "selected"]
-    return [Shown(title, header, lines)] if lines else []
+    return view_of(title, found.judges().with_columns(chosen=chosen), names)
 
 
-def _errors(found: Estimate) -> list[Shown]:
+def errors(found: Estimate) -> View:
     """Return the correlations of errors as a matrix, for what was estimated first."""
-    frame = found.errors().filter(of=found.of[0])
-    if frame.is_empty():
-        return []
-    names = [str(voice) for voice in found.voices]
+    of = found.of[0]
     values = {(one["model"], one["prompt"], one["other_model"], one["other_prompt"]): one["correlation"]
-              for one in frame.iter_rows(named=True)}  # fmt: skip
-    lines = [[str(voice), *(number_cell(values[*voice, *other]) for other in found.voices)] for voice in found.voices]
-    row = next(row for row in found.rows if (row.statistic, row.other) == ("effective_judges", found.of[0]))
-    like = "" if math.isnan(row.value) else f"; they amount to {cell(found, row)} independent judges"
-    title = f"Correlation of judges' errors over items, {found.of[0]}, chance in ratings removed{like}"
-    return [Shown(title, ["model", *names], lines)]
+              for one in found.errors().filter(of=of).iter_rows(named=True)}  # fmt: skip
+    lines = [[str(voice), *(values[*voice, *other] for other in found.voices)] for voice in found.voices if values]
+    rows = (
+        row for row in found.rows if (row.statistic, row.other) == ("effective_judges", of) and row.value == row.value
+    )
+    like = "".join(f"; they amount to {written(_value(found, row), RANGE)} independent judges" for row in rows)
+    title = f"Correlation of judges' errors over items, {of}, chance in ratings removed{like}"
+    return View(title, ["model", *columns(".2f", map(str, found.voices))], lines)
 
 
-def _weighted(found: Estimate) -> list[Shown]:
-    rows = [row for row in found.rows if row.other == found.of[0]]
-    headings = {"estimate": "together", "estimate_humans": "humans alone", "ppi_lambda": "λ", "ppi_worth": "worth"}
-    return beside_unweighted(rows, headings, judge_and_raters_of, "model", {"ppi_worth": ",.0f"})
-
-
-def _population(found: Estimate) -> list[Shown]:
-    lines = [
-        ["all raters" if one["axis"] == ALL else f"{one['axis']}: {one['group']}", one["compared"], one["attribute"],
-         one["value"], score_cell(one["rated"]), score_cell(one["others"]), p_cell(one["p_adjusted"]),
-         "yes" if one["differs"] else "no"]
-        for one in found.population().iter_rows(named=True)
-    ]  # fmt: skip
+def population(found: Estimate) -> View:
+    """Return in what rated items differ from the others."""
+    who = pl.when(axis=ALL).then(pl.lit(ALL_RATERS)).otherwise(pl.format("{}: {}", "axis", "group"))
+    names = {
+        "who": "rated by", "compared": "compared", "attribute": "by", "value": "value", "rated": "rated",
+        "others": "others", "p_adjusted": "p corrected", "differs": "differ",
+        "p_value": Column("p", P, extra=True), "n_rated": Column("rated items", extra=True),
+        "n_others": Column("other items", extra=True),
+    }  # fmt: skip
     title = "Rated items compared with the others: the value that differs most and its share, or means"
-    header = ["rated by", "compared", "by", "value", "rated", "others", "p corrected", "differ"]
-    return [Shown(title, header, lines)] if lines else []
+    return view_of(title, found.population().with_columns(who=who), names)

@@ -17,7 +17,7 @@ from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted, one_line
 from plurivox.domain.attributes import places_of
-from plurivox.infer.exported import Exported
+from plurivox.infer.exports import Exported
 from plurivox.infer.result import Statement, strict
 from plurivox.lenses.items import tasks, words
 from plurivox.statistics.posterior import share_interval

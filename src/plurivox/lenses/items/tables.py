@@ -1,51 +1,55 @@
-"""Items to look at as tables of text."""
+"""Items to look at as tables."""
 
 from __future__ import annotations
 
-from plurivox.infer.text import Shown, number_cell, p_cell
+import polars as pl
+
+from plurivox.infer.view import INTERVAL, Column, Value, View, view_of
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import comparisons
 
 
-def tables(found: Items, *, top: int = 20) -> list[Shown]:
+def tables(found: Items, *, top: int = 20) -> list[View]:
     """Return the first items of each list."""
-    shown = [_uncertain(found, top)]
-    return [*shown, _divided(found, top)] if found.divided.height else shown
+    shown = [uncertain(found, top)]
+    return [*shown, divided(found, top)] if found.divided.height else shown
 
 
-def brief(found: Items, *, top: int = 8) -> list[Shown]:
+def brief(found: Items, *, top: int = 8) -> list[View]:
     """Return the first few items of each list."""
     return tables(found, top=top)
 
 
-def _uncertain(found: Items, top: int) -> Shown:
-    precision, total = found.settings["precision"], found.uncertain.height
+def uncertain(found: Items, top: int) -> View:
+    """Return the items about which one more rating reveals most."""
+    total = found.uncertain.height
     first = f"the first {top:,} of {total:,}" if total > top else f"{total:,}"
-    lines = [
-        [
-            row["item"], f"{row['n_ratings']:,}", number_cell(row["mean"]), number_cell(row["expected_mean"]),
-            f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]", f"{row['prior_share']:.0%}",
-            f"{row['information_gain']:.3f}",
-            "∞" if row["ratings_needed"] is None else f"{row['ratings_needed']:,}",
-        ]
-        for row in found.uncertain.head(top).iter_rows(named=True)
-    ]  # fmt: skip
-    header = [
-        "item", "ratings", "mean", "expected", "95 % interval", "prior's share", "gain of one more",
-        f"needed for ±{precision:g}",
-    ]  # fmt: skip
-    return Shown(f"Items that deserve more ratings, {first}", header, lines)
+    frame = found.uncertain.head(top).with_columns(pl.col("ratings_needed").cast(pl.Float64).fill_null(float("inf")))
+    names = {
+        "item": "item", "n_ratings": "ratings", "mean": Column("mean", ".2f"),
+        "expected_mean": Column("expected", ".2f"), "ci_low": Column("95 % interval", INTERVAL),
+        "prior_share": Column("prior's share", ".0%"), "information_gain": "gain of one more",
+        "ratings_needed": Column(f"needed for ±{found.settings['precision']:g}", ",.0f"),
+        "entropy": Column("entropy", extra=True),
+    }  # fmt: skip
+    return view_of(f"Items that deserve more ratings, {first}", frame, names)
 
 
-def _divided(found: Items, top: int) -> Shown:
-    lines = [
-        [
-            row["item"], row["axis"], row["group"], row["direction"] or "equal",
-            "withheld" if row["note"] else f"{row['difference']:+.2f}", f"{row['shrunken']:+.2g}",
-            p_cell(row["p_value"]), p_cell(row["p_adjusted"]),
-        ]
-        for row in found.divided.head(top).iter_rows(named=True)
-    ]  # fmt: skip
-    header = ["item", "axis", "group", "rates it", "difference", "shrunken", "p alone", "p corrected"]
-    first = f", the first {top:,} of {found.divided.height:,}" if found.divided.height > top else ""
-    return Shown(f"Differences between groups on items, {comparisons(found.settings)}{first}", header, lines)
+def divided(found: Items, top: int) -> View:
+    """Return the clearest differences between groups on items."""
+    total = found.divided.height
+    first = f", the first {top:,} of {total:,}" if total > top else ""
+    frame = found.divided.head(top)
+    frame = frame.with_columns(pl.col("direction").fill_null("equal"))
+    names = {
+        "item": "item", "axis": "axis", "group": "group", "direction": "rates it",
+        "difference": Column("difference", "+.2f"),
+        "shrunken": Column("shrunken", "+.2g"), "p_value": "p alone", "p_adjusted": "p corrected",
+        "mean_group": Column("mean", ".2f", extra=True), "mean_rest": Column("mean of the others", ".2f", extra=True),
+        "n_group": Column("ratings", extra=True), "n_rest": Column("ratings of the others", extra=True),
+        "note": Column("note", extra=True),
+    }  # fmt: skip
+    view = view_of(f"Differences between groups on items, {comparisons(found.settings)}{first}", frame, names)
+    hidden, place = Value(None, after="withheld"), list(names).index("difference")
+    rows = [[*row[:place], hidden if row[-1] else row[place], *row[place + 1 :]] for row in view.rows]  # where noted
+    return view._replace(rows=rows)

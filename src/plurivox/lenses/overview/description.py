@@ -23,8 +23,8 @@ from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.call import keywords
+from plurivox.infer.exports import sentences
 from plurivox.infer.grouping import Compared, compared
-from plurivox.infer.notebook import sentences
 from plurivox.infer.result import Statement, told
 from plurivox.lenses.overview.settings import DescriptionSettings
 

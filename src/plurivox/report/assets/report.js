@@ -47,13 +47,20 @@
 
     value(column, row) { return column.w ? column.w[column.v[row]] : column.v[row]; }
 
-    text(column, row) {
-      const value = this.value(column, row);
+    written(column, value) {
       if (value === null) return "–";
       if (typeof value !== "number") return value;
       column.form ??= new Intl.NumberFormat("en", { minimumFractionDigits: column.d, maximumFractionDigits: column.d });
       const shown = column.form.format(value);
       return /^-[0.,]+$/.test(shown) ? shown.slice(1) : shown;
+    }
+
+    // A value, its interval if one is known, and what is after it.
+    text(column, row) {
+      const value = this.value(column, row), low = column.l ? column.l[row] : null, after = column.a ? column.a[row] : "";
+      const ends = value === null || low === null ? "" : ` [${this.written(column, low)}, ${this.written(column, column.h[row])}]`;
+      if (value === null && after) return after;
+      return this.written(column, value) + ends + (after ? ` ${after}` : "");
     }
 
     holds(column, row, wanted) {
@@ -124,8 +131,9 @@
         const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
         return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
       };
-      const lines = [this.columns.map((column) => column.n)];
-      for (const row of this.order) lines.push(this.columns.map((column) => this.value(column, row)));
+      const parts = (column, row) => [this.value(column, row), ...(column.l ? [column.l[row], column.h[row]] : [])];
+      const lines = [this.columns.flatMap((column) => (column.l ? ["", " low", " high"] : [""]).map((end) => column.n + end))];
+      for (const row of this.order) lines.push(this.columns.flatMap((column) => parts(column, row)));
       const text = lines.map((line) => line.map(quote).join(",")).join("\n");
       try {
         await navigator.clipboard.writeText(text);

@@ -7,18 +7,17 @@ from dataclasses import replace
 import polars as pl
 
 from plurivox.base.wording import counted, listed
+from plurivox.lenses.aggregate import tables
 from plurivox.lenses.aggregate.fits import too_large
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED, METHODS, OF_COUNTS
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, table, tested_values
-from plurivox.report.parts import Block, Brief, DataTable, Section
+from plurivox.report.parts import Block, Brief, Section, drawn, findings_of, headline, remarks_of, shown, values
 
 LEAD = (
     "If every item could have only one label, whose view would it be? All methods here assume one true label per item."
 )
 MOST_RATINGS = 5_000_000
 """Ratings up to which a report fits models of raters; each round looks at all of them."""
-MAX_ROWS = 1000
 
 
 def found_in(brief: Brief) -> Aggregation:
@@ -50,8 +49,9 @@ def section(brief: Brief) -> Section | None:
     ]
     more: list[Block] = []
     if any(row.kind == "group" for row in found.rows):
-        more += [_views(found), _values(found)]
-    more += [_how(found), _differing(found)]
+        frame = found.to_frame().with_columns(pl.col("method").replace(CALLED))
+        more += [_views(found), values("aggregate-values", "Labels and groups: all values", frame)]
+    more += _tables(found)
     return Section("aggregate", "What one label would hide", LEAD, [], findings, _remarks(found), more)
 
 
@@ -72,22 +72,12 @@ def _views(found: Aggregation) -> Block:
     )  # fmt: skip
 
 
-def _values(found: Aggregation) -> DataTable:
-    frame = found.to_frame().with_columns(pl.col("method").replace(CALLED))
-    return table("aggregate-values", "Labels and groups: all values", tested_values(frame, "method"), MAX_ROWS)
-
-
-def _how(found: Aggregation) -> DataTable:
-    names = {"n_items": "items", "n_tied": "tied", "mean_confidence": "mean confidence", "iterations": "rounds",
-             "log_likelihood": "log-likelihood"}  # fmt: skip
-    frame = found.methods().with_columns(pl.col("method").replace(CALLED)).rename(names)
-    return DataTable("aggregate-methods", "How labels were made", frame, {"log-likelihood": 1})
-
-
-def _differing(found: Aggregation) -> DataTable:
-    frame = found.differing().with_columns(pl.col("method", "other").replace(CALLED))
-    names = {"n_differ": "different labels", "n_items": "items"}
+def _tables(found: Aggregation) -> list[Block]:
+    """Return how labels were made, and where methods differ."""
     rated = found.labels().drop_nulls("agreed")
     n = int((~rated["agreed"]).sum())
     note = f"All methods together give different labels to {n:,} of {counted(rated.height, 'item')}."
-    return DataTable("aggregate-differing", "Where methods differ", frame.rename(names), note=note)
+    return [
+        *shown("aggregate-methods", tables.methods(found), title="How labels were made"),
+        *shown("aggregate-differing", tables.differing(found), note, title="Where methods differ"),
+    ]

@@ -10,13 +10,28 @@ import polars as pl
 from plurivox.base.settings import Axes
 from plurivox.domain.axis import CROSS
 from plurivox.domain.ratings import Ratings
+from plurivox.lenses.alignment import tables as views
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.plots.alignment import tidy
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, switched, table, with_text
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, Terms, Tile, slug
+from plurivox.report.parts import (
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Prose,
+    Section,
+    Terms,
+    Tile,
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    shown,
+    slug,
+    switched,
+    values,
+)
 from plurivox.statistics.alignment import LEAST_ITEMS
-from plurivox.statistics.registry import LABELS
 
 LEAD = (
     "ADA-Met is the average distance of a model's answer from what most raters say, in points of the scale; lower is "
@@ -52,8 +67,29 @@ TERMS = (
     "are not models, and are never said to stand in."),
     ("Alpha", "Krippendorff's alpha: 1 is full agreement, 0 what chance gives."),
 )  # fmt: skip
+SCORED = (
+    "Of the rated items, those that each model answered are scored. With repeated answers, the best of them counts for "
+    "an item."
+)
+CLOSEST = (
+    "Gap: how much farther the next group is; chance: what shuffled raters give; beyond order: the least lead beyond "
+    "what the same answers give in random order. Over items, follows: whether intervals over items exclude 0 for both. "
+    "p is corrected over all models and attributes."
+)
+PAIRS = (
+    "By how many points the other group is farther than the first, on the items that both rated. Intervals are over "
+    "items, and hold at 98 % over all models and attributes together; pairs are in a fixed order."
+)
+ALPHAS = "Compare alpha among models with that among humans: if it is higher, models agree more than people do."
+ASKED = {
+    "alignment-prompts": "Answers of one model to the same items, asked with two prompts.",
+    "alignment-stability": "Items with repeated answers: the share with only one answer, and the mean spread in "
+                           "points.",
+    "alignment-positions": "Options were shown in different orders; without a preference for positions, each is "
+                           "chosen equally often.",
+}  # fmt: skip
+"""The tables of what only some answers allow, in the order of the lens."""
 SHOWN_ITEMS = 20
-MAX_ROWS = 1000
 MAX_TOGETHER = 10  # models up to which all attributes share a heat map
 MAX_AXES = 6
 MAX_DOTS = 20  # rows of the first chart
@@ -61,7 +97,6 @@ _ANCHORS = {
     "closest_gap": "alignment-closest", "stand_in": "alignment-stand-in", "alpha": "alignment-alpha",
     "position": "alignment-positions",
 }  # fmt: skip
-_STATES = {"n_items": "rated items", "subset": "part of the items"}
 
 
 def section(brief: Brief) -> Section | None:
@@ -71,14 +106,21 @@ def section(brief: Brief) -> Section | None:
     axes, remarks = compared_axes(brief)
     found = _found(brief, axes)
     findings = findings_of(found, "alignment-dots", _ANCHORS)
-    more: list[Block] = [_accounts(found), *_heats(found), *_closest(found), *_answers(found), _alphas(found)]
-    more += [*_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found), *_positions(found)]
-    more += [
-        _items(found, brief),
-        _table(found),
-        Prose(METHODS),
-        Terms(tuple((slug("alignment-term", name), name, text) for name, text in TERMS)),
-    ]
+    more: list[Block] = [
+        *shown("alignment-accounts", views.accounts(found, parts=True), SCORED), *_heats(found),
+        *shown("alignment-closest", views.closest(found), CLOSEST, title="The closest groups"),
+        *shown("alignment-contrasts", views.contrasts(found), PAIRS),
+        *_answers(found),
+        *shown("alignment-alpha", views.alphas(found), ALPHAS, title="Do models agree with each other?"),
+        *_stand_ins(found),
+    ]  # fmt: skip
+    as_rater = views.overall(found)[1]
+    if len(as_rater.header) > 1:
+        more += shown("alignment-judged", as_rater, "The section on responsiveness explains these.")
+    for (name, note), view in zip(ASKED.items(), views.asked(found), strict=True):
+        more += shown(name, view, note)
+    terms = tuple((slug("alignment-term", name), name, text) for name, text in TERMS)
+    more += [*_items(found, brief), _table(found), Prose(METHODS), Terms(terms)]
     return Section(
         "alignment", "Whose view models reflect", LEAD, _dots(found), findings, remarks + remarks_of(found), more, "",
         _tiles(found),
@@ -134,17 +176,6 @@ def compared_axes(brief: Brief) -> tuple[Axes, list[str]]:
     return tuple(one for one in brief.axes if one not in several), [remark]
 
 
-def _accounts(found: Alignment) -> DataTable:
-    frame = tidy(found.accounts()).rename(_STATES)
-    if not found.settings["subsets"]:
-        frame = frame.drop("part of the items")
-    note = (
-        "Of the rated items, those that each model answered are scored. With repeated answers, the best of them "
-        "counts for an item."
-    )
-    return table("alignment-accounts", "What was scored", frame, MAX_ROWS, note)
-
-
 def _heats(found: Alignment) -> list[Block]:
     """Return one heat map of all attributes, or, with many models, one for each."""
     if len(found.voices) <= MAX_TOGETHER or len(found.axes) < 2:
@@ -186,39 +217,15 @@ def _closest_to(found: Alignment, axis: str | None) -> str:
     return headline(said, "closest_gap", otherwise=f"No model is certain to be closer to one group of {axis}")
 
 
-def _closest(found: Alignment) -> list[Block]:
-    frame = found.closest()
-    if frame.is_empty():
-        return []
-    names = {
-        "group": "closest group", "next": "next", "by": "by", "gap": "gap", "null_median": "chance",
-        "beyond_order": "beyond order", "p_value": "p", "p_adjusted": "p corrected", "over_items": "over items",
-        "follows": "follows", "claim": "claimed", "wins": "wins", "matched": "at equal sizes", "n_items": "items",
-    }  # fmt: skip
-    words = frame.with_columns(
-        pl.col("by").replace(LABELS),
-        *(pl.col(name).replace_strict({True: "yes", False: "no"}) for name in ("over_items", "follows", "claim")),
-    )
-    closest = tidy(words.select("model", "prompt", "axis", *names)).rename(names)
-    said = (
-        "Gap: how much farther the next group is; chance: what shuffled raters give; beyond order: the least lead "
-        "beyond what the same answers give in random order. Over items, follows: whether intervals over items exclude "
-        "0 for both. p is corrected over all models and attributes."
-    )
-    farther = {
-        "other": "other group", "difference": "farther by", "ci_low": "low", "ci_high": "high",
-        "beyond_order": "beyond order", "beyond_low": "its low", "beyond_high": "its high", "matched": "at equal sizes",
-        "n_items": "items",
-    }  # fmt: skip
-    others = tidy(found.contrasts().with_columns(pl.col("by").replace(LABELS))).rename(farther)
+def _stand_ins(found: Alignment) -> list[Block]:
+    few = int(found.stand_ins()["n_few"].max() or 0) if found.stand_ins().height else 0  # type: ignore[arg-type]
     note = (
-        "By how many points the other group is farther than the first, on the items that both rated. Intervals are "
-        "over items, and hold at 98 % over all models and attributes together; pairs are in a fixed order."
+        f"Tolerance {found.settings['tolerance']:g}: how much more often than the model a human may win. Best "
+        "constant: the point with the highest ρ when it is always given, on the items of the model."
     )
-    return [
-        table("alignment-closest", "The closest groups", closest, MAX_ROWS, said, digits={"wins": 2}, search=True),
-        table("alignment-contrasts", "Groups compared in pairs", others, MAX_ROWS, note, search=True),
-    ]
+    note += f" Humans with fewer than {LEAST_ITEMS} such items are left out: up to {few:,}." if few else ""
+    table = shown("alignment-stand-in", views.stand_ins(found), note, title="Could a model stand in for a rater?")
+    return [Prose(STANDING_IN), *table] if table else []
 
 
 def _answers(found: Alignment) -> list[Block]:
@@ -243,101 +250,18 @@ def _answers(found: Alignment) -> list[Block]:
     ]  # fmt: skip
 
 
-def _alphas(found: Alignment) -> DataTable:
-    names = {"models": "among", "n_models": "models", "n_raters": "raters", "n_items": "items", "value": "alpha"}
-    frame = tidy(found.alphas()).rename(names)
-    note = "Compare alpha among models with that among humans: if it is higher, models agree more than people do."
-    return table("alignment-alpha", "Do models agree with each other?", frame, MAX_ROWS, note, digits={"alpha": 2})
-
-
-def _stand_ins(found: Alignment) -> list[Block]:
-    frame = found.stand_ins()
-    if frame.is_empty():
-        return []
-    names = {
-        "omega": "ω", "advantage": "ρ", "constant": "best constant", "constant_advantage": "its ρ",
-        "p_adjusted": "p corrected", "n_humans": "humans", "why": "why",
-    }  # fmt: skip
-    stands = (
-        pl.when("reference").then(pl.lit("reference")).when("stands_in").then(pl.lit("yes")).otherwise(pl.lit("no"))
-    )
-    shown = frame.select("model", "prompt", stands.alias("stands in"), *names).rename(names)
+def _items(found: Alignment, brief: Brief) -> list[Block]:
+    view = views.items(found, SHOWN_ITEMS)
     note = (
-        f"Tolerance {found.settings['tolerance']:g}: how much more often than the model a human may win. Best "
-        "constant: the point with the highest ρ when it is always given, on the items of the model."
-    )
-    few = int(frame["n_few"].max() or 0)  # type: ignore[arg-type]
-    note += f" Humans with fewer than {LEAST_ITEMS} such items are left out: up to {few:,}." if few else ""
-    title = "Could a model stand in for a rater?"
-    digits = {"ω": 2, "ρ": 2, "its ρ": 2, "p corrected": 3}
-    return [Prose(STANDING_IN), table("alignment-stand-in", title, tidy(shown), MAX_ROWS, note, digits=digits)]
-
-
-def _judged(found: Alignment) -> list[Block]:
-    """Return how models do as raters, against trained raters or the others."""
-    frame = found.to_frame().filter(pl.col("statistic").is_in(["mpa", "wra"]), pl.col("axis") == ALL)
-    if frame.is_empty():
-        return []
-    wide = frame.pivot("statistic", index=["model", "prompt", "n_items"], values="value").rename({"n_items": "items"})
-    wide = tidy(wide).rename({name: LABELS[name] for name in ("mpa", "wra") if name in wide.columns})
-    note = "The section on responsiveness explains these."
-    return [table("alignment-judged", "Models as raters", wide, MAX_ROWS, note)]
-
-
-def _prompts(found: Alignment) -> list[Block]:
-    names = {"other": "other prompt", "same": "same answer", "distance": "mean distance", "n_items": "items"}
-    return _if_any(
-        "alignment-prompts", "Does the prompt matter?", found.prompts().rename(names),
-        "Answers of one model to the same items, asked with two prompts.",
-    )  # fmt: skip
-
-
-def _stability(found: Alignment) -> list[Block]:
-    names = {"n_samples": "answers per item", "same": "always the same", "n_items": "items"}
-    return _if_any(
-        "alignment-stability", "Do models answer the same again?", tidy(found.stability()).rename(names),
-        "Items with repeated answers: the share with only one answer, and the mean spread in points.",
-    )  # fmt: skip
-
-
-def _positions(found: Alignment) -> list[Block]:
-    names = {"position": "place", "n": "answers", "p_value": "p"}
-    return _if_any(
-        "alignment-positions", "Do models favour positions?", tidy(found.positions()).rename(names),
-        "Options were shown in different orders; without a preference for positions, each is chosen equally often.",
-    )  # fmt: skip
-
-
-def _if_any(name: str, title: str, frame: pl.DataFrame, note: str) -> list[Block]:
-    return [] if frame.is_empty() else [table(name, title, frame, MAX_ROWS, note)]
-
-
-def _items(found: Alignment, brief: Brief) -> DataTable:
-    numbers = {"mean": "mean rating", "answer": "mean answer", "distance": "distance"}
-    names = {
-        "mode_label": "most votes", "answer_label": "most answers", **numbers, "n_votes": "ratings",
-        "n_voices": "answers", "n_silent": "no answer",
-    }  # fmt: skip
-    frame = with_text(found.items().head(SHOWN_ITEMS).select("item", *names), brief).rename(names)
-    note = (
-        f"The {frame.height:,} of {found.items().height:,} items whose mean rating and mean answer are farthest apart. "
-        "Distance: of answers from single ratings, on average."
+        f"The {len(view.rows):,} of {found.items().height:,} items whose mean rating and mean answer are farthest "
+        "apart. Distance: of answers from single ratings, on average."
     )
     if not found.in_numbers:
         note += f" Means use the numbers of the points, {found.numbered_ends}."
-    digits = dict.fromkeys(numbers.values(), 2)
     title = "Items that models and humans see most differently"
-    return DataTable("alignment-items", title, frame, digits, note, search=True)
+    return shown("alignment-items", view, note, title=title, brief=brief)
 
 
 def _table(found: Alignment) -> DataTable:
     frame = found.to_frame().filter(pl.col("statistic") != "closest_gap")
-    names = {name: LABELS[name] for name in frame["statistic"].unique()}
-    frame = frame.select(
-        "model", "prompt", "reference", "axis", "group",
-        pl.col("subset").alias("part of the items"), pl.col("statistic").replace(names), "value", low="ci_low",
-        high="ci_high", raters="n_raters", items="n_items", note="note",
-    )  # fmt: skip
-    if not found.settings["subsets"]:
-        frame = frame.drop("part of the items")
-    return table("alignment-table", "All alignment values", tidy(frame), MAX_ROWS, search=True)
+    return values("alignment-table", "All alignment values", frame)

@@ -10,17 +10,24 @@ from plurivox.infer.claims import interval_words
 from plurivox.infer.grouping import axes_of
 from plurivox.infer.result import Row
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.report.making import (
+from plurivox.report.parts import (
+    CAUTION,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Section,
+    Tile,
     drawn,
     findings_of,
     headline,
     remarks_of,
+    slug,
     switched,
-    table,
-    tested_values,
     undefined_remarks,
+    values,
 )
-from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Figure, Section, Tile, slug
 from plurivox.statistics.registry import of_role
 
 LEAD = (
@@ -171,13 +178,5 @@ def _more(found: Cohesion) -> list[Block]:
 def _table(found: Cohesion) -> DataTable:
     names = [record.name for record in of_role("tested", "asked", "beside", "whole")]
     frame = found.to_frame().filter(pl.col("statistic").is_in(names), pl.col("group") != "")
-    values = tested_values(frame)
-    if not found.axes:  # nothing is tested, so nothing is compared with chance
-        values = values.drop("axis", "group", "chance", "p", "p corrected")
-    return table(
-        "cohesion-table",
-        f"All cohesion values, {found.settings['level']} level",
-        values,
-        MAX_ROWS * len(names),
-        search=True,
-    )
+    title = f"All cohesion values, {found.settings['level']} level"
+    return values("cohesion-table", title, frame, MAX_ROWS * len(names))

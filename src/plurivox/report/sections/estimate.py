@@ -6,20 +6,33 @@ import math
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from plurivox.base.errors import ScaleError
 from plurivox.base.wording import resampled
 from plurivox.domain.answer_columns import ANSWERED
-from plurivox.domain.answers import Voice
 from plurivox.domain.attributes import places_of
 from plurivox.lenses.alignment.matching import ALL, as_answers
+from plurivox.lenses.estimate import tables as views
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.words import EstimateFindings
-from plurivox.plots.alignment import tidy
-from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
-from plurivox.report.parts import CAUTION, COLLECT, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
-from plurivox.statistics.registry import LABELS
+from plurivox.report.parts import (
+    CAUTION,
+    COLLECT,
+    Action,
+    Block,
+    Brief,
+    Figure,
+    Prose,
+    Section,
+    Tile,
+    drawn,
+    findings_of,
+    remarks_of,
+    shown,
+    slug,
+    switched,
+    values,
+)
 
 LEAD = (
     "People rated some of the items; models answered more. What would people say about all of them? The mean of the "
@@ -36,12 +49,8 @@ METHODS = (
     "answer, so that these items stay in. Judges' errors are measured against people's means, minus the chance in "
     "ratings."
 )
-MAX_ROWS = 1000
 MAX_CHARTS = 6
-_NAMES = {
-    "of": "estimated", "ci_low": "low", "ci_high": "high", "n_raters": "raters", "n_items": "items",
-    "n_ratings": "ratings",
-}  # fmt: skip
+ANSWERED_ITEMS = "With repeated answers, the best of them counts for an item."
 
 
 def found_in(brief: Brief) -> Estimate:
@@ -82,7 +91,7 @@ def section(brief: Brief) -> Section | None:
     found = found_in(brief)
     anchors = {"population": "estimate-population", "effective_judges": "estimate-errors"}
     figures = [(of, _figure(found, of)) for of in found.of[:MAX_CHARTS]]
-    more: list[Block] = [_accounts(found), _table(found), *_judges(found), *_population(found), Prose(METHODS)]
+    more: list[Block] = [*_tables(found), Prose(METHODS)]
     return Section(
         "estimate", "What people think of all items", LEAD, switched("estimate-forest", "Estimated", figures),
         findings_of(found, "estimate-forest", anchors), remarks_of(found), more, "", _tiles(found), _actions(found),
@@ -133,62 +142,24 @@ def _actions(found: Estimate) -> list[Action]:
     return actions
 
 
-def _accounts(found: Estimate) -> DataTable:
-    frame = tidy(found.accounts()).rename({
-        "n_rated": "rated items", "rated_answered": "of these answered", "n_further": "further items",
-        "further_answered": "of them answered", "missing": "not asked", "subset": "part of the items",
-    })  # fmt: skip
-    if not found.settings["subsets"]:
-        frame = frame.drop("part of the items")
-    note = "With repeated answers, the best of them counts for an item."
-    return table("estimate-accounts", "What models answered", frame, MAX_ROWS, note)
-
-
-def _table(found: Estimate) -> DataTable:
-    frame = tidy(found.to_frame()).with_columns(pl.col("statistic").replace(LABELS))
-    frame = frame.drop("p_value", "p_adjusted", "direction", "null_median", "n_permutations", "claim").rename(_NAMES)
-    if not found.settings["subsets"]:
-        frame = frame.drop("subset")
-    return table("estimate-table", "All estimates", frame, MAX_ROWS, "Shares are between 0 and 1.", search=True)
-
-
-def _judges(found: Estimate) -> list[Block]:
-    """Return λ of each judge, and how far their errors are correlated."""
-    if len(found.voices) < 2:
-        return []
-    weights = tidy(found.judges()).rename({
-        "of": "estimated", "weight": "λ together", "alone": "λ alone", "correlation": "correlation with people",
-        "bias": "higher by", "n_items": "rated items", "n_further": "further items",
-    })  # fmt: skip
-    names = {Voice(*pair): str(Voice(*pair)) for pair in found.settings["voices"]}
-    errors = found.errors().filter(of=found.of[0])
-    rows = [
-        {"model": names[one], **{names[Voice(row["other_model"], row["other_prompt"])]: row["correlation"]
-                                 for row in errors.filter(model=one.model, prompt=one.prompt).iter_rows(named=True)}}
-        for one in names
-    ]  # fmt: skip
-    note = "The selected one gives the estimate that varies least; its interval holds for all judges at once."
-    return [
-        table("estimate-judges", "Each judge compared with people", weights, MAX_ROWS, note),
-        table(
-            "estimate-errors", "How far judges err alike", pl.DataFrame(rows), MAX_ROWS,
+def _tables(found: Estimate) -> list[Block]:
+    """Return what models answered, all estimates, judges and how far they err alike, and how rated items differ."""
+    frame = found.to_frame().drop("p_value", "p_adjusted", "null_median")
+    blocks = [
+        *shown("estimate-accounts", views.accounts(found, parts=True), ANSWERED_ITEMS),
+        values("estimate-table", "All estimates", frame),
+    ]
+    if len(found.voices) > 1:
+        judges = "The selected one gives the estimate that varies least; its interval holds for all judges at once."
+        errors = (
             f"Correlations over items of how far each judge is off, for the {found.of[0]}; the chance in ratings is "
-            "subtracted. Judges that err alike know less together than their number suggests.",
-        ),
-    ]  # fmt: skip
-
-
-def _population(found: Estimate) -> list[Block]:
-    """Return in what rated items differ from the others."""
-    frame = found.population()
-    if frame.is_empty():
-        return []
-    shown = frame.sort("p_value", nulls_last=True, maintain_order=True).rename({
-        "p_value": "p", "p_adjusted": "p corrected", "n_rated": "rated items", "n_others": "other items",
-        "attribute": "by",
-    })  # fmt: skip
+            "subtracted. Judges that err alike know less together than their number suggests."
+        )
+        blocks += shown("estimate-judges", views.judges(found), judges, title="Each judge compared with people")
+        blocks += shown("estimate-errors", views.errors(found), errors, title="How far judges err alike")
     note = (
         "The share of the value that differs most among rated items and among others that models answered, or means. "
         "Every estimate assumes that the two are alike."
     )
-    return [table("estimate-population", "Are rated items like the others?", shown, MAX_ROWS, note, search=True)]
+    title = "Are rated items like the others?"
+    return [*blocks, *shown("estimate-population", views.population(found), note, title=title)]

@@ -9,22 +9,28 @@ import polars as pl
 
 from plurivox import plots
 from plurivox.base.wording import counted
+from plurivox.lenses.items import tables as views
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
-from plurivox.plots.items import DIVIDED
-from plurivox.report.making import drawn, findings_of, headline, with_text
-from plurivox.report.parts import CHECK, COLLECT, Action, Block, Brief, DataTable, Section
+from plurivox.report.parts import (
+    CHECK,
+    COLLECT,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Section,
+    drawn,
+    findings_of,
+    headline,
+    shown,
+    with_text,
+)
 
 LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
 EVERYBODY = "Which items deserve more ratings, and on which do raters disagree most?"
 SHOWN = 100
 IN_CHART = 8
-_DIGITS = {
-    **dict.fromkeys(
-        ("mean of the others", "difference", "shrunken", "low", "high", "mean", "expected mean", "entropy", "z"), 2
-    ),
-    "p alone": 3, "p corrected": 3,
-}  # fmt: skip
 
 
 def section(brief: Brief) -> Section:
@@ -34,17 +40,17 @@ def section(brief: Brief) -> Section:
     more: list[Block] = []
     remarks = []
     if found.divided.height:
-        chart, every = _divided(found, brief)
+        chart, *every = _divided(found, brief)
         main.append(chart)
-        more.append(every)
+        more += every
     elif brief.by and brief.ratings.has_raters:
         remarks.append("No item has two ratings from a shown group and two from the others, so none is compared.")
-    chart, every = _uncertain(found, brief)
+    chart, *every = _uncertain(found, brief)
     (main if _wanting(found) else more).append(chart)
     main += [] if brief.axes else _disagreed(found, brief)
     lead = LEAD if brief.axes else EVERYBODY
     return Section(
-        "items", "Items to look at", lead, main, findings_of(found, "items-chart"), remarks, [*more, every],
+        "items", "Items to look at", lead, main, findings_of(found, "items-chart"), remarks, [*more, *every],
         actions=_actions(found),
     )  # fmt: skip
 
@@ -73,7 +79,7 @@ def _wanting(found: Items) -> int:
     return found.uncertain.filter(needed > pl.col("n_ratings")).height
 
 
-def _divided(found: Items, brief: Brief) -> tuple[Block, Block]:
+def _divided(found: Items, brief: Brief) -> tuple[Block, ...]:
     title = headline(found.statements(), "items", otherwise="No item is certain to divide groups")
     chart = drawn(
         "items_divided", found, "items-chart", title,
@@ -82,13 +88,13 @@ def _divided(found: Items, brief: Brief) -> tuple[Block, Block]:
         "Shrunken: what remains of a difference after allowing for chance.",
         IN_CHART, texts=brief.texts, measure="Difference between a group and the others on an item, in points.",
     )  # fmt: skip
-    frame = with_text(found.divided.head(SHOWN), brief).rename(DIVIDED)
     note = (
         f"For {min(SHOWN, found.divided.height):,} of {found.divided.height:,} items and axes, the group that differs "
         f"most from the others of its axis. p is that of the difference alone, and {comparisons(found.settings)} by "
         "the largest of all in each shuffle. With few ratings on a side, only the rounded shrunken difference is shown."
     )
-    return chart, DataTable("items-divided", "Differences on items", frame, _DIGITS, note, search=True)
+    view = views.divided(found, SHOWN)
+    return chart, *shown("items-divided", view, note, title="Differences on items", brief=brief)
 
 
 def _how_many(found: Items) -> str:
@@ -126,10 +132,10 @@ def _disagreed(found: Items, brief: Brief) -> list[Block]:
         "entropy, in nats: 0 if all raters gave the same score, and higher the more evenly they used more points. "
         "Nothing is tested here; among many items some differ much by chance, especially if they have few ratings."
     )
-    return [DataTable("items-disagreed", "Items on which raters disagree most", frame, _DIGITS, note, search=True)]
+    return [DataTable("items-disagreed", "Items on which raters disagree most", frame, {"mean": 2}, note, search=True)]
 
 
-def _uncertain(found: Items, brief: Brief) -> tuple[Block, Block]:
+def _uncertain(found: Items, brief: Brief) -> tuple[Block, ...]:
     wanting, precision = _wanting(found), f"{found.settings['precision']:g}"
     title = (
         f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more ratings "
@@ -143,14 +149,11 @@ def _uncertain(found: Items, brief: Brief) -> tuple[Block, Block]:
         f"{_how_many(found)} {_prior_shown(found)}",
         IN_CHART, texts=brief.texts, measure="Expected mean of the items about which one more rating reveals most.",
     )  # fmt: skip
-    names = {
-        "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
-        "information_gain": "gain of one more", "ratings_needed": "ratings needed", "prior_share": "share of prior",
-    }  # fmt: skip
-    frame = with_text(found.uncertain.head(SHOWN), brief).rename(names)
     note = (
-        f"The {frame.height:,} of {found.uncertain.height:,} items about which one more rating reveals most: what it "
-        "is expected to reveal, and the entropy of the ratings, in nats; the expected mean score, its 95 % credible "
-        f"interval; how many ratings the mean ± {found.settings['precision']:g} takes. {found.settings['prior_note']}"
+        f"The {min(SHOWN, found.uncertain.height):,} of {found.uncertain.height:,} items about which one more rating "
+        "reveals most: what it is expected to reveal, and the entropy of the ratings, in nats; the expected mean "
+        f"score, its 95 % credible interval; how many ratings the mean ± {found.settings['precision']:g} takes. "
+        f"{found.settings['prior_note']}"
     )
-    return chart, DataTable("items-uncertain", "More ratings needed", frame, _DIGITS, note, search=True)
+    view = views.uncertain(found, SHOWN)
+    return chart, *shown("items-uncertain", view, note, title="More ratings needed", brief=brief)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from plurivox.base.wording import listed
 from plurivox.domain.answers import Voice
 from plurivox.lenses.alignment.matching import as_answers
-from plurivox.lenses.judge.quantities import OF
+from plurivox.lenses.judge import tables as views
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING, NOT
-from plurivox.plots.alignment import tidy
-from plurivox.report.making import drawn, findings_of, remarks_of, switched, table
-from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Prose, Section, Terms, slug
+from plurivox.report.parts import (
+    CAUTION,
+    Action,
+    Block,
+    Brief,
+    Prose,
+    Section,
+    Terms,
+    drawn,
+    findings_of,
+    remarks_of,
+    shown,
+    slug,
+    switched,
+)
 from plurivox.report.sections.alignment import compared_axes
 from plurivox.statistics.registry import of_role
 
@@ -26,7 +36,14 @@ METHODS = (
     "from ratings of the same items is certain over items and raters, corrected over all models, groups and parts "
     "(Holm); it is called a bias if it also exceeds how far single raters are off from the others."
 )
-MAX_ROWS = 1000
+QUANTITIES = (
+    "Scored: items that count. p of agreement and lead: that it is 0; of the share of raters' own: that it is half."
+)
+BIASES = (
+    "Mean answer minus mean rating of the same items, in points. Nine in ten raters are off from the others by the "
+    "values in the columns on raters."
+)
+PLACES = "Expected: if orders had been shown with other items; neither favourite answers nor uneven orders matter then."
 _ANCHORS = {"bias": "judge-biases", "position_bias": "judge-places"}
 
 
@@ -37,7 +54,7 @@ def section(brief: Brief) -> Section | None:
     found = found_in(brief)
     findings = [one for one in findings_of(found, "judge-cards", _ANCHORS) if one.said.statistic != "verdict"]
     terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in of_role("judged"))
-    more: list[Block] = [*_figures(found), _card(found), *_biases(found), *_places(found), Prose(METHODS), Terms(terms)]
+    more: list[Block] = [*_figures(found), *_tables(found), Prose(METHODS), Terms(terms)]
     return Section(
         "judge", "Can a model judge?", LEAD, [], findings, remarks_of(found), more,
         actions=_actions(found),
@@ -87,50 +104,12 @@ def _reasons(found: JudgeCard, voices: list[Voice]) -> str:
     return " ".join(said)
 
 
-def _card(found: JudgeCard) -> DataTable:
-    names = {
-        "quantity": "quantity", "value": "value", "ci_low": "low", "ci_high": "high", "humans": "two raters",
-        "constant": "best constant", "marginal": "chance", "p_adjusted": "p corrected", "scored": "scored", "of": "of",
-        "note": "note", **_unweighted(found.card()),
-    }  # fmt: skip
-    labels = {name: one.label for name, one in OF.items()}
-    frame = tidy(found.card().with_columns(pl.col("quantity").replace(labels)).select("model", "prompt", *names))
-    note = (
-        "Scored: items that count. p of agreement and lead: that it is 0; of the share of raters' own: that it is half."
-    )
-    return table("judge-card", "Every quantity", frame.rename(names), MAX_ROWS, note, search=True)
-
-
-def _unweighted(frame: pl.DataFrame) -> dict[str, str]:
-    """Return the column of values in which all raters count equally, if there is one."""
-    return {"unweighted": "unweighted"} if "unweighted" in frame.columns else {}
-
-
-def _biases(found: JudgeCard) -> list[Block]:
-    names = {
-        "axis": "attribute", "group": "raters", "subset": "items", "value": "bias", "ci_low": "low", "ci_high": "high",
-        "humans_low": "raters from", "humans_high": "to", "p_adjusted": "p corrected", "p_beyond": "p beyond raters",
-        "n_items": "scored", **_unweighted(found.biases()),
-    }  # fmt: skip
-    frame = tidy(found.biases().select("model", "prompt", *names))
-    note = (
-        "Mean answer minus mean rating of the same items, in points. Nine in ten raters are off from the others by "
-        "the values in the columns on raters."
-    )
+def _tables(found: JudgeCard) -> list[Block]:
+    """Return every quantity, biases, and where chosen options were shown."""
     return [
-        table("judge-biases", "Bias by groups of raters and parts of the items", frame.rename(names), MAX_ROWS, note)
-    ]
-
-
-def _places(found: JudgeCard) -> list[Block]:
-    frame = found.places()
-    if frame.is_empty():
-        return []
-    note = (
-        "Expected: if orders had been shown with other items; neither favourite answers nor uneven orders matter then."
-    )
-    return [
-        table("judge-places", "Where chosen options were shown", tidy(frame).rename({"n": "answers"}), MAX_ROWS, note)
+        *shown("judge-card", views.quantities(found), QUANTITIES),
+        *shown("judge-biases", views.biases(found), BIASES, title="Bias by groups of raters and parts of the items"),
+        *shown("judge-places", views.places(found), PLACES, title="Where chosen options were shown"),
     ]
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from plurivox.infer.lens import Lens
-from plurivox.report.making import findings_of, remarks_of, table
-from plurivox.report.parts import Brief, Section
+from plurivox.report.parts import Brief, Section, findings_of, remarks_of, table
 
 MAX_ROWS = 1000
 

@@ -12,24 +12,35 @@ from plurivox.actions.advise.run import advice_on
 from plurivox.actions.advise.tables import LISTS
 from plurivox.base.wording import counted, in_words, listed, named
 from plurivox.domain.scale_names import Poles
+from plurivox.infer.view import RANGE, Column, view_of
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.plots.responsiveness import correlation_words
-from plurivox.report.making import (
+from plurivox.report.parts import (
+    CHECK,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Prose,
+    Section,
+    Tile,
     drawn,
     findings_of,
     headline,
     remarks_of,
+    shown,
+    slug,
     switched,
     table,
-    tested_values,
     undefined_remarks,
+    values,
     with_text,
 )
-from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
 from plurivox.statistics.responsiveness import MEASURES
@@ -145,14 +156,12 @@ def _everybody(brief: Brief, poles: Poles) -> Section:
 def _advice(advice: Advice, brief: Brief) -> list[Block]:
     """Return the remarks on each group next to its MPA and WRA, and what they may mean."""
     poles = Poles.of(advice.settings)
-    members = advice.table("members").select("axis", "group", *(_with_ends(name) for name in ("mpa", "wra")))
     seen = advice.to_frame().select("axis", "group", "seen", "sure")
-    whole = members.join(seen, on=["axis", "group"], how="left", maintain_order="left").with_columns(
-        pl.col("seen").fill_null("nothing stands out"), pl.col("sure").fill_null("")
-    )
-    whole = whole.select("axis", "group", "mpa", "wra", "sure", "seen").rename({"mpa": "MPA", "wra": "WRA"})
-    title = "What to look at, group by group"
-    blocks: list[Block] = [table("advice", title, whole, MAX_ROWS, ending=REMINDER, search=True)]
+    whole = advice.table("members").join(seen, on=["axis", "group"], how="left", maintain_order="left")
+    whole = whole.with_columns(pl.col("seen").fill_null("nothing stands out"), pl.col("sure").fill_null(""))
+    names = {"axis": "axis", "group": "group", "mpa": Column("MPA", RANGE), "wra": Column("WRA", RANGE),
+             "sure": "sure", "seen": "seen"}  # fmt: skip
+    blocks = shown("advice", view_of("What to look at, group by group", whole, names), REMINDER)
     habits = list(dict.fromkeys(advice.to_frame()["habit"]))
     if habits:
         columns = {
@@ -187,19 +196,6 @@ def _lists(advice: Advice, brief: Brief) -> list[Block]:
                 table(f"advice-{name}", full[0].upper() + full[1:], frame, SEVEREST, digits={share: 2}, search=True)
             )
     return blocks
-
-
-def _with_ends(name: str) -> pl.Expr:
-    """Return a value with its interval as text, empty if undefined."""
-
-    def text(row: dict[str, float | None]) -> str:
-        value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-        if value is None or math.isnan(value):
-            return ""
-        known = low is not None and high is not None and not math.isnan(low)
-        return f"{value:.2f} ({low:.2f} to {high:.2f})" if known else f"{value:.2f}"
-
-    return pl.struct(name, f"{name}_low", f"{name}_high").map_elements(text, pl.String).alias(name)
 
 
 def _reference(found: Responsiveness) -> str:
@@ -337,5 +333,4 @@ def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
 
 def _table(found: Responsiveness) -> DataTable:
     most = MAX_ROWS * (len(MEASURES) + len(names_of("scaled")))
-    frame = tested_values(found.to_frame(), "subset")
-    return table("responsiveness-table", "All responsiveness values", frame, most, search=True)
+    return values("responsiveness-table", "All responsiveness values", found.to_frame(), most)

@@ -7,18 +7,29 @@ import warnings
 import polars as pl
 
 from plurivox.base.errors import SoftScoresWarning
+from plurivox.lenses.soft import tables as views
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, table
-from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Prose, Section
+from plurivox.report.parts import (
+    CHECK,
+    Action,
+    Block,
+    Brief,
+    Prose,
+    Section,
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    shown,
+    values,
+)
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
     "How good are predicted distributions over the scale? Lower is better. Models are ordered by RPS, which needs no "
     "prior and does not reward flat predictions if items have few ratings."
 )
-MAX_ROWS = 1000
-_WEIGHTS = {"bin": "ratings of an item", "n_items": "items", "n_ratings": "ratings", "prior_share": "share of prior"}
 
 
 def found_in(brief: Brief) -> SoftScores:
@@ -35,7 +46,7 @@ def section(brief: Brief) -> Section | None:
         return None
     found = found_in(brief)
     ranking, *charts = _charts(found)
-    more = [Prose(_beside(found)), *charts, _comparisons(found), *_interactions(found), _table(found)]
+    more = [Prose(_beside(found)), *charts, *_tables(found)]
     anchors = {"prior": "soft-prior", "pit": "soft-pit", "design": "soft-interactions"}
     findings = findings_of(found, "soft-ranking", anchors)
     actions = [
@@ -73,7 +84,7 @@ def _charts(found: SoftScores) -> list[Block]:
             "Expected scores of each model for prior weights of a point from 0.01 to 100.",
             "An order that holds over the whole range does not depend on the prior. Nothing here is tested.",
         ),
-        DataTable("soft-prior-weight", "How much the prior weighs", found.prior_weight().rename(_WEIGHTS)),
+        *shown("soft-prior-weight", views.prior_weights(found)),
         drawn(
             "pit_histograms", found, "soft-pit", "Where ratings fall in their predicted distribution",
             "Histogram of the probability integral transform of all ratings, one for each model.",
@@ -104,62 +115,26 @@ def _bins(found: SoftScores) -> list[Block]:
     )]  # fmt: skip
 
 
-def _comparisons(found: SoftScores) -> DataTable:
-    names = {
-        "bin": "ratings of an item", "statistic": "metric", "ci_low": "low", "ci_high": "high",
-        "p_better": "first is better", "p_value": "p", "p_adjusted": "p corrected", "n_items": "items",
-        "n_permutations": "sign-flips",
-    }  # fmt: skip
-    frame = _shown_bins(found, found.comparisons())
-    leads = (pl.col("statistic") != found.main, pl.col("bin") != ALL)
-    frame = frame.sort(*leads, maintain_order=True).with_columns(pl.col("statistic").replace(LABELS))
-    frame = frame.drop("exact", "claim").rename(names)
+def _tables(found: SoftScores) -> list[Block]:
+    """Return how models compare, how that depends on bins and groups, and all scores."""
     note = (
         "A negative difference: the first is better. The interval, and how often the first is better, come from "
         "resampled items; p comes from flipping the signs of the items' differences, corrected over all pairs, in "
         f"bins over all pairs and bins. Claims are based on {LABELS[found.main]} on all items."
     )
-    return table("soft-comparisons", "Two predictions on the same items", frame, MAX_ROWS, note, search=True)
-
-
-def _interactions(found: SoftScores) -> list[Block]:
-    """Return how models compare in each bin and for each group, relative to elsewhere."""
-    frame = found.interactions()
-    if frame.is_empty():
-        return []
-    names = {
-        "group": "bin or group", "statistic": "metric", "p_value": "p", "p_adjusted": "p corrected", "n_items": "items",
-        "n_permutations": "draws",
-    }  # fmt: skip
-    shown = frame.sort("p_adjusted", maintain_order=True, nulls_last=True)
-    shown = shown.with_columns(pl.col("statistic").replace(LABELS)).drop("claim").rename(names)
-    note = (
+    depends = (
         "The difference between two models in a bin of ratings compared with that in all other bins, with items put "
         "into bins at random; and by a group's ratings compared with those of the others on the same items, with "
         "raters shuffled between groups."
     )
-    title = "Does it depend on how many ratings, or on whose"
+    title, frame = "Does it depend on how many ratings, or on whose", found.to_frame()
     if found.settings["items_by"] is not None:
         title = "Does it depend on how many ratings, on which items, or on whose"
-        note += f" Parts of the items by {found.settings['items_by']} are tested as bins are."
-    return [table("soft-interactions", title, shown, MAX_ROWS, note, search=True)]
-
-
-def _shown_bins(found: SoftScores, frame: pl.DataFrame) -> pl.DataFrame:
-    """Leave out the one bin that holds all items."""
-    return frame.filter(pl.col("bin") == ALL) if len(found.bins) == 1 else frame
-
-
-def _table(found: SoftScores) -> DataTable:
-    frame = _shown_bins(found, found.to_frame()).select(
-        "model", pl.col("bin").alias("ratings of an item"), pl.col("subset").alias("items by"), "axis", "group",
-        pl.col("statistic").replace(LABELS).alias("metric"), "value", "rank", low="ci_low", high="ci_high",
-        items="n_items", prior="prior_share", note="note",
-    ).rename({"prior": "share of prior"})  # fmt: skip
-    if (frame["axis"] == ALL).all():
-        frame = frame.drop("axis", "group")
-    if found.settings["items_by"] is None:
-        frame = frame.drop("items by")
-    else:
-        frame = frame.rename({"items by": found.settings["items_by"]})
-    return table("soft-table", "All scores", frame, MAX_ROWS, search=True)
+        depends += f" Parts of the items by {found.settings['items_by']} are tested as bins are."
+    frame = frame.filter(bin=ALL) if len(found.bins) < 2 else frame
+    every = views.comparisons(found, found.metrics, every=True)
+    return [
+        *shown("soft-comparisons", every, note, title="Two predictions on the same items"),
+        *shown("soft-interactions", views.interactions(found, found.interactions().height), depends, title=title),
+        values("soft-table", "All scores", frame),
+    ]

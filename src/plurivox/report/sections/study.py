@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from plurivox.base.wording import counted, listed, protected, withheld_note
 from plurivox.domain.panel import PanelSummary
 from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
-from plurivox.report.making import drawn, switched, table
-from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Section, slug
+from plurivox.lenses.overview.tables import panel_view
+from plurivox.report.parts import CAUTION, Action, Block, Brief, Section, drawn, shown, slug, switched, table
 from plurivox.report.sections import has_section
 
 WEIGHTED = "study-weights"
@@ -29,7 +27,7 @@ def section(brief: Brief) -> Section:
     seen: Overview = brief.ask("overview")
     found = seen.description
     blocks, more = _axes(seen)
-    weighted = [] if found.panel is None else [panel_table(found.panel)]
+    weighted = [] if found.panel is None else panel_table(found.panel)
     return Section(
         "study",
         "The study",
@@ -44,21 +42,14 @@ def section(brief: Brief) -> Section:
     )
 
 
-def panel_table(panel: PanelSummary) -> DataTable:
+def panel_table(panel: PanelSummary) -> list[Block]:
     """Return panel and population, and what the weights cost."""
-    frame = pl.DataFrame([
-        {
-            "attribute": cell.attribute, "value": cell.value, "raters": cell.n_raters, "panel": cell.panel_share,
-            "population": cell.population_share, "weighted": cell.weighted_share, "weight of a rater": cell.mean_weight,
-        }
-        for cell in panel.cells
-    ], infer_schema_length=None)  # fmt: skip
     alike = [lens.command for lens in lenses() if has_section(lens) and not lens.load("run").weights]
     said = [panel.sentence, *panel.notes, "The use of the scale is shown unweighted."]
     said += [f"All raters count equally in these lenses: {listed(alike)}."] if alike else []
     if panel.withholds:
         said.append("Values that few raters have, and values that would reveal these, are one row without a name.")
-    return DataTable(WEIGHTED, "How the ratings were weighted", frame, {"weight of a rater": 2}, " ".join(said))
+    return shown(WEIGHTED, panel_view(panel), " ".join(said), title="How the ratings were weighted")
 
 
 def _sizes(seen: Overview) -> list[Block]:

@@ -8,33 +8,29 @@ from typing import Any
 import polars as pl
 
 from plurivox.base.wording import counted, listed
+from plurivox.lenses.variation import tables as views
 from plurivox.lenses.variation.result import Variation
-from plurivox.lenses.variation.tables import COMPONENTS
 from plurivox.lenses.variation.words import below_one, stepped
-from plurivox.plots.layout import ALL_RATERS
-from plurivox.report.making import (
-    drawn,
-    findings_of,
-    remarks_of,
-    switched,
-    table,
-    tested_values,
-    undefined_remarks,
-)
 from plurivox.report.parts import (
     CHECK,
     COLLECT,
     Action,
     Block,
     Brief,
-    DataTable,
     Figure,
     Prose,
     Section,
     Tile,
+    drawn,
+    findings_of,
+    remarks_of,
+    shown,
     slug,
+    switched,
+    undefined_remarks,
+    values,
 )
-from plurivox.statistics.registry import names_of
+from plurivox.statistics.registry import LABELS, names_of
 
 LEAD = (
     "Leniency is how many points of the scale higher a group rates than the others, on the items that both rated. "
@@ -315,26 +311,14 @@ def _over_time(found: Variation) -> list[Block]:
     )]  # fmt: skip
 
 
-def _tables(found: Variation) -> list[DataTable]:
+def _tables(found: Variation) -> list[Block]:
     """Return all values, shares of variance, and how many raters are needed."""
-    values = tested_values(found.to_frame().filter(pl.col("group") != ""), "subset")
-    shares = found.components().select(
-        pl.col("axis").replace("all", ALL_RATERS), "subset", pl.col("component").replace(COMPONENTS), "variance",
-        "share", low="ci_low", high="ci_high", raters="n_raters", items="n_items", ratings="n_ratings", note="note",
-    )  # fmt: skip
-    needed = found.needed().filter((pl.col("axis") == "all") | (pl.col("group") != "all"))
-    needed = needed.with_columns(pl.col("group").replace("all", ALL_RATERS)).select(
-        "axis", "group", "subset", "ratings_per_item",
-        *(f"{kind}{end}" for kind in ("relative", "absolute") for end in ("", "_low", "_high")), "note",
-    )  # fmt: skip
-    needed = needed.rename({name: name.replace("_", " ") for name in needed.columns})
-    digits = {name: 0 for name in needed.columns if name.startswith(("relative", "absolute"))} | {"ratings per item": 1}
-    title = f"How many raters a mean needs for a reliability of {found.settings['target']:g}"
+    frame = found.to_frame().filter(pl.col("group") != "")
+    names = listed(LABELS[name] for name in frame["statistic"].unique(maintain_order=True))
     most = MAX_ROWS * len(names_of("higher"))
-    named = f"All values of {listed(values['statistic'].unique(maintain_order=True))}"
-    tested = [table("variation-table", named, values, most, search=True)] if values.height else []
+    note = f"The last columns: how many raters a mean needs for a reliability of {found.settings['target']:g}."
     return [
-        *tested,
-        table("variation-components", "Components of variance", shares, MAX_ROWS, search=True),
-        table("variation-needed", title, needed, MAX_ROWS, digits=digits, search=True),
+        *([values("variation-table", f"All values of {names}", frame, most)] if frame.height else []),
+        *shown("variation-components", views.components(found, parts=True)),
+        *shown("variation-needed", views.reliability(found, parts=True), note),
     ]
