@@ -165,9 +165,9 @@ def public() -> dict[str, type]:
     found: dict[str, type] = {}
     for module in pkgutil.walk_packages(pv.__path__, "plurivox."):
         if module.name.startswith(
-            tuple(f"plurivox.{name}" for name in ("torch", "models", "inspect", "report", "__main__"))
+            tuple(f"plurivox.{name}" for name in ("torch", "models", "inspect", "intake", "report", "__main__"))
         ):
-            continue  # what is there needs more than this package, or is a file
+            continue  # what is there needs more than this package, is a file, or only has an old name
         for name, one in vars(importlib.import_module(module.name)).items():
             if not inspect.isclass(one) or one.__module__ != module.name or name.startswith("_"):
                 continue

@@ -436,8 +436,8 @@ def test_a_new_section_is_a_module_named_after_the_folder_of_its_lens(
             [Finding(Statement("New.", 9.0, claim=True, p=0.001, subject="New", short="is new"), "new")],
         )
 
-    monkeypatch.setattr(sections, "_modules", lambda: frozenset({"report"}))
-    monkeypatch.setitem(sys.modules, f"{sections.__name__}.report", SimpleNamespace(section=section))
+    monkeypatch.setattr(sections, "_modules", lambda: frozenset({"settings"}))
+    monkeypatch.setitem(sys.modules, f"{sections.__name__}.settings", SimpleNamespace(section=section))
     words = Input(name="words", options=(), load="")
     lens = Lens(
         name="new", command="new", question="New?", settings=ReportSettings, inputs=(words,),

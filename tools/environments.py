@@ -31,7 +31,7 @@ ORACLES = ("krippendorff", "mpmath", "pandas", "pyarrow", "scikit-learn", "httpx
 """What tests compare with or read from. No extra brings it along, so that without extras their tests are skipped."""
 QUICK = (
     "aggregate", "alignment", "ask", "ask_prompts", "ask_store", "cli", "cohesion", "config", "containers",
-    "estimate", "executors", "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots",
+    "contract", "estimate", "exports", "formats", "item_view", "items", "judge", "notebooks", "packing", "plots",
     "predictions", "psychometrics", "ratings", "reader", "reading", "report_render", "responsiveness", "restoring",
     "scale", "settings", "soft_scores", "statistics_agreement", "statistics_cohesion", "statistics_soft", "variation",
     "workbench_guard", "wrong_types",

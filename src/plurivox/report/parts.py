@@ -294,8 +294,7 @@ def shown(
 ) -> list[Block]:  # fmt: skip
     """Return a view of a lens as a table with its numbers, nothing if it has no rows; ``brief`` knows items' texts."""
     frame = view.frame() if brief is None else with_text(view.frame(), brief)
-    said = title or view.title[:1].upper() + view.title[1:]
-    return [table(name, said, frame, most, note, digits=view.digits, search=True)] if view.rows else []
+    return [table(name, title or view.title, frame, most, note, digits=view.digits, search=True)] if view.rows else []
 
 
 def table(
