@@ -448,7 +448,7 @@ from plurivox.infer.call import keywords
 from plurivox.infer.call_of import Call, Comparison
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import Lens
-from plurivox.infer.result import Draws, GroupResult, Statement
+from plurivox.infer.result import GroupResult, Statement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

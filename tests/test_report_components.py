@@ -15,7 +15,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.infer.result import Statement
-from plurivox.report.answer import Answer, Line, answer_of
+from plurivox.report.answer import Answer, ScreenLine, answer_of
 from plurivox.report.parts import (
     CHECK,
     Action,
@@ -114,8 +114,8 @@ def findings() -> list[Finding]:
 def test_the_first_screen() -> None:
     screen = Answer(
         "What was <rated>.", "They agree & alpha is 0.5.", "Of 12 groups two differ",
-        [Line("Group <A> stands out", "p = .010 after correction", "part")], 3, "",
-        [Line("Nobody knows <why>.", "", "part")], [Action(CHECK, "what <A> means.", "part")],
+        [ScreenLine("Group <A> stands out", "p = .010 after correction", "part")], 3, "",
+        [ScreenLine("Nobody knows <why>.", "", "part")], [Action(CHECK, "what <A> means.", "part")],
         [Tile("44%", "of <what>", "beside & below", "part")], figure("lead"),
     )  # fmt: skip
     same_as_snapshot("first-screen", cut(made(answer=screen), '<section id="answer"', "</section>"))

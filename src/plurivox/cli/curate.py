@@ -11,7 +11,7 @@ import typer
 
 from plurivox.actions.curate import CURATE
 from plurivox.cli.lens import ask, asked_of, command_asking
-from plurivox.cli.loading import Loaded, load
+from plurivox.cli.loading import LoadedStudy, load
 from plurivox.cli.options import InputOptions, option, parameter, reads_ratings
 from plurivox.cli.outputs import Json, Outputs
 from plurivox.cli.printing import put, put_csv, say
@@ -65,7 +65,7 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     outputs.deliver(show=write, json=found.to_json)
 
 
-def _check_axis(loaded: Loaded) -> None:
+def _check_axis(loaded: LoadedStudy) -> None:
     axes = loaded.by or []
     if len(axes) != 1:
         raise typer.BadParameter("name the groups to curate for with one --by, such as --by ethnicity")

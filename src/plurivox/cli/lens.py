@@ -28,7 +28,7 @@ from plurivox.plots import OF_LENSES, chart_of
 
 if TYPE_CHECKING:
     from plurivox.base.settings import Settings
-    from plurivox.cli.loading import Loaded
+    from plurivox.cli.loading import LoadedStudy
     from plurivox.infer.lens import Input, Lens, Option
 
 
@@ -225,7 +225,7 @@ def refuse_two_streams(named: Iterable[Any]) -> None:
         raise typer.BadParameter("only one of the tables can come from standard input")
 
 
-def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, asked: Given, **more: Any) -> Any:
+def ask(lens: "Lens", reading: InputOptions, loaded: "LoadedStudy", given: Given, asked: Given, **more: Any) -> Any:
     """Call a lens as the command line says, with its inputs and additional ones."""
     settings = _settings(lens, reading, loaded, asked)
     inputs = {source.name: reader_of(source)(given, reading, loaded) for source in lens.inputs} | more
@@ -296,7 +296,7 @@ def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
     return found
 
 
-def _settings(lens: "Lens", reading: InputOptions, loaded: "Loaded", asked: Given) -> "Settings":
+def _settings(lens: "Lens", reading: InputOptions, loaded: "LoadedStudy", asked: Given) -> "Settings":
     """Make the settings: the command line overrides the lens's section of the config, and that the general ones."""
     known, own = lens.settings.specs(), loaded.config.lenses.get(lens.name, {})
     given = dict(asked)

@@ -26,7 +26,7 @@ _TABLES = ("raters", "items")
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedStudy:
     """The ratings a command works on, and what the command line or else the config says about them."""
 
     ratings: "Ratings"  # None if a command runs without ratings; see load_nothing
@@ -58,7 +58,7 @@ class Loaded:
         return [(attribute,) for attribute in attributes]
 
 
-def load(reading: InputOptions) -> Loaded:
+def load(reading: InputOptions) -> LoadedStudy:
     """Read the ratings as the command line or else the config says; report how columns were understood."""
     from plurivox.read.read import read_study
 
@@ -73,7 +73,7 @@ def load(reading: InputOptions) -> Loaded:
     tell_read(ratings, config)
     if population is not None:
         ratings = _weighted(ratings, population, asked)
-    return Loaded(ratings, asked, config, ratings.scale, recoding)
+    return LoadedStudy(ratings, asked, config, ratings.scale, recoding)
 
 
 def settings_of(reading: InputOptions, config: "Config") -> ReadSettings:
@@ -117,7 +117,7 @@ def _without_tables(config: "Config", file: str) -> "Config":
     return replace(config, said={k: v for k, v in config.said.items() if k not in _TABLES})
 
 
-def load_nothing(reading: InputOptions, beside: str) -> Loaded:
+def load_nothing(reading: InputOptions, beside: str) -> LoadedStudy:
     """Return what is known without ratings: the scale, and the config next to another file."""
     config = config_beside(reading, beside)
     known = {name: config.said[name] for name in ("scale", "items") if name in config.said}
@@ -133,10 +133,10 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
             raise typer.BadParameter(f"{ReadSettings.specs()[name].option} requires ratings, but no FILE was given")
     say(f"no ratings; scale {asked.scale}")
     nothing: Any = None
-    return Loaded(nothing, asked, config, asked.scale)
+    return LoadedStudy(nothing, asked, config, asked.scale)
 
 
-def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, Loaded]:
+def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, LoadedStudy]:
     """Read one table of ratings for each question of ``--score Q1,Q2``, and one that combines them by the rule."""
     from plurivox.base.errors import ColumnError
     from plurivox.domain.questions import RULES, combine
@@ -163,7 +163,7 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
     return loaded
 
 
-def reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
+def reference(given: Mapping[str, Any], reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
     from plurivox.base.errors import ScaleError
 
@@ -187,7 +187,7 @@ def reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -
     return found.where(raters=attribute_value(where, "--reference-where"))
 
 
-def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
+def _gold(given: Mapping[str, Any], column: str, loaded: LoadedStudy) -> "Ratings":
     """Return a column of the table of items as the reference."""
     from plurivox.base.errors import ScaleError
 
@@ -213,27 +213,27 @@ def read_other(file: str, reading: InputOptions, scale: "Scale | None") -> "Rati
     return read_beside(file, scale, reading.said)
 
 
-def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
+def read_alike(file: str, reading: InputOptions, loaded: LoadedStudy) -> "Ratings":
     """Read other ratings on the scale of the ratings, recoded like them."""
     found = read_other(file, reading, loaded.scale_of_files)
     return found if loaded.recoding is None else found.recode(loaded.recoding)
 
 
-def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
+def predictions_beside(files: Sequence[str], loaded: LoadedStudy) -> "Predictions":
     """Read predictions on the scale of the ratings, or on the one before they were recoded."""
     from plurivox.ask.read_answers import predictions_of
 
     return predictions_of(files, loaded.scale, loaded.recoding, loaded.ratings)
 
 
-def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
+def answers_beside(file: str, loaded: LoadedStudy, **more: Any) -> "Answers":
     """Read answers on the scale of the ratings, recoded like them."""
     from plurivox.ask.read_answers import answers_of
 
     return answers_of(file, loaded.scale, loaded.recoding, loaded.ratings, **more)
 
 
-def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
+def described_answers(found: "Answers", loaded: LoadedStudy) -> "Answers":
     """Return answers with the attributes of items, read as they are for the ratings."""
     from plurivox.ask.read_answers import described
 
@@ -325,7 +325,7 @@ def read_scale(text: str | None) -> "Scale | None":
 Given = Mapping[str, Any]
 
 
-def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+def log(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the ratings again for when each was given and how long it took."""
     import typer
 
@@ -357,19 +357,19 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     return frame.select(frame[name].alias(role) for role, name in columns.items())
 
 
-def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
+def item(given: Given, reading: InputOptions, loaded: LoadedStudy) -> str:
     """Return the id of an item."""
     return str(given["wanted"])
 
 
-def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+def predictions(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read predicted distributions."""
     known = predictions_beside(given["predictions"], loaded)
     say(f"{known.source}: predictions of {', '.join(known.models)}")
     return known
 
 
-def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+def answers(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read what language models answered."""
     alone = loaded.ratings is None
     known = answers_beside(
@@ -380,17 +380,17 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     return known
 
 
-def item_answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+def item_answers(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read what language models answered, and the attributes of all items, including those that nobody rated."""
     return described_answers(answers(given, reading, loaded), loaded)
 
 
-def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+def train(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read ratings of other items, on the same scale."""
     return None if given["train"] is None else read_alike(given["train"], reading, loaded)
 
 
-def trained(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+def trained(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the ratings of trained raters."""
     return (
         None if given["trained"] is None else read_other(given["trained"], reading, read_scale(given["trained_scale"]))

@@ -14,7 +14,7 @@ import typer
 
 from plurivox.cli.lens import parameters_of, settings_given
 from plurivox.cli.loading import (
-    Loaded,
+    LoadedStudy,
     answers_beside,
     described_answers,
     load,
@@ -69,7 +69,7 @@ def describe(
         _write_config(reading, next(iter(questions.values())))
 
 
-def _write_config(reading: InputOptions, loaded: Loaded) -> None:
+def _write_config(reading: InputOptions, loaded: LoadedStudy) -> None:
     from plurivox.base.errors import ConfigError
     from plurivox.base.files import write_text
     from plurivox.config import FILE_NAME, config_text
@@ -188,7 +188,7 @@ def _targets(given: dict[str, Any]) -> dict[Path, bool]:
     return found
 
 
-def _inputs(reading: InputOptions, loaded: Loaded, given: dict[str, Any]) -> dict[str, Any]:
+def _inputs(reading: InputOptions, loaded: LoadedStudy, given: dict[str, Any]) -> dict[str, Any]:
     """Read the report's inputs other than ratings, in the order of its options."""
     found: dict[str, Any] = {}
     if given["reference"] is not None or given["reference_column"] is not None:

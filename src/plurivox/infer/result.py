@@ -185,7 +185,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draws:
+class AxisDraws:
     """The draws behind the values of one axis, of the groups that may be shown.
 
     Attributes
@@ -209,7 +209,7 @@ class Draws:
         return as_lists(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Draws:
+    def from_dict(cls, data: dict[str, Any]) -> AxisDraws:
         """Undo :meth:`as_dict`."""
         n_groups = len(data["groups"])
         return cls(
@@ -265,12 +265,12 @@ class Result(Exported, ABC):
     rows: tuple[Row, ...]
     withheld: dict[str, int]
     outside: dict[str, int]
-    draws: tuple[Draws, ...]
+    draws: tuple[AxisDraws, ...]
     settings: dict[str, Any]
     revealing: dict[str, int] = dataclasses.field(default_factory=dict, kw_only=True)
 
     KIND: ClassVar[str] = "result"
-    PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
+    PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": AxisDraws}
     """Fields that hold several objects with ``as_dict`` and ``from_dict``."""
     ROLES: ClassVar[tuple[str, ...]] = ()
     """The roles of the statistics that a short view of the result shows."""

@@ -55,7 +55,7 @@ def _of_file(data: bytes) -> Sizes:
     (length,) = struct.unpack_from("<i", data, end - 4)
     if not 0 < length <= end - 4:
         raise ValueError("the footer is cut off")
-    footer = _Table.root(data, end - 4 - length, end - 4)
+    footer = _FlatTable.root(data, end - 4 - length, end - 4)
     found = Sizes(footer.table(1).vector(1)[1], 0, 0, 0)
     for field in (2, 3):
         blocks, n_blocks = footer.vector(field)
@@ -83,7 +83,7 @@ def _message(data: bytes, at: int, found: Sizes) -> tuple[Sizes, int | None]:
     at += 8
     if length == 0:
         return found, None
-    message = _Table.root(data, at, at + length)
+    message = _FlatTable.root(data, at, at + length)
     header, kind, body = message.table(2), message.number(1, "<B"), message.number(3, "<q")
     at += length
     if not 0 <= body <= len(data) - at:
@@ -98,7 +98,7 @@ def _message(data: bytes, at: int, found: Sizes) -> tuple[Sizes, int | None]:
     return found, at + body
 
 
-def _batch(batch: _Table, data: bytes, start: int, body: int) -> tuple[int, int]:
+def _batch(batch: _FlatTable, data: bytes, start: int, body: int) -> tuple[int, int]:
     """Return how many cells a batch has, including those of lists, and how many unpacked bytes."""
     n_cells = n_bytes = 0
     nodes, n_nodes = batch.vector(1)
@@ -123,7 +123,7 @@ def _batch(batch: _Table, data: bytes, start: int, body: int) -> tuple[int, int]
     return n_cells, n_bytes
 
 
-class _Table(NamedTuple):
+class _FlatTable(NamedTuple):
     """A table in a flatbuffer: where it is, and where its head ends."""
 
     data: bytes
@@ -131,11 +131,11 @@ class _Table(NamedTuple):
     end: int
 
     @classmethod
-    def root(cls, data: bytes, start: int, end: int) -> _Table:
+    def root(cls, data: bytes, start: int, end: int) -> _FlatTable:
         (offset,) = struct.unpack_from("<I", data, start)
         return cls(data, start + offset, end)._inside()
 
-    def _inside(self) -> _Table:
+    def _inside(self) -> _FlatTable:
         if not 0 <= self.at <= self.end - 4 or self.end > len(self.data):
             raise ValueError("a message is cut off")
         return self
@@ -161,13 +161,13 @@ class _Table(NamedTuple):
         place = self._place(field)
         return 0 if place is None else int(struct.unpack_from(form, self.data, place)[0])
 
-    def table(self, field: int) -> _Table:
+    def table(self, field: int) -> _FlatTable:
         """Return a table inside this one."""
         place = self._place(field)
         if place is None:
             raise ValueError("a message lacks a part")
         (offset,) = struct.unpack_from("<I", self.data, place)
-        return _Table(self.data, place + offset, self.end)._inside()
+        return _FlatTable(self.data, place + offset, self.end)._inside()
 
     def vector(self, field: int) -> tuple[int, int]:
         """Return where the first element of a vector is, and how many there are."""

@@ -41,7 +41,7 @@ OF_NOBODY = ("items", "dsi")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScreenLine:
     """A sentence, what supports it, and where its evidence is."""
 
     text: str
@@ -71,10 +71,10 @@ class Answer:
     subject: str
     agreement: str
     heading: str
-    claims: Sequence[Line]
+    claims: Sequence[ScreenLine]
     n_more: int
     nothing: str
-    uncertain: Sequence[Line]
+    uncertain: Sequence[ScreenLine]
     actions: Sequence[Action]
     tiles: Sequence[Tile]
     figure: Figure | None
@@ -86,7 +86,7 @@ def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: 
     standing = [one.said for one in claims]
     anchors = {id(one.said): one.anchor for one in claims}
     lines = [
-        Line(one.text, f"{one.p} after correction" if one.p else "", anchors[id(one.statements[0])])
+        ScreenLine(one.text, f"{one.p} after correction" if one.p else "", anchors[id(one.statements[0])])
         for one in merged(one.said for one in claims)
     ]
     differ = {
@@ -123,9 +123,9 @@ def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figur
     return replace(figure, title=headline(on_all, *LEADING, otherwise=otherwise))
 
 
-def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[Line]:
+def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[ScreenLine]:
     """Return what holds for all raters, if there are no groups to make claims about."""
-    return [] if groups else [Line(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]
+    return [] if groups else [ScreenLine(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]
 
 
 def _instead(sections: Sequence[Section], certain: bool) -> str:
@@ -154,17 +154,18 @@ def _heading(n_differ: int, n_groups: int) -> str:
     return f"Of {counted(n_groups, 'group')} {in_words(n_differ)} {verb}"
 
 
-def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> list[Line]:
+def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> list[ScreenLine]:
     """Return what is open, groups first, and a caution about what that does not prove."""
     open_ = [one for section in sections for one in section.findings if one.said.standing == "open"]
     open_.sort(key=lambda one: (not one.of_groups, -one.said.weight))
     lines = [
-        Line(f"{one.said.subject} {one.said.short}." if one.said.short else one.text, "", one.anchor) for one in open_
+        ScreenLine(f"{one.said.subject} {one.said.short}." if one.said.short else one.text, "", one.anchor)
+        for one in open_
     ]
     if (left := n_groups - n_differ) > 0:
         of_whom = "group" if left == 1 else f"{left:,} groups"
         others = f"Nothing is certain about the other {of_whom}. {ALIKE}" if n_differ else ALIKE
-        lines.insert(0, Line(others, "", sections[0].id))
+        lines.insert(0, ScreenLine(others, "", sections[0].id))
     return list({line.text: line for line in lines}.values())[:MOST_OPEN]
 
 

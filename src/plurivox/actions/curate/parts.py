@@ -45,7 +45,7 @@ class ItemPairs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class GroupScores:
     """How the selected raters of a group score the items.
 
     Attributes
@@ -67,7 +67,7 @@ class View:
     step: float
 
     @classmethod
-    def of(cls, ratings: Ratings, group: str, raters: Sequence[int], min_votes: int) -> View:
+    def of(cls, ratings: Ratings, group: str, raters: Sequence[int], min_votes: int) -> GroupScores:
         """Gather the scores of some raters."""
         row = np.full(ratings.n_raters, -1)
         row[list(raters)] = np.arange(len(raters))
@@ -190,7 +190,7 @@ def nearest_points(means: Floats, values: Sequence[float]) -> NDArray[np.intp]:
     return np.searchsorted(gaps, means, side="left")
 
 
-def stratified(view: View, values: Sequence[float], order: NDArray[np.int64], per_point: int) -> Places:
+def stratified(view: GroupScores, values: Sequence[float], order: NDArray[np.int64], per_point: int) -> Places:
     """Return items over the whole scale: at most ``per_point`` whose mean is nearest to each point, drawn by ``order``.
 
     The item with the lowest mean and the one with the highest are always among them.
@@ -210,7 +210,7 @@ def stratified(view: View, values: Sequence[float], order: NDArray[np.int64], pe
     return np.sort(np.concatenate(kept))
 
 
-def pairs_within_prompts(view: View, items: Places, texts: Texts, min_margin: float) -> ItemPairs:
+def pairs_within_prompts(view: GroupScores, items: Places, texts: Texts, min_margin: float) -> ItemPairs:
     """Return every pair of items of one prompt that the group's ratings support; equal responses do not form a pair."""
     lows, highs = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
     for own in texts.prompts_of_items(items.tolist()).values():
@@ -229,7 +229,7 @@ def in_order(pairs: ItemPairs) -> ItemPairs:
     return pairs.at(np.lexsort((pairs.high, pairs.low)))
 
 
-def pairs_of_all(views: Sequence[View], candidates: Sequence[ItemPairs], min_margin: float) -> ItemPairs:
+def pairs_of_all(views: Sequence[GroupScores], candidates: Sequence[ItemPairs], min_margin: float) -> ItemPairs:
     """Return the pairs that every group with scores of both items supports, at least two of them.
 
     Margin and certainty are the smallest among these groups.
@@ -248,7 +248,7 @@ def pairs_of_all(views: Sequence[View], candidates: Sequence[ItemPairs], min_mar
     return in_order(ItemPairs(low, high, margin, certainty).at(agreed & (n_groups > 1)))
 
 
-def high_against_low(view: View, order: NDArray[np.int64], min_margin: float) -> ItemPairs:
+def high_against_low(view: GroupScores, order: NDArray[np.int64], min_margin: float) -> ItemPairs:
     """Return the item scored highest with the one scored lowest, the next ones with each other, and so on."""
     items = view.scored()
     n = len(items) // 2

@@ -14,10 +14,10 @@ from plurivox.actions.advise.seen import HabitsSeen
 from plurivox.actions.curate.parts import (
     EXCLUDE,
     Decisions,
+    GroupScores,
     ItemPairs,
     Places,
     Texts,
-    View,
     high_against_low,
     nearest_points,
     pair_key,
@@ -114,7 +114,7 @@ class Work:
         """Return all tables, the pairs or points first."""
         values = self.ratings.scale.values
         views = {
-            group: View.of(self.ratings, group, raters, self.settings.min_votes)
+            group: GroupScores.of(self.ratings, group, raters, self.settings.min_votes)
             for group, raters in self.selected.items()
         }
         chosen = {group: stratified(view, values, self.order, self.settings.per_point) for group, view in views.items()}
@@ -143,7 +143,7 @@ class Work:
             Table("decisions", decisions),
         )
 
-    def _listed(self, views: dict[str, View], made: dict[str, ItemPairs]) -> dict[str, ItemPairs]:
+    def _listed(self, views: dict[str, GroupScores], made: dict[str, ItemPairs]) -> dict[str, ItemPairs]:
         """Return the high–low pairs of the groups that see things quite differently."""
         return {
             group: made[group] if self.form == "pairs" else high_against_low(view, self.order, self.settings.min_margin)
@@ -157,7 +157,7 @@ class Work:
     def _decision(self, group: str, low: int, high: int) -> str:
         return "" if self.decisions is None else self.decisions.of_pair(self._key(group, low, high))
 
-    def _decision_rows(self, view: View, pairs: ItemPairs) -> list[tuple[Any, ...]]:
+    def _decision_rows(self, view: GroupScores, pairs: ItemPairs) -> list[tuple[Any, ...]]:
         group, texts = view.group, self.texts
         return [
             (
@@ -174,13 +174,13 @@ class Work:
             return [""] * len(pairs.low)
         return [self._decision(group, low, high) or OPEN_PAIR for low, high in _items_of(pairs)]
 
-    def _weights(self, group: str, *items: Places, view: View) -> NDArray[np.float64]:
+    def _weights(self, group: str, *items: Places, view: GroupScores) -> NDArray[np.float64]:
         """Return a weight for each item, or each pair of items: more where all of it lies in one of the ranges."""
         standing, values = self.standings[group], self.ratings.scale.values
         each = [standing.within(nearest_points(view.mean[own], values)) for own in items]
         return np.where(np.logical_and.reduce(each).any(axis=0), self.settings.range_weight, 1.0)
 
-    def _pair_rows(self, views: dict[str, View], made: dict[str, ItemPairs]) -> list[tuple[Any, ...]]:
+    def _pair_rows(self, views: dict[str, GroupScores], made: dict[str, ItemPairs]) -> list[tuple[Any, ...]]:
         records = []
         for group, pairs in made.items():
             weight = self._weights(group, pairs.low, pairs.high, view=views[group]) * pairs.certainty
@@ -203,7 +203,7 @@ class Work:
         return rows
 
     def _point_rows(
-        self, views: dict[str, View], chosen: dict[str, Places], listed: dict[str, ItemPairs]
+        self, views: dict[str, GroupScores], chosen: dict[str, Places], listed: dict[str, ItemPairs]
     ) -> list[tuple[Any, ...]]:
         """Return the items with their scores; a different group's are marked like the pair they are listed in."""
         records = []
@@ -221,7 +221,7 @@ class Work:
             ]  # fmt: skip
         return records
 
-    def _groups(self, views: dict[str, View], chosen: dict[str, Places], frame: pl.DataFrame) -> pl.DataFrame:
+    def _groups(self, views: dict[str, GroupScores], chosen: dict[str, Places], frame: pl.DataFrame) -> pl.DataFrame:
         written = dict(frame.group_by("group").len().iter_rows())
         rows = []
         for group, view in views.items():
@@ -233,7 +233,7 @@ class Work:
             ))  # fmt: skip
         return _frame("groups", rows)
 
-    def _note(self, group: str, view: View) -> str:
+    def _note(self, group: str, view: GroupScores) -> str:
         """Say what keeps a group from being represented."""
         n_selected, least = len(self.selected[group]), self.settings.min_votes
         if not n_selected:
@@ -256,7 +256,7 @@ class Work:
         labels = self.ratings.scale.labels
         return ", ".join(f"{labels[first]} to {labels[last]}" for first, last in standing.ranges)
 
-    def _items(self, views: dict[str, View], chosen: dict[str, Places]) -> pl.DataFrame:
+    def _items(self, views: dict[str, GroupScores], chosen: dict[str, Places]) -> pl.DataFrame:
         scale, rows = self.ratings.scale, []
         for group, view in views.items():
             items = chosen[group]

@@ -25,7 +25,7 @@ from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.held import held
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.jackknife import LeftOut
-from plurivox.infer.result import Draws, Row, Table
+from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.fits import MethodLabels, labels_of
@@ -121,7 +121,7 @@ class Departures(Comparison):
             return None
         return measured.left_out(self.settings.resample, self.inference.doing(f"resampling {name}"))
 
-    def draws(self, name: str, prepared: Sequence[Sequence[MeasuredGroups]]) -> list[Draws]:
+    def draws(self, name: str, prepared: Sequence[Sequence[MeasuredGroups]]) -> list[AxisDraws]:
         """Return the shuffles behind the groups of an axis, a set for each method, those of each value sorted.
 
         Anyone who knows which shuffle gave which value has one equation per shuffle, and can solve for what each rater
@@ -134,7 +134,7 @@ class Departures(Comparison):
             groups = tuple(group for own in prepared for group in own[at].groups)
             ordered = np.sort(np.concatenate(null, axis=1), axis=0)
             none = np.zeros((0, len(groups), len(STATISTICS)))
-            found.append(Draws(name, groups, STATISTICS, ordered, STATISTICS, none, one.method))
+            found.append(AxisDraws(name, groups, STATISTICS, ordered, STATISTICS, none, one.method))
         return found
 
     def held_by_method(

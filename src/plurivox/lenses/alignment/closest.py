@@ -27,7 +27,7 @@ from plurivox.infer.families import adjust, step_down
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.permutation import upper_p
-from plurivox.infer.result import Draws, Row
+from plurivox.infer.result import AxisDraws, Row
 from plurivox.lenses.alignment.matching import Floats
 from plurivox.lenses.alignment.pairs import GroupPairs, OverItems, influences, shifted, wins
 from plurivox.lenses.alignment.settings import AlignmentSettings
@@ -225,10 +225,10 @@ class Closest:
         ]  # fmt: skip
         return pl.DataFrame(dict(zip(CONTRASTS, columns, strict=True)), schema=CONTRASTS)
 
-    def draws(self, voices: Any) -> Draws:
+    def draws(self, voices: Any) -> AxisDraws:
         """Return the permutation draws of the leads."""
         names = tuple(str(voice) for voice in voices)
-        return Draws(self.axis.name, names, (GAP,), self.leads()[..., np.newaxis], (), np.zeros((0, len(names), 0)))
+        return AxisDraws(self.axis.name, names, (GAP,), self.leads()[..., np.newaxis], (), np.zeros((0, len(names), 0)))
 
     def _name(self, g: int) -> str:
         return self.axis.groups[self.pairs.groups[g]]

@@ -21,7 +21,7 @@ from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import Maximum, max_t, upper_p
-from plurivox.infer.result import Draws, Row
+from plurivox.infer.result import AxisDraws, Row
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, GroupAgreement, place_of, scores_of, tested_with
 from plurivox.statistics.checks import Level
@@ -73,7 +73,7 @@ class Agreeing(Comparison):
             )
         return rows + self._whole("all", "all", np.ones(ratings.n_raters, bool), sizes)
 
-    def found(self, name: str, prepared: Sequence[MeasuredGroups]) -> tuple[list[Row], Draws]:
+    def found(self, name: str, prepared: Sequence[MeasuredGroups]) -> tuple[list[Row], AxisDraws]:
         """Return the rows of the groups of an axis, and its draws."""
         rows: list[Row] = []
         records = (*tested_with(self.settings.gai), *of_role("beside"))
@@ -85,7 +85,7 @@ class Agreeing(Comparison):
             rows += self._rows(name, one, spread.interval(records))
             null.append(one.tested.null)
             kept.append(spread.kept(len(one.places), len(both)))
-        draws = Draws(
+        draws = AxisDraws(
             name, tuple(group for one in prepared for group in one.groups), names, np.concatenate(null, axis=1), both,
             np.concatenate(kept, axis=1),
         )  # fmt: skip

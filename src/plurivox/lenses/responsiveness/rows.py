@@ -20,7 +20,7 @@ from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
 from plurivox.infer.intervals import Interval
 from plurivox.infer.permutation import among_peers, compare, upper_p
-from plurivox.infer.result import Draws, Row
+from plurivox.infer.result import AxisDraws, Row
 from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
@@ -54,7 +54,7 @@ class ScoredAxis(NamedTuple):
     """Rows of an axis, its draws, and the tables behind its values."""
 
     rows: list[Row]
-    draws: Draws
+    draws: AxisDraws
     scored: ScoreTables
     spread: Spread = Spread()
 
@@ -124,7 +124,7 @@ class Responding(Comparison):
             together([one.scored.votes for one in each], 0, n_points),
             together([one.scored.usage for one in each], 0, n_points), self.subset,
         )  # fmt: skip
-        draws = Draws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
+        draws = AxisDraws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
         return ScoredAxis([row for one in each for row in one.rows], draws, scored)
 
     def two(self, axis: Axis, names: tuple[str, str]) -> Contrast:
@@ -211,7 +211,7 @@ class Responding(Comparison):
         null = np.zeros((0, len(order), len(MEASURES)))
         return ScoredAxis(
             rows,
-            Draws(axis.name, axis.shown, MEASURES, null, MEASURES, kept[:, order], self.subset),
+            AxisDraws(axis.name, axis.shown, MEASURES, null, MEASURES, kept[:, order], self.subset),
             ScoreTables(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
         )
 
@@ -243,7 +243,7 @@ class Responding(Comparison):
         )  # fmt: skip
         return ScoredAxis(
             rows,
-            Draws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
+            AxisDraws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
             ScoreTables(name, names, tables, support.votes, usage[shown], self.subset),
             own,
         )

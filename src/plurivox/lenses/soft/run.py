@@ -25,7 +25,7 @@ from plurivox.infer.call_of import Call
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
-from plurivox.infer.result import Draws, Row, Table, frame_of
+from plurivox.infer.result import AxisDraws, Row, Table, frame_of
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.comparisons import (
     MOST_ITEMS,
@@ -422,14 +422,14 @@ def _described(work: SoftScoring, target: ScoringTarget, train: Ratings | None) 
     }  # fmt: skip
 
 
-def _kept_draws(found: TargetScores) -> tuple[Draws, ...]:
+def _kept_draws(found: TargetScores) -> tuple[AxisDraws, ...]:
     """Return the draws of each bin and of all items, unless they are too many to keep."""
     target, draws = found.scored.target, found.draws
     kept = draws if draws.size <= MOST_KEPT else draws[:0]
     names = tuple(target.predictions)
     nothing = np.zeros((0, len(names), 0))
     return tuple(
-        Draws("model", names, (), nothing, found.scored.metrics, kept[:, b], label)
+        AxisDraws("model", names, (), nothing, found.scored.metrics, kept[:, b], label)
         for b, label in enumerate([*target.bins, ALL])
     )
 

@@ -20,7 +20,7 @@ from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_pa
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut
-from plurivox.infer.result import Draws, Row, Table
+from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.spread import Spread, with_interval
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
@@ -136,7 +136,7 @@ class Leniency(Comparison):
             None if one.unweighted is None else one.unweighted[one.places],
         )  # fmt: skip
 
-    def draws(self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread]) -> Draws:
+    def draws(self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread]) -> AxisDraws:
         """Return the draws behind the groups of an axis, those of each value sorted.
 
         Anyone who knows which shuffle gave which leniency has one equation per shuffle, and so every rater's mean.
@@ -148,7 +148,7 @@ class Leniency(Comparison):
         if kept:
             drawn += [own.kept(len(one.places), n) for one, own in zip(prepared, spreads, strict=True)]
         groups = tuple(group for one in prepared for group in one.groups)
-        return Draws(
+        return AxisDraws(
             name, groups, COMPARED, np.sort(np.concatenate(null, axis=1), axis=0), COMPARED,
             np.sort(np.concatenate(drawn, axis=1), axis=0), self.subset,
         )  # fmt: skip
@@ -245,7 +245,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     call.decide(each, [tested for one, tested in drifting if tested is not None and not one.alone])
     call.inference.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     rows: list[Row] = []
-    draws: list[Draws] = []
+    draws: list[AxisDraws] = []
     for own in each:
         if _of_raters(own.one.axis):
             rows += own.work.raters(own.one.axis)
@@ -278,7 +278,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     )  # fmt: skip
 
 
-def _found(measured: AxisMeasured) -> tuple[list[Row], Draws, Frames]:
+def _found(measured: AxisMeasured) -> tuple[list[Row], AxisDraws, Frames]:
     """Return the rows of the groups of an axis, their draws, and tables of components and reliability."""
     work, name = measured.work, measured.one.axis.name
     rows: list[Row] = []
