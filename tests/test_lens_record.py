@@ -105,7 +105,7 @@ from plurivox.domain.axis import Axis
 from plurivox.infer.result import Row
 from plurivox.lenses.toy.result import Toy
 from plurivox.lenses.toy.settings import ToySettings
-from plurivox.infer.call import keywords
+from plurivox.infer.keywords import keywords
 
 
 def read_bonus(given, reading, loaded):
@@ -444,8 +444,8 @@ from typing import ClassVar
 import numpy as np
 
 from plurivox.base.settings import Axes, Frozen, Settings, shared
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call, Comparison
+from plurivox.infer.keywords import keywords
+from plurivox.infer.call import Call, Comparison
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import Lens
 from plurivox.infer.result import GroupResult, Statement

@@ -1,132 +1,307 @@
-"""From a settings record to the keywords of a lens, with what belongs to every call of one."""
+"""One call: what belongs to it rather than to any lens, settled once before anything is measured.
+
+::
+
+    by, several, min_group_size ──▶ axes        whose groups are withheld together, over all axes of the call
+    items_by ─────────────────────▶ parts       of the items, in which groups are withheld together with the whole
+    within ───────────────────────▶ exchange    who is shuffled with whom, the same shuffles for all axes
+    permutations, interval, … ────▶ inference   draws, families, intervals, rows
+    weights of the ratings ───────▶ the same measure again with all raters counted equally, shown beside
+
+A lens says what it measures for a grouping of the raters (:meth:`Comparison.measure`); who is compared and how the
+values are tested follows from the call. What a result remembers of all this is :meth:`Call.kept`.
+"""
 
 from __future__ import annotations
 
-import functools
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple, Protocol, Self
 
-from plurivox.base.arguments import check_given, kinds_of
-from plurivox.base.errors import UnweightedWarning
-from plurivox.base.settings.call import become_public, docs_of, signature_of
-from plurivox.base.settings.record import Settings, without_removed
+import numpy as np
+from numpy.typing import NDArray
 
-R = TypeVar("R")
-
-_RATINGS = "Who rated what."
-_HOW = {"threads": "int | None", "executor": "Executor | None", "progress": "Progress | None"}
-_HOW_DOCS = {
-    "threads, executor": "How many threads to use, one per core by default; or an executor to use instead.",
-    "progress": "Called with the current task, how much of it is done, and its total.",
-}
-
-
-class PublicFunction(Protocol[R]):
-    """A public function made by :func:`keywords`."""
-
-    __name__: str
-    settings: type[Settings]
-    """The class of the record made from its keywords."""
-    run: Callable[..., R]
-    """The function behind it, which takes the record as ``settings`` and how to run as ``how``."""
-    weights: bool
-    """Whether it counts raters by their weights."""
-
-    def __call__(self, *args: Any, **given: Any) -> R:
-        """Call it with keywords."""
+from plurivox.base.errors import SelectionError
+from plurivox.domain.axis import Axis, names_raters
+from plurivox.domain.ratings import Ratings
+from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.pool import Running
+from plurivox.engine.run import Values
+from plurivox.infer.exchange import Exchange
+from plurivox.infer.grouping import (
+    Compared,
+    Grouping,
+    compared,
+    compared_in_parts,
+    counting,
+    overlapping_axes,
+    raters_who_rated,
+    subsets_by,
+    together,
+)
+from plurivox.infer.held import held
+from plurivox.infer.inference import Inference, Shuffled, TwoGroups
+from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.result import Row
+from plurivox.infer.weighting import weights_in
 
 
-def keywords(
-    settings: type[Settings], positional: Sequence[str] = ("by",), *, weights: bool = False
-) -> Callable[[Callable[..., R]], PublicFunction[R]]:
-    """Turn a function that takes settings as one record into a public function with one keyword per setting.
+class CallPart(NamedTuple):
+    """All items, or those of one value of ``items_by``: the ratings, what is compared, and what is compared besides."""
 
-    The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
-    :class:`~plurivox.engine.pool.Running`. The public one has the inputs, then the settings named in
-    ``positional``, and, as keywords only, all other settings, keyword-only inputs, ``threads``, ``executor`` and
-    ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
-    inputs other than ratings must be described by hand.
+    ratings: Ratings
+    axes: list[Compared]
+    also: list[Compared]
+    inference: Inference
 
-    ``weights`` says that the function counts raters by ``ratings.weights``. One that does not is given ratings without
-    weights, and a warning says so: weights are never ignored in silence.
 
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> from plurivox.base.settings import shared
-    >>> @dataclass(frozen=True, kw_only=True, slots=True)
-    ... class ToySettings(Settings):
-    ...     by: tuple[tuple[str, ...], ...] = shared.by()
-    ...     seed: int = shared.seed()
-    >>> @keywords(ToySettings)
-    ... def toy(ratings, *, settings, how):
-    ...     '''Show what was asked.'''
-    ...     return settings.as_dict()
-    >>> toy(None, "age", seed=3)
-    {'by': [['age']], 'seed': 3}
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of a lens.
+
+    Attributes
+    ----------
+    overlapping
+        The attributes of which a rater may have several values, with their separators.
+    axes
+        The groups that are compared.
+    parts
+        All items and, if they are split, each part of them.
     """
 
-    def decorate(run: Callable[..., R]) -> PublicFunction[R]:
-        signature = signature_of(
-            run, settings, settings.specs(), leave=("settings", "how"), positional=positional, more=_HOW
+    ratings: Ratings
+    settings: Any
+    overlapping: dict[str, str]
+    axes: list[Compared]
+    inference: Inference
+    parts: tuple[CallPart, ...]
+
+    @classmethod
+    def of(
+        cls, ratings: Ratings, settings: Any, how: Running, *, by: Sequence[Any] | None = None,
+        also: Sequence[Any] = (), answered: NDArray[np.bool_] | None = None,
+        rated: NDArray[np.bool_] | None = None, exchanged: bool = True, convention: str = "default",
+    ) -> Self:  # fmt: skip
+        """Settle what a call compares.
+
+        Parameters
+        ----------
+        by
+            The axes, if not those of the settings.
+        also
+            Further axes of which something is shown, so that they are withheld together with the others.
+        answered
+            Which items are compared with answers; groups consist of the raters of these.
+        rated
+            Only these raters count towards the sizes of groups.
+        exchanged
+            Whether raters are shuffled at all.
+        """
+        by = settings.by if by is None else by
+        if answered is not None and ("all",) in by:
+            raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
+        overlapping = overlapping_axes(by, settings.several, pairs=getattr(settings, "pairs", False))
+        axes = compared(ratings, [*by, *also], overlapping, settings.min_group_size)
+        if answered is not None and axes:
+            axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
+        if rated is not None:
+            axes = counting(axes, rated)
+        exchange = Exchange.of(ratings, getattr(settings, "within", None) if exchanged else None)
+        inference = Inference(settings, how, exchange, convention)
+        split = getattr(settings, "items_by", None) if rated is None else None
+        subsets = subsets_by(ratings, split)
+        parts = tuple(
+            CallPart(part, shown[: len(by)], shown[len(by) :], replace(inference, subset=name))
+            for (name, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True)
         )
+        return cls(ratings, settings, overlapping, axes[: len(by)], inference, parts)
 
-        @functools.wraps(run)
-        def public(*args: Any, **given: Any) -> R:
-            from plurivox.engine.pool import Running
-            from plurivox.engine.resuming import answering
+    def check_design(self, axes: Iterable[Compared]) -> None:
+        """Find out how far who rated what depends on the groups of each axis; individual raters are not shuffled."""
+        for one in axes:
+            for axis, _ in one.shown if not names_raters(one.axis.name) else ():
+                grouping = Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)
+                self.inference.check(self.ratings, one.axis.name, grouping)
 
-            try:
-                values = signature.bind(*args, **without_removed(given)).arguments
-            except TypeError as error:
-                raise TypeError(f"{run.__name__}() {error}") from None
-            asked = {name: values.pop(name) for name in settings.specs() if name in values}
-            how = {name: values.pop(name) for name in _HOW if name in values}
-            check_given(values, kinds_of(run))
-            record = settings(**asked)
-            _of_enough_raters(values.get("ratings"), record)
-            if not weights and "ratings" in values:
-                values["ratings"] = counting_alike(values["ratings"], run.__name__)
-            with answering(values.get("ratings")):
-                return run(**values, settings=record, how=Running.given(**how))
+    def kept(self, **told: Any) -> dict[str, Any]:
+        """Return what every result keeps: who is not shown, and the settings with what else it was told."""
+        return {
+            "withheld": {
+                one.axis.name if part.inference.subset == "all" else f"{one.axis.name}, {part.inference.subset}":
+                one.n_withheld
+                for part in self.parts for one in part.axes
+            },
+            "revealing": {one.axis.name: one.n_revealing for one in self.axes},
+            "outside": {one.axis.name: one.axis.n_outside for one in self.axes},
+            "settings": {
+                **self.settings.as_dict(), "several": self.overlapping, **told,
+                **weights_in(self.ratings, self.settings.min_group_size),
+            },
+        }  # fmt: skip
 
-        become_public(public, run, signature, {"ratings": _RATINGS, **_HOW_DOCS, **docs_of(settings.specs())})
-        public.settings = settings  # type: ignore[attr-defined]
-        public.run = _checked(run, weights=weights)  # type: ignore[attr-defined]
-        public.weights = weights  # type: ignore[attr-defined]
-        return public  # type: ignore[return-value]
+    def decide(self, each: Sequence[AxisMeasured], also: Sequence[Shuffled] = ()) -> None:
+        """Shuffle until it is clear which groups of all axes and parts differ, then which two; no further for pairs."""
+        self.inference.decide([*(one.tested for axis in each for one in axis.prepared), *also])
+        self.inference.decide([one.tested for axis in each for one in axis.contrasts])
+        self.inference.decide([one.tested for axis in each for one in axis.pairs], further=False)
 
-    return decorate
-
-
-def _checked(run: Callable[..., R], *, weights: bool) -> Callable[..., R]:
-    """Return the function behind a public one, with the same checks."""
-
-    @functools.wraps(run)
-    def checked(ratings: Any, *args: Any, settings: Settings, **given: Any) -> R:
-        from plurivox.engine.resuming import answering
-
-        _of_enough_raters(ratings, settings)
-        ratings = ratings if weights else counting_alike(ratings, run.__name__)
-        with answering(ratings):
-            return run(ratings, *args, settings=settings, **given)
-
-    return checked
+    def refuse_missing(self, rows: Iterable[Row]) -> str:
+        """Raise if no axis has both groups of the requested contrast; return a hint with the groups that are shown."""
+        shown = ", ".join(group for one in self.axes for group in one.axis.shown[:20]) or "none"
+        contrast, hint = self.settings.contrast, f"The groups shown are: {shown}."
+        if contrast is not None and not any(row.kind == "contrast" for row in rows):
+            raise SelectionError(f"no axis has both groups {contrast[0]!r} and {contrast[1]!r}", hint=hint)
+        return hint
 
 
-def counting_alike(ratings: Any, what: str) -> Any:
-    """Return ratings without weights for a function that does not use them, and warn if they had any."""
-    if getattr(ratings, "weights", None) is None:
-        return ratings
-    warnings.warn(UnweightedWarning(f"{what} does not use weights: every rater counts equally"), stacklevel=3)
-    return ratings.unweighted()
+class Measure(Protocol):
+    """What a lens measures of some groups."""
+
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × statistics; those that are tested come first."""
+
+    def null(self, shuffles: Shuffles, how: Running) -> Values:
+        """Return the values of shuffled raters, draws × groups × tested statistics."""
+
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return the values of items or raters drawn with replacement."""
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item or rater."""
 
 
-def _of_enough_raters(ratings: Any, settings: Settings) -> None:
-    """Refuse a selection of raters if it is smaller than the smallest group that may be shown."""
-    intake = getattr(ratings, "intake", None)
-    if intake is not None and intake.selected_raters:
-        from plurivox.domain.axis import enough_left
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredGroups:
+    """The groups of an axis that are shown, measured and ready to be tested.
 
-        enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)
+    ``unweighted`` are the values with all raters counted equally, all groups × statistics; None without weights.
+    """
+
+    axis: Axis
+    places: list[int]
+    measured: Any
+    tested: Shuffled
+    unweighted: Values | None = None
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.axis.groups[g] for g in self.places)
+
+
+class AxisMeasured(NamedTuple):
+    """The groups of an axis on one set of items, ready to be tested, and differences of two of them."""
+
+    work: Any
+    one: Compared
+    prepared: list[MeasuredGroups]
+    contrasts: list[Any]
+    pairs: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(ABC):
+    """The groups of a call, compared on one set of items by what a lens measures."""
+
+    ratings: Ratings
+    settings: Any
+    inference: Inference
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The statistics that are tested, in the order of values."""
+
+    @abstractmethod
+    def measure(self, grouping: Grouping, *, alike: bool = False) -> Any:
+        """Return what is :class:`Measure` of some groups; with all raters counted equally if ``alike`` is set."""
+
+    @property
+    def mirrored(self) -> tuple[str, ...]:
+        """Statistics that are the same for both of two groups."""
+        return ()
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether values are also measured with all raters counted equally."""
+        return self.ratings.weights is not None
+
+    @property
+    def subset(self) -> str:
+        """The set of items."""
+        return self.inference.subset
+
+    def grouping(self, axis: Axis, among: NDArray[np.bool_] | None = None) -> Grouping:
+        """Return the groups of an axis, and who is shuffled."""
+        return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata, among)
+
+    def unweighted(self, grouping: Grouping) -> Values | None:
+        """Return the values with all raters counted equally, groups × statistics; None without weights."""
+        if not self.both_ways:
+            return None
+        return np.asarray(self.measure(replace(grouping, weights=np.zeros(0)), alike=True).value)
+
+    def prepare(self, one: Compared, *, check: bool = True) -> list[MeasuredGroups]:
+        """Measure the groups of an axis; overlapping groups are each the first group of an axis of their own.
+
+        The design is checked with the groups as they are, values with withheld groups as one.
+        """
+        found = []
+        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
+            if check:
+                self.inference.check(self.ratings, one.axis.name, self.grouping(whole))
+            found.append(self.groups(axis, places, self.grouping(axis)))
+        return found
+
+    def groups(self, axis: Axis, places: list[int], grouping: Grouping) -> MeasuredGroups:
+        """Measure some groups."""
+        measured = self.measure(grouping)
+        values = measured.value[:, : len(self.names)]
+        mirrored = self.mirrored if len(axis) == 2 else ()
+        tested = self.inference.shuffled(measured, grouping, self.names, values, places, axis.name, mirrored)
+        return MeasuredGroups(axis, places, measured, tested, self.unweighted(grouping))
+
+    def difference(self, axis: Axis, names: tuple[str, str]) -> tuple[TwoGroups, MeasuredGroups]:
+        """Measure how two groups differ; only their raters are shuffled, and only with each other."""
+        pair = TwoGroups.of(axis, names)
+        grouping = self.grouping(axis, pair.among)
+        measured, plain = self.measure(grouping), self.unweighted(grouping)
+
+        def make(shuffles: Shuffles, how: Running) -> Values:
+            return pair.difference(measured.null(shuffles, how))
+
+        observed = pair.difference(measured.value[:, : len(self.names)])
+        tested = Shuffled(pair.what, self.names, observed, make, ~grouping.exchangeable[[pair.a]])
+        return pair, MeasuredGroups(axis, [pair.a], measured, tested, None if plain is None else pair.difference(plain))
+
+    def asked(self, one: Compared) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return the two groups to contrast, if an axis has them, and all pairs, if these are requested."""
+        if one.overlapping:
+            return [], []
+        # A group that is too small in a part of the items is not an error.
+        groups, wanted = one.axis.groups if self.subset == "all" else one.axis.shown, self.settings.contrast
+        contrasts = [wanted] if wanted is not None and set(wanted) <= set(groups) else []
+        return contrasts, list(combinations(one.axis.shown, 2)) if self.settings.pairs else []
+
+    def two(self, axis: Axis, names: tuple[str, str]) -> Any:
+        """Prepare two groups whose difference is tested; the result has it as ``tested``."""
+        raise NotImplementedError
+
+    def everything(self, one: Compared, *, check: bool = True) -> AxisMeasured:
+        """Measure the groups of an axis, and pairs of them as requested; individual raters are not shuffled."""
+        if one.axis.attributes == ("rater",):
+            return AxisMeasured(self, one, [], [], [])
+        contrasts, pairs = ([self.two(one.axis, names) for names in each] for each in self.asked(one))
+        return AxisMeasured(self, one, self.prepare(one, check=check), contrasts, pairs)
+
+    def held(self, prepared: Mapping[str, Iterable[MeasuredGroups]], rows: Sequence[Row]) -> list[Row]:
+        """Test claims about groups, by the name of their axis, again within each other attribute of the call."""
+        known = {(name, group): one for name, each in prepared.items() for one in each for group in one.groups}
+
+        def measure(one: MeasuredGroups, strata: NDArray[np.int32]) -> Any:
+            return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))
+
+        return held(self.inference, self.ratings, self.settings.by, rows, known, measure)

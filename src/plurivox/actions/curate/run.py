@@ -26,8 +26,8 @@ from plurivox.domain.code import as_text
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
 from plurivox.infer.grouping import Compared, axes_of
+from plurivox.infer.keywords import keywords
 from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.run import responsiveness
 

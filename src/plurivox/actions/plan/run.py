@@ -43,12 +43,12 @@ from plurivox.domain.ratings import Ratings, ratings_of, with_items
 from plurivox.domain.scale import few_points
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import MeasuredGroups
+from plurivox.infer.call import MeasuredGroups
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised
 from plurivox.infer.grouping import Compared, compared, overlapping_axes, raters_who_rated
 from plurivox.infer.inference import Inference
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Table
 from plurivox.lenses.cohesion.rows import Agreeing
 from plurivox.lenses.cohesion.settings import CohesionSettings

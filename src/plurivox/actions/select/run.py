@@ -29,8 +29,8 @@ from plurivox.base.wording import counted, why_withheld
 from plurivox.domain.axis import Axis, rater_name
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 

@@ -19,12 +19,12 @@ from plurivox.domain.raw import label_column
 from plurivox.domain.scale import few_points
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call, Comparison, MeasuredGroups
+from plurivox.infer.call import Call, Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.held import held
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted

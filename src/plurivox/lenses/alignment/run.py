@@ -19,10 +19,10 @@ from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, total
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.inference import Inference
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Row, Table
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment import models

@@ -15,7 +15,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.infer.call_of import Comparison, MeasuredGroups
+from plurivox.infer.call import Comparison, MeasuredGroups
 from plurivox.infer.families import corrected, standardised
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes

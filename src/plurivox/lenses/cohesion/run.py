@@ -10,9 +10,9 @@ from plurivox.base.wording import NO_GROUPS
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
 from plurivox.infer.grouping import Compared
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Row
 from plurivox.infer.spread import with_interval
 from plurivox.lenses.cohesion.result import Cohesion

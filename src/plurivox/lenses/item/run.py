@@ -21,10 +21,10 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running, batched
-from plurivox.infer.call import keywords
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import SIGNIFICANT, corrected
 from plurivox.infer.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes, together
+from plurivox.infer.keywords import keywords
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import Table
 from plurivox.infer.weighting import tells_unweighted, weights_in

@@ -14,10 +14,10 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
 from plurivox.infer.families import SIGNIFICANT, most_shuffles
 from plurivox.infer.grouping import named_axes
+from plurivox.infer.keywords import keywords
 from plurivox.infer.stopping import DrawPlan
 from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.items.dividing import NOTHING, TOLERANCE, DividingCandidates, family, prior_of, shrunken

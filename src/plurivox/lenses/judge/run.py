@@ -18,12 +18,12 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
 from plurivox.infer.families import adjust
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import Interval, wilson
 from plurivox.infer.jackknife import LeftOut, number_of_blocks
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Row, Table
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment.matching import (

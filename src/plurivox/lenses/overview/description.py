@@ -22,9 +22,9 @@ from plurivox.domain.check import Intake
 from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
 from plurivox.infer.exports import sentences
 from plurivox.infer.grouping import Compared, compared
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Statement, told
 from plurivox.lenses.overview.settings import DescriptionSettings
 

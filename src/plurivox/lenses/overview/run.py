@@ -14,8 +14,8 @@ from plurivox.base.wording import counted, named
 from plurivox.domain.axis import names_raters
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
 from plurivox.infer.grouping import compared
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Statement
 from plurivox.lenses.overview.description import Description, describe, description_html
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings

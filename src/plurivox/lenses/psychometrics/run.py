@@ -6,8 +6,8 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
+from plurivox.infer.keywords import keywords
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import Scaling, fitted
 from plurivox.lenses.psychometrics.settings import PsychometricsSettings

@@ -15,7 +15,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import chosen_rows
 from plurivox.domain.scale import Scale
 from plurivox.engine.run import Values
-from plurivox.infer.call_of import Comparison, MeasuredGroups
+from plurivox.infer.call import Comparison, MeasuredGroups
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
 from plurivox.infer.intervals import Interval

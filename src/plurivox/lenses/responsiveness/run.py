@@ -9,9 +9,9 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import AxisMeasured, Call
+from plurivox.infer.call import AxisMeasured, Call
 from plurivox.infer.families import corrected
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Row
 from plurivox.infer.spread import with_interval
 from plurivox.lenses.psychometrics.scales import MANY, RaterScale, Scaling, fitted

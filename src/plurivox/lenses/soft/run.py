@@ -20,11 +20,11 @@ from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import group_counts, weighted_counts
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import Call
+from plurivox.infer.call import Call
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table, frame_of
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.comparisons import (

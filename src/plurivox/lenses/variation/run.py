@@ -14,12 +14,12 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
-from plurivox.infer.call import keywords
-from plurivox.infer.call_of import AxisMeasured, Call, Comparison, MeasuredGroups
+from plurivox.infer.call import AxisMeasured, Call, Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.spread import Spread, with_interval
 from plurivox.infer.weighting import tells_unweighted
