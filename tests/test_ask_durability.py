@@ -159,8 +159,8 @@ def test_a_silent_run_of_this_machine_loses_its_claims(path: Path) -> None:
 
 STOPPABLE = """
 import sys
-from plurivox.ask import processes, running
-processes.LEASE, running._BEAT = 1.0, 0.2
+from plurivox.ask import database, running
+database.LEASE, running._BEAT = 1.0, 0.2
 from plurivox.cli import main
 sys.argv = ["plurivox", *sys.argv[1:]]
 main()
@@ -184,6 +184,7 @@ def test_a_stopped_run_is_taken_over_and_stores_nothing_twice(
         with subprocess.Popen(called, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as stopped:
             try:
                 while len(server.requests) < 44:
+                    assert stopped.poll() is None, "it ended before it had asked"
                     time.sleep(0.01)
                 stopped.send_signal(signal.SIGSTOP)
                 stuck[0] = False

@@ -27,9 +27,9 @@ KILLS, OF_A_FOLDER = 100, 10
 """Each folder is looked through after every kill, and grows until the next one takes its place."""
 BUSY = """
 import sys
-from plurivox.workbench.store import Store
+from plurivox.workbench.store import StudyStore
 
-store = Store(sys.argv[1])
+store = StudyStore(sys.argv[1])
 print("ready", flush=True)
 turn = 0
 while True:
