@@ -89,6 +89,8 @@ def _quoted() -> Iterator[None]:
         option = getattr(error, "option_name", "")
         removed = REMOVED_SETTINGS.get(option.removeprefix("--").replace("-", "_"))
         error.message = f"{option} {removed}" if removed else sentence(error.message)  # type: ignore[attr-defined]
+        if removed:
+            error.possibilities = None  # type: ignore[attr-defined]  # options that are spelled like it replace nothing
         raise
 
 
