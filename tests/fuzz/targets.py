@@ -246,13 +246,15 @@ def restored(draw: Draw) -> Case:
 
 @functools.cache
 def _commands() -> dict[str, Any]:
-    """Return the commands but those that ask a server, train, or take long."""
+    """Return the commands but those that ask a server, are one, train, or take long."""
     import typer
 
     from plurivox.cli.app import program
 
     group: Any = typer.main.get_command(program())
-    return {name: one for name, one in group.commands.items() if name not in ("ask", "demo", "fit", "simulate")}
+    return {
+        name: one for name, one in group.commands.items() if name not in ("ask", "demo", "fit", "serve", "simulate")
+    }
 
 
 def options(draw: Draw) -> Case:
