@@ -9,17 +9,24 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+import polars as pl
 
 from plurivox.base.cards import MOST_ROWS, CardCell, CardGrid, CardSentence, card, heading_of, right_columns
 from plurivox.base.wording import counted, harmless, interval_method, one_line
+from plurivox.domain.axis import CROSS, names_raters, rater_name
 from plurivox.infer.view import ALL, LEGEND, Value, View, by_model, compact, form_of, written
 from plurivox.statistics.registry import LABELS
 
 if TYPE_CHECKING:
     from plurivox.infer.result import Result, Statement
 
+
+R = TypeVar("R", bound="Result")
+Calls = Mapping[tuple[str, str], str]
 
 LONG = 40
 """Rows above which a LaTeX table may break over pages."""
@@ -106,7 +113,6 @@ def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: 
     lens
         The record of the lens that made it; by default that of the package that holds its class, if there is one.
     """
-    from plurivox.infer.numbering import for_people
     from plurivox.infer.result import Result
 
     own = type(result).__module__
@@ -135,6 +141,68 @@ def legend_of(tables: Iterable[View], legend: str | None, *, tested: bool) -> st
 
 def _has_signs(table: View) -> bool:
     return any(sign in cell for line in table.rows for cell in line for sign in "↑↓")
+
+
+# Raters as people see them --------------------------------------------------------------------------------------------
+#
+# Raters are numbered unless their ids were requested. Frames, CSV and JSON hold ids.
+
+
+def for_people(found: R) -> R:
+    """Return a result with raters numbered in its rows and tables, in order of appearance."""
+    if found.settings.get("ids") or not any(map(names_raters, found.axes)):
+        return found
+    calls = _calls((row.axis, row.group) for row in found.rows)
+    renamed: dict[str, Any] = {
+        name: tuple(_renamed(one, calls) for one in getattr(found, name)) for name in found.PARTS
+    }
+    return replace(found, **renamed)
+
+
+def numbered(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a table of groups in which raters are numbered unless ids are requested."""
+    if settings.get("ids") or not {"axis", "group"} <= set(frame.columns):
+        return frame
+    return _frame(frame, _calls(frame.select("axis", "group").iter_rows()))
+
+
+def _calls(groups: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return what each group of raters is called, by axis and group."""
+    calls: dict[tuple[str, str], str] = {}
+    numbers: dict[str, int] = {}
+    for axis, group in groups:
+        if (axis, group) not in calls and names_raters(axis) and group:
+            numbers[axis] = numbers.get(axis, -1) + 1
+            calls[axis, group] = _called(axis, group, rater_name(numbers[axis]))
+    return calls
+
+
+def _called(axis: str, group: str, name: str) -> str:
+    """Replace an id with a name; an id that contains the sign of a crossing replaces the rest as well."""
+    attributes, values = axis.split(CROSS), group.split(CROSS)
+    if len(attributes) != len(values):
+        return name
+    return CROSS.join(name if one == "rater" else value for one, value in zip(attributes, values, strict=True))
+
+
+def _renamed(one: Any, calls: Calls) -> Any:
+    """Return a part of a result with its groups renamed."""
+    if hasattr(one, "frame"):
+        return replace(one, frame=_frame(one.frame, calls))
+    if hasattr(one, "groups"):
+        return replace(one, groups=tuple(calls.get((one.axis, group), group) for group in one.groups))
+    if (one.axis, one.group) not in calls and (one.axis, one.other) not in calls:
+        return one
+    return replace(
+        one, group=calls.get((one.axis, one.group), one.group), other=calls.get((one.axis, one.other), one.other)
+    )
+
+
+def _frame(frame: pl.DataFrame, calls: Calls) -> pl.DataFrame:
+    if not calls or not {"axis", "group"} <= set(frame.columns):
+        return frame
+    names = [calls.get(key, key[1]) for key in frame.select("axis", "group").iter_rows()]
+    return frame.with_columns(group=pl.Series(names, dtype=pl.String))
 
 
 # Markdown ------------------------------------------------------------------------------------------------------------
@@ -291,7 +359,6 @@ def _right(table: View) -> list[bool]:
 
 def result_html(found: Any) -> str:
     """Return what a notebook shows of a result, with raters numbered unless ids are requested."""
-    from plurivox.infer.numbering import for_people
     from plurivox.infer.result import Result
 
     kind, rests_on = heading_of(found)

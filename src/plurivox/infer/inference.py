@@ -20,11 +20,10 @@ from plurivox.engine.run import Values
 from plurivox.infer.exchange import ENTANGLED, Entanglement, Exchange
 from plurivox.infer.families import adjust_families, most_shuffles, step_down
 from plurivox.infer.grouping import Grouping
-from plurivox.infer.intervals import Interval
+from plurivox.infer.intervals import Interval, Spread
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.permutation import PermutationResult, compare
 from plurivox.infer.result import Row
-from plurivox.infer.spread import Spread
 from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 from plurivox.statistics.registry import with_trait
 
@@ -34,47 +33,15 @@ MOST_KEPT = 50_000_000
 """The most values that further shuffles may add, since a result keeps all of them."""
 
 
-class DrawSettings(Protocol):
-    """The settings that draws depend on."""
-
-    @property
-    def permutations(self) -> int:
-        """How often raters are shuffled."""
-
-    @property
-    def max_permutations(self) -> int | None:
-        """The most shuffles to make while p-values are undecided."""
-
-    @property
-    def n_lenses(self) -> int:
-        """How many lenses' claims are corrected together."""
-
-    @property
-    def correction(self) -> str:
-        """How p-values of a family are corrected."""
-
-    @property
-    def interval(self) -> str | None:
-        """How intervals are made."""
-
-    @property
-    def bootstrap(self) -> int:
-        """How often items, raters or both are drawn."""
-
-    @property
-    def resample(self) -> str:
-        """Which of these are drawn."""
-
-    @property
-    def seed(self) -> int:
-        """The random seed."""
-
-
 class Measures(Protocol):
-    """Something with values of groups, draws × groups × statistics."""
+    """What a lens measures of some groups: values, draws × groups × statistics."""
+
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × statistics; those that are tested come first."""
 
     def null(self, shuffles: Shuffles, how: Running) -> Values:
-        """Return the values of shuffled raters."""
+        """Return the values of shuffled raters, draws × groups × tested statistics."""
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the values of items or raters drawn with replacement."""
@@ -186,7 +153,7 @@ class Inference:
     Attributes
     ----------
     asked
-        How many draws of what.
+        The settings, which say how many draws of what.
     how
         Who makes them, and who hears of progress.
     exchange
@@ -204,7 +171,7 @@ class Inference:
         After how many shuffles fewer than requested may be enough; no lens asks for that yet.
     """
 
-    asked: DrawSettings
+    asked: Any
     how: Running
     exchange: Exchange
     convention: str = "default"
@@ -221,10 +188,8 @@ class Inference:
     @property
     def most(self) -> int:
         """How many permutations may be made."""
-        asked = self.asked.permutations
-        if self.convention == "published":
-            return asked
-        return most_shuffles(asked, self.asked.max_permutations)
+        asked: int = self.asked.permutations
+        return asked if self.convention == "published" else most_shuffles(asked, self.asked.max_permutations)
 
     # Tests ------------------------------------------------------------------------------------------------------------
 
@@ -283,7 +248,8 @@ class Inference:
             self._adjust(tested)
             for one in tested:
                 one.look()
-            p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
+            claims = with_trait("claims")
+            p = np.concatenate([one.adjusted[:, [name in claims for name in one.names]].ravel() for one in tested])
             return p, np.zeros(0) if also is None else also()
 
         beside = plan.run(step)[1]
@@ -384,9 +350,9 @@ class Inference:
 
     def _row(self, row: Row, g: int, tested: Shuffled | None) -> Row:
         """Return a row with its test."""
-        test = None if tested is None else tested.test
-        if tested is None or test is None:
+        if tested is None or tested.test is None:
             return row
+        test = tested.test
         s = tested.names.index(row.statistic)
         if tested.alone[g] and not math.isnan(row.value):  # else there is a reason already
             row = row.with_note(self.exchange.alone)
@@ -428,8 +394,3 @@ def with_tests(rows: Sequence[Row], test: PermutationResult, n_permutations: int
         row.with_test(p, direction, median, undefined / (n_permutations or 1), n_permutations=n_permutations)
         for row, (p, direction, median, undefined) in zip(rows, flat, strict=True)
     ]
-
-
-def _claiming(one: Shuffled) -> list[int]:
-    """Return the columns of statistics that make claims."""
-    return [s for s, name in enumerate(one.names) if name in with_trait("claims")]
