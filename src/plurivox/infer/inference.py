@@ -266,7 +266,7 @@ class Inference:
                 for t, one in enumerate(tested)
                 for g in np.flatnonzero(~one.alone).tolist()
                 for s, name in enumerate(one.names)
-            ),
+            )
         )
         for _, family in groupby(cells, key=lambda cell: cell[0]):
             places = [(tested[t], g, s) for _, t, g, s in family]
