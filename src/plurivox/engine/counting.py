@@ -71,10 +71,12 @@ def _of_items(
     found = [np.zeros((0, n_groups, n_points), np.int64 if weights is None else np.float64)]
     for part in ratings.parts():
         first, last = max(start - part.first, 0), min(stop - part.first, part.n_items)
-        if first < last and weights is None:
-            found.append(group_counts(part, codes, n_groups, n_points, first, last))
-        elif first < last:
-            found.append(weighted_counts(part, codes, n_groups, n_points, weights, first, last)[0])
+        if first < last:
+            of_part = (part, codes, n_groups, n_points)
+            if weights is None:
+                found.append(group_counts(*of_part, first, last))
+            else:
+                found.append(weighted_counts(*of_part, weights, first, last)[0])
     return np.concatenate(found)
 
 

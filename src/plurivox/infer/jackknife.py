@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -235,15 +236,9 @@ class LeftOut(NamedTuple):
         return np.where(certain, np.where(size > _NONE, 0.0, 1.0), p) + 0.0 * self.observed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Without:
-    """Maps the sums of units of items to the values of all items except these."""
-
-    whole: Sums
-    finish: Finish
-
-    def __call__(self, sums: Sums) -> Values:
-        return self.finish(Sums({name: self.whole[name] - array for name, array in sums.items()}))
+def _without(whole: Sums, finish: Finish, sums: Sums) -> Values:
+    """Return the values of all items except those whose sums these are."""
+    return finish(Sums({name: whole[name] - array for name, array in sums.items()}))
 
 
 def without_items(
@@ -252,7 +247,7 @@ def without_items(
     """Return the values without each unit of items, units × … ; ``whole`` are the sums of all items."""
     n_items = sum(part.n_items for part in parts)
     draws = Draws.of_units(blocks(n_items, MOST_ITEMS), "items")
-    made = run(parts, contribution, draws, _Without(whole, finish), how)
+    made = run(parts, contribution, draws, partial(_without, whole, finish), how)
     return np.concatenate([finish(whole)[:0], *made])
 
 
@@ -313,16 +308,9 @@ def most_blocks(n_ratings: int) -> int:
     return min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Keep:
-    """Which ratings of a part are not in a block of ratings."""
-
-    block: int
-    n_blocks: int
-
-    def __call__(self, part: Part) -> NDArray[np.bool_]:
-        keep: NDArray[np.bool_] = rating_blocks(part, self.n_blocks) != self.block
-        return keep
+def not_in_block(block: int, n_blocks: int, part: Part) -> NDArray[np.bool_]:
+    """Return which ratings of a part are not in a block of ratings."""
+    return np.asarray(rating_blocks(part, n_blocks) != block)
 
 
 def kept(part: Part, keep: NDArray[np.bool_]) -> Part:
@@ -352,7 +340,7 @@ class _Blocks:
         """Return the sums of a part without each block of ratings."""
         made = []
         for number in range(draws.first, draws.last):
-            keep = _Keep(number, self.n_blocks)
+            keep = partial(not_in_block, number, self.n_blocks)
             made.append(self.contribution.without(keep)(kept(part, keep(part)), Draws.observed()))
         return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
 
