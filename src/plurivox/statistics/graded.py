@@ -304,16 +304,15 @@ def _result(
     remarks += [fit.note] if fit.note else []
     return GradedResponse(
         points, a, a_se, b, b_se,
-        np.where(scored, fit.severity * item_sign, np.nan), np.where(scored, fit.severity_se, np.nan),
-        fit.log_likelihood, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks), part,
+        np.where(scored, fit.severity * item_sign, np.nan), np.where(scored, fit.spread, np.nan),
+        fit.value, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks), part,
     )  # fmt: skip
 
 
 def _signs(data: GradedData, fit: GradedFit) -> Floats:
     """Return for each rater the direction in which the discriminations of all linked raters add up to more than 0."""
     labels, sizes = components(data.codes >= 0)
-    totals = np.bincount(labels, fit.a, len(sizes))
-    return np.where(totals < 0, -1.0, 1.0)[labels]
+    return np.where(np.bincount(labels, fit.a, len(sizes)) < 0, -1.0, 1.0)[labels]
 
 
 # Psychometrics records ------------------------------------------------------------------------------------------------
