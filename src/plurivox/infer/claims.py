@@ -1,4 +1,13 @@
-"""When a value becomes a sentence: what is said about groups that stand apart, in every lens that compares them."""
+"""When a value becomes a sentence: what is said about groups that stand apart, in every lens that compares them.
+
+A reader takes each sentence for a finding, so what it may say depends on what its p-value can bear::
+
+    claimed      the right null hypothesis, p < .05 after correction, and no more shuffles could change that
+    undecided    after correction too close to .05 for the shuffles that were made
+    notable      p < .05 before correction only: the first few, beside how many chance alone would give
+    blocked      who rated what depends on the group, so that a difference may come from the items: nothing is claimed
+    nothing      no value stands out; said once, with the smallest p, since a small study finds little, too
+"""
 
 from __future__ import annotations
 
@@ -72,46 +81,35 @@ def group_statements(
     """
     tested = values_of(result)
     claims: dict[tuple[str, str, str], list[Row]] = {}
-    for row in sorted(tested, key=_surest):
+    for row in sorted(tested, key=lambda row: tuple(1.0 if p is None else p for p in (row.p_adjusted, row.p_value))):
         if row.claim:
             claims.setdefault((row.axis, row.group, row.subset), []).append(row)
     said = []
     for rows in claims.values():
         text, first, short, amount = claimed(rows)
         text += _also_within(first, held)
-        weight = weight_of(first) - (0.0 if first.subset == _all_items(result) else 0.5)
+        whole = first.subset == _all_items(result)
+        weight = weight_of(first) - (0.0 if whole else 0.5)
         said.append(
             Statement(
                 text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
                 rests_on(result.settings, first, len(tested)), first.n_permutations, named(first.axis, first.group),
-                short, amount, first.subset if first.subset != _all_items(result) else "all",
+                short, amount, "all" if whole else first.subset,
             )
         )  # fmt: skip
     said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
     if tested and not claims:
         said.append(_nothing(result, tested))
     said += _notable(result, tested, notable)
-    if tested:
-        said += _exchanged(result.settings)
+    if tested and (words := shuffling(result.settings)) != ALL:
+        said.append(Statement(f"Permutation tests: {words}.", 0.0, statistic="exchange"))
     return said
-
-
-def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:
-    """Say who was shuffled with whom, unless all were."""
-    words = shuffling(settings)
-    if words == ALL:
-        return []
-    return [Statement(f"Permutation tests: {words}.", 0.0, statistic="exchange")]
 
 
 def _all_items(result: GroupResult) -> str:
     """Return what the whole set of items is called: one of several questions has its name."""
     name: str = result.settings.get("question", "all")
     return name
-
-
-def _surest(row: Row) -> tuple[float, float]:
-    return row.p_adjusted if row.p_adjusted is not None else 1.0, row.p_value if row.p_value is not None else 1.0
 
 
 def _also_within(row: Row, held: Sequence[Row]) -> str:
@@ -160,12 +158,10 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
         return []
     parts = {row.subset: f" on {row.subset}" for row in rows if row.subset != _all_items(result)}
     said = [f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{parts.get(row.subset, '')}" for row in rows]
-    names = listed(dict.fromkeys(said), FEW)
-    n = rows[0].n_permutations or 0
-    text = (
-        f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05. More permutations would decide."
-    )
-    first = rows[0]
+    names, first = listed(dict.fromkeys(said), FEW), rows[0]
+    n = first.n_permutations or 0
+    text = f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05."
+    text += " More permutations would decide."
     short = f"{'is' if len(set(said)) == 1 else 'are'} undecided after {n:,} shuffles"
     return [
         Statement(
@@ -292,7 +288,11 @@ def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) ->
     subjects: dict[str, list[Statement]] = {}
     for one in members:
         subjects.setdefault(one.subject, []).append(one)
-    named = [own for own in subjects.values() if not _implied(own[0], members)]
+    groups = [_values(one) for one in members]
+    named = [
+        own for own in subjects.values()
+        if len(parts := _values(own[0])) == 1 or not any(parts > other for other in groups)
+    ]  # fmt: skip  # the others are crossings that do the same as a group that they are part of
     alone = len(named) == 1
     names = [named[0][0].subject] if alone else [_subject(own, most, amounts) for own in named]
     text = f"{listed(names, most)} {short}"
@@ -323,12 +323,6 @@ def _parts(own: Sequence[Statement], most: int) -> str:
     if not parts:
         return ""
     return f"{', also' if len(parts) < len(own) else ''} on {listed(parts, most)}"
-
-
-def _implied(one: Statement, members: Sequence[Statement]) -> bool:
-    """Return whether a crossing does the same as a group that it is part of."""
-    parts = _values(one)
-    return len(parts) > 1 and any(parts > _values(other) for other in members)
 
 
 def _values(one: Statement) -> set[tuple[str, str]]:

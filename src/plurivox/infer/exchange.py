@@ -210,8 +210,11 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     """Return the block of each rater; raters of a block saw nearly the same items. None if too few raters are in any.
 
     Raters with the same set of items are together; sets are joined by complete linkage, so that any two of a block are
-    alike. Raters who rated nothing are in no block and have the number -1.
+    alike. Raters who rated nothing are in no block and have the number -1. First those are counted whose items nearly
+    match nobody else's: if they are too many, or if counting takes long, the rest is not worth the time.
     """
+    from plurivox.kernels.variation import alone
+
     signs = signs_of(ratings.parts(), ratings.n_raters)
     rated = raters_who_rated(ratings)
     who = np.flatnonzero(rated)
@@ -224,7 +227,7 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     members[who] = np.argsort(order)[place]
     offsets, owners = _one_of_each(ratings, who[first[order]])
     most = math.floor((1 - COVERED) * n_rated + 1e-9)
-    if _n_alone(offsets, owners, count[order] > 1, most) > most:
+    if alone(offsets, owners, count[order] > 1, ALIKE - 1e-9, most, np.int64(MOST_STEPS)) > most:
         return None
     sets = _sets(offsets, owners, len(order))
     linked = np.zeros(len(sets), np.int64) if len(sets) == 1 else _linked(sets, ratings.n_items)
@@ -236,13 +239,6 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     _, first, place = np.unique(blocks[rated], return_index=True, return_inverse=True)
     blocks[rated] = np.argsort(np.argsort(first))[place]
     return blocks.astype(np.int32)
-
-
-def _n_alone(offsets: NDArray[np.int64], owners: NDArray[np.int32], twins: NDArray[np.bool_], most: int) -> int:
-    """Count raters whose items nearly match nobody else's, up to one more than ``most``; -1 if it takes long."""
-    from plurivox.kernels.variation import alone
-
-    return int(alone(offsets, owners, twins, ALIKE - 1e-9, most, np.int64(MOST_STEPS)))
 
 
 def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:

@@ -161,9 +161,8 @@ def for_people(found: R) -> R:
 
 def numbered(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Return a table of groups in which raters are numbered unless ids are requested."""
-    if settings.get("ids") or not {"axis", "group"} <= set(frame.columns):
-        return frame
-    return _frame(frame, _calls(frame.select("axis", "group").iter_rows()))
+    named = not settings.get("ids") and {"axis", "group"} <= set(frame.columns)
+    return _frame(frame, _calls(frame.select("axis", "group").iter_rows())) if named else frame
 
 
 def _calls(groups: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -367,8 +366,15 @@ def result_html(found: Any) -> str:
         grids = [_grid(table) for table in document.tables if table.rows]
         return card(kind, rests_on, said=sentences(found.statements()), grids=grids, more=found.ALL_ROWS)
     seen = for_people(found)
-    sizes = [size for size in _sizes(seen) if size not in rests_on]
-    rests_on = " · ".join([rests_on, *([", ".join(sizes)] if sizes else []), *_intervals(seen)])
+    # The sizes behind all raters together; for groups alone, the number of items.
+    whole = [row for row in seen.rows if row.axis == ALL]
+    n_items = max((row.n_items for row in whole or seen.rows), default=0)
+    n_ratings = max((row.n_ratings for row in whole), default=0)
+    sizes = [counted(n, what) for n, what in ((n_items, "item"), (n_ratings, "rating")) if n]
+    beside = [", ".join(new)] if (new := [size for size in sizes if size not in rests_on]) else []
+    if seen.settings.get("interval", "none") != "none" and "resample" in seen.settings:
+        beside.append(f"95 % intervals {interval_method(seen.settings)}")
+    rests_on = " · ".join([rests_on, *beside])
     views = (compact(seen, MOST_ROWS), by_model(seen, MOST_ROWS))
     grids = [_grid(view, found.ALL_ROWS) for view in views if view.rows]
     return card(kind, rests_on, said=sentences(seen.statements()), grids=grids, more=found.ALL_ROWS)
@@ -377,21 +383,6 @@ def result_html(found: Any) -> str:
 def sentences(said: Iterable[Statement]) -> list[CardSentence]:
     """Return statements in the form that a card needs."""
     return [CardSentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
-
-
-def _sizes(found: Result) -> list[str]:
-    """Return the sizes behind all raters together; for groups alone, the number of items."""
-    whole = [row for row in found.rows if row.axis == ALL]
-    n_items = max((row.n_items for row in whole or found.rows), default=0)
-    n_ratings = max((row.n_ratings for row in whole), default=0)
-    return [counted(n, what) for n, what in ((n_items, "item"), (n_ratings, "rating")) if n]
-
-
-def _intervals(found: Result) -> list[str]:
-    known = found.settings
-    if known.get("interval", "none") == "none" or "resample" not in known:
-        return []
-    return [f"95 % intervals {interval_method(known)}"]
 
 
 def _grid(view: View, all_rows: str = "") -> CardGrid:
@@ -404,7 +395,7 @@ def _grid(view: View, all_rows: str = "") -> CardGrid:
     rows = [
         [
             CardCell(name, strong=not cells),
-            *(_cell(one, to, view.arrows) for one, to in zip(cells, view.header[1:], strict=False)),
+            *(_cell(one, to, arrows=view.arrows) for one, to in zip(cells, view.header[1:], strict=False)),
         ]
         for name, *cells in view.rows
     ]
@@ -413,7 +404,7 @@ def _grid(view: View, all_rows: str = "") -> CardGrid:
     return CardGrid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
 
 
-def _cell(cell: Any, heading: str, arrows: bool) -> CardCell:
+def _cell(cell: Any, heading: str, *, arrows: bool) -> CardCell:
     """Return a value with its interval in small type; one that stands out is bold and marked."""
     if cell is None:
         return CardCell("")
@@ -425,11 +416,9 @@ def frame_html(found: Any, *keys: str) -> str:
     """Return what a notebook shows of an object whose frame has a row for each statistic: a row for each key."""
     lines: dict[tuple[str, ...], dict[str, CardCell]] = {}
     for row in found.to_frame().iter_rows(named=True):
-        value = Value(row["value"], row.get("ci_low"), row.get("ci_high"))
         key = tuple(str(row[name]) for name in keys)
-        lines.setdefault(key, {})[row["statistic"]] = CardCell(
-            written(value), value.ends(".2f") if value.defined else ""
-        )
+        value = Value(row["value"], row.get("ci_low"), row.get("ci_high"))
+        lines.setdefault(key, {})[row["statistic"]] = _cell(value, "", arrows=False)
     names = list(dict.fromkeys(name for own in lines.values() for name in own))
     rows = [[*map(CardCell, key), *(own.get(name, CardCell("")) for name in names)] for key, own in lines.items()]
     header = [*(key.replace("_", " ") for key in keys), *(LABELS.get(name, name) for name in names)]

@@ -185,12 +185,6 @@ class Inference:
         where = "" if self.subset == "all" else f"{self.subset}: "
         return self.how.doing(where + what)
 
-    @property
-    def most(self) -> int:
-        """How many permutations may be made."""
-        asked: int = self.asked.permutations
-        return asked if self.convention == "published" else most_shuffles(asked, self.asked.max_permutations)
-
     # Tests ------------------------------------------------------------------------------------------------------------
 
     def shuffled(
@@ -233,11 +227,14 @@ class Inference:
         NDArray[np.float64]
             The further p-values to report.
         """
-        asked, looks = self.asked.permutations, ALL_DRAWS if self.convention == "published" else self.looks
+        asked, looks = self.asked.permutations, self.looks
         if not asked or not tested:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
-        plan = DrawPlan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
+        most = max(asked, min(most_shuffles(asked, self.asked.max_permutations), room)) if further else asked
+        if self.convention == "published":
+            most, looks = asked, ALL_DRAWS
+        plan = DrawPlan(asked, most, self.asked.n_lenses, looks)
 
         def step(made: int, wanted: int) -> tuple[Values, Values]:
             shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
@@ -366,17 +363,14 @@ class Inference:
 
     def claims(self, row: Row) -> bool:
         """Return whether a difference may be claimed: tested against the right null, corrected and decided."""
+        design = self.design.get(row.axis)
+        entangled = design is not None and design.entangled
+        if row.statistic == "drift":  # which shuffles times: what counts is whether they and items are entangled
+            entangled = self.times.get(row.axis, 1.0) <= ENTANGLED
         return (
             row.survives and not row.undecided and self.asked.correction != "none" and self.convention != "published"
-            and row.statistic in with_trait("claims") and not self._entangled(row)
+            and row.statistic in with_trait("claims") and not entangled
         )  # fmt: skip
-
-    def _entangled(self, row: Row) -> bool:
-        """Return whether groups and assignment are entangled, or for drift, which shuffles times, times and items."""
-        if row.statistic == "drift":
-            return self.times.get(row.axis, 1.0) <= ENTANGLED
-        design = self.design.get(row.axis)
-        return design is not None and design.entangled
 
     def remembered(self) -> dict[str, Any]:
         """Return what a result keeps about the design."""

@@ -1,4 +1,14 @@
-"""Permutation tests: where an observed value is among those of shuffled raters."""
+"""Permutation tests: where an observed value is among those of shuffled raters; and sign-flips.
+
+If a group were a random part of the raters it is exchanged with, its value would be one of those that shuffles give,
+each as likely as any other, whatever the distribution of scores. So p is the share of them that lie as far out, the
+observed one included::
+
+    shuffled    ·  ·  ·· ····:···· ···  ·   ·       N values
+    observed                              o         one of them reaches it: p = 2 · (1 + 1)/(N + 1)
+
+An undefined draw says nothing and is left out; one that differs only by rounding is a tie, which counts on both sides.
+"""
 
 from __future__ import annotations
 
