@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -224,7 +224,7 @@ def test_processes_read_parts_from_a_place_and_change_no_bit() -> None:
 def test_what_travels_does_not_hold_the_ratings() -> None:
     ratings, axis = study(8, n_items=20_000, n_raters=40)
     work = Entropy(Grouping.of(ratings, axis.codes, len(axis)), ratings.n_items)
-    each = run.__globals__["_EachDraw"](ratings.parts(), work, Draws.permuted(3, 0), bits)
+    each = partial(run.__globals__["_each_draw"], ratings.parts(), work, Draws.permuted(3, 0), bits)
     parcel = pool.Parcel.of(each)
     assert len(parcel.content) < 0.2 * len(ratings)
     assert any(array is ratings.parts()[0].scores for array in parcel.arrays)
@@ -232,7 +232,7 @@ def test_what_travels_does_not_hold_the_ratings() -> None:
         sent = pool.shipped(each, processes)
         path = Path(sent.work.path)  # type: ignore[attr-defined]
         assert path.stat().st_size < 0.2 * len(ratings)
-        assert len(pickle.dumps(sent.work)) < 300  # type: ignore[attr-defined]
+        assert len(pickle.dumps(sent.work)) < 300
         sent.forget()
     assert not path.exists()
 

@@ -226,20 +226,21 @@ def fits(value: Any, kind: Any) -> bool:
     return _fits_class(value, kind)
 
 
+def scalar(value: Any) -> Any:
+    """Return a numpy number or text as its Python equivalent, and other things unchanged."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
 def _fits_class(value: Any, kind: type) -> bool:
-    value = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
-    if kind is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
-    if kind is float:
-        return isinstance(value, Real) and not isinstance(value, bool) and _is_float(value)
-    return is_text(value) if kind is str else isinstance(value, kind)
-
-
-def _is_float(value: Any) -> bool:
+    value = scalar(value)
+    if kind not in (int, float):
+        return is_text(value) if kind is str else isinstance(value, kind)
+    if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
+        return False
     try:
         float(value)
     except OverflowError:  # a whole number of 400 digits
-        return False
+        return kind is int
     return True
 
 

@@ -237,19 +237,19 @@ class Shipment:
     """Work that has been handed over to an executor, which calls it."""
 
     def __init__(self, pool: Executor, work: Work) -> None:
-        self._pool, self._work = pool, work
+        self.pool, self.work = pool, work
 
     def submit(self, first: int, last: int) -> Future[Any]:
         """Have a batch done."""
-        return self._pool.submit(self._work, first, last)
+        return self.pool.submit(self.work, first, last)
 
     def watch(self) -> None:
         """Raise an error if no worker is left that could do it; called while nothing is finished."""
 
     def forget(self) -> None:
         """Take it back."""
-        if isinstance(self._work, _InFile):
-            Path(self._work.path).unlink(missing_ok=True)
+        if isinstance(self.work, _InFile):
+            Path(self.work.path).unlink(missing_ok=True)
 
 
 def shipped(work: Work, pool: Executor) -> Shipment:

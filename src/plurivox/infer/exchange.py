@@ -318,12 +318,9 @@ def _close_pairs(sets: list[NDArray[np.int32]], n_items: int) -> Pairs:
     pairs = (few @ few.T).tocoo()
     later = pairs.col > pairs.row
     first, second = pairs.row[later].astype(np.int64), pairs.col[later].astype(np.int64)
-    common = np.concatenate(
-        [
-            np.zeros(0),
-            *(_common(table, first[at : at + BLOCK], second[at : at + BLOCK]) for at in range(0, len(first), BLOCK)),
-        ]
-    )
+    some = [slice(at, at + BLOCK) for at in range(0, len(first), BLOCK)]
+    shared = (table[first[one]].multiply(table[second[one]]).sum(axis=1) for one in some)
+    common = np.concatenate([np.zeros(0), *(np.asarray(one, dtype=np.float64).ravel() for one in shared)])
     jaccard = common / (sizes[first] + sizes[second] - common)
     close = jaccard >= ALIKE - 1e-9
     return first[close], second[close], 1.0 - jaccard[close]
@@ -335,11 +332,6 @@ def _table(sets: list[NDArray[np.int32]], n_items: int) -> Any:
 
     offsets = np.concatenate(([0], np.cumsum([len(one) for one in sets])))
     return csr_array((np.ones(offsets[-1], np.float32), np.concatenate(sets), offsets), shape=(len(sets), n_items))
-
-
-def _common(table: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many items each pair of sets shares."""
-    return np.asarray(table[first].multiply(table[second]).sum(axis=1), dtype=np.float64).ravel()
 
 
 def _all_pairs(table: Any, sizes: NDArray[np.int64]) -> Pairs:

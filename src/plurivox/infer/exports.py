@@ -54,6 +54,7 @@ _ACTING = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|`|\](?=\()|\*(?=\**[^\s*])|(?<![^\W_])_(?=_*[^\s_])|~(?=~*[^\s~])|\$(?=[^$]*\$)"
 )
 """What Markdown would take for an instruction: the start of escapes, code, links, emphasis, strikes and formulas."""
+_BAR = "\\|"
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _FONT = "font-family:sans-serif;font-size:10pt;color:#1a1a1a;"
 _CELL = "border:1px solid #999;padding:3px 8px;vertical-align:top;"
@@ -217,14 +218,10 @@ def _markdown_document(document: Document) -> str:
     for title, header, rows, *_ in document.texts:
         lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
         parts.append(f"### {_markdown(title)}\n")
-        parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
+        # A text must not end its cell.
+        parts += [f"| {' | '.join(_markdown(cell.strip()).replace('|', _BAR) for cell in line)} |" for line in lines]
         parts.append("")
     return "\n".join([*parts, *(f"- {_markdown(sentence)}" for sentence in document.sentences)])
-
-
-def _markdown_cell(text: str) -> str:
-    """Return a text that does not end its cell."""
-    return _markdown(text.strip()).replace("|", "\\|")
 
 
 def _markdown(text: str) -> str:

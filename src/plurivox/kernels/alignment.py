@@ -235,7 +235,9 @@ def contests(offsets, raters, scores, how, values, cost, rows, voice, point, par
         used, total = _tally(given, values, counts)
         a = rows[i]
         while a < rows[i + 1]:
-            b = _samples_end(a, rows[i + 1], voice)
+            b = a + 1
+            while b < rows[i + 1] and voice[b] == voice[a]:
+                b += 1
             _meet(a, b, point, part, given, used, counts, total, values, cost, how, won, behind)
             v, added = voice[a], 0.0
             for r in range(first, last):
@@ -267,15 +269,6 @@ def _tally(given, values, counts):
         counts[score] += 1
         total += values[score]
     return used[:n], total
-
-
-@compiled
-def _samples_end(a, end, voice):
-    """Return where the answers of one voice to an item end."""
-    b = a + 1
-    while b < end and voice[b] == voice[a]:
-        b += 1
-    return b
 
 
 @compiled
