@@ -44,44 +44,43 @@ def permuted_moments(offsets, raters, y, labels, words, places, sums):
         for p in range(n_draws):
             _add_weighted(offsets, raters, y, labels[p], none, none, sums[p])
         return
-    by_word = words.shape[1] > 0
     for first in range(0, n_draws, TOGETHER):
         own = sums[first : min(first + TOGETHER, n_draws)]
-        at = first // TOGETHER
-        _add_together(offsets, raters, y, words[at if by_word else 0], places[0 if by_word else at], own)
+        if words.shape[1] > 0:
+            _add_in_words(offsets, raters, y, words[first // TOGETHER], own)
+        else:
+            _add_together(offsets, raters, y, places[first // TOGETHER], own)
 
 
 @compiled
-def _add_together(offsets, raters, y, words, places, sums):
+def _add_together(offsets, raters, y, places, sums):
     """Add all items under a few permutations, each of which has its own place in every group's row.
 
-    ``places`` holds where a rater's ratings are added under each permutation, or their groups are in one word. Where
-    the same raters rated an item as the one before, as in a crossed study, the counts stay.
+    ``places`` holds where a rater's ratings are added under each permutation. Where the same raters rated an item as
+    the one before, as in a crossed study, the counts stay.
     """
-    together, n_groups, _ = sums.shape
-    n, s, q = np.zeros((3, (n_groups + 1) * TOGETHER))
+    _, n_groups, _ = sums.shape
+    n = np.zeros((n_groups + 1) * TOGETHER)
+    s = np.zeros((n_groups + 1) * TOGETHER)
+    q = np.zeros((n_groups + 1) * TOGETHER)
     found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
-    by_word, outside = len(words) > 0, np.uint64(n_groups)
     for i in range(len(offsets) - 1):
-        new = 0.0 if _same_raters(offsets, raters, i) else 1.0
-        if new > 0.0:
+        if not _same_raters(offsets, raters, i):
             n[:] = 0.0
+            for k in range(offsets[i], offsets[i + 1]):
+                rater = np.uint64(raters[k])
+                for p in range(TOGETHER):
+                    n[np.uint64(places[rater, p])] += 1.0
         n_all = s_all = q_all = 0.0
         for k in range(offsets[i], offsets[i + 1]):
             rater = np.uint64(raters[k])
             value = y[k]
             square = value * value
-            if by_word:
-                inside = words[rater] & np.uint64(15) != outside  # the same in every permutation
-                _add_word(n, s, q, words[rater], together, new, value, square)
-            else:
-                inside = places[rater, 0] < n_groups * TOGETHER
-                for p in range(TOGETHER):
-                    at = np.uint64(places[rater, p])
-                    n[at] += new
-                    s[at] += value
-                    q[at] += square
-            if inside:
+            for p in range(TOGETHER):
+                at = np.uint64(places[rater, p])
+                s[at] += value
+                q[at] += square
+            if places[rater, 0] < n_groups * TOGETHER:  # the same in every permutation
                 n_all += 1.0
                 s_all += value
                 q_all += square
@@ -89,27 +88,62 @@ def _add_together(offsets, raters, y, words, places, sums):
             _add_item(n, s, q, g * TOGETHER, n_all, s_all, q_all, found[g])
         s[:] = 0.0
         q[:] = 0.0
-    for p in range(together):
-        for g in range(n_groups):
-            for m in range(N_MOMENTS):
-                sums[p, g, m] += found[g, m, p]
+    _add_found(found, sums)
 
 
 @compiled
-def _add_word(n, s, q, word, together, new, value, square):
-    """Add a rating under some permutations; a loop whose end is known is unrolled."""
-    if together < TOGETHER:
-        for p in range(together):
-            at = place_in(word, p)
-            n[at] += new
-            s[at] += value
-            q[at] += square
-        return
+def _add_word(n, s, q, word, new, value, square):
+    """Add a rating under all permutations; a loop whose end is known is unrolled."""
     for p in range(TOGETHER):
         at = place_in(word, p)
         n[at] += new
         s[at] += value
         q[at] += square
+
+
+@compiled
+def _add_found(found, sums):
+    for p in range(len(sums)):
+        for g in range(len(found)):
+            for m in range(N_MOMENTS):
+                sums[p, g, m] += found[g, m, p]
+
+
+@compiled
+def _add_in_words(offsets, raters, y, words, sums):
+    """Add all items as :func:`_add_together` does; a rater's groups under all permutations are one word."""
+    together, n_groups, _ = sums.shape
+    n = np.zeros((n_groups + 1) * TOGETHER)
+    s = np.zeros((n_groups + 1) * TOGETHER)
+    q = np.zeros((n_groups + 1) * TOGETHER)
+    found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
+    outside = np.uint64(n_groups)
+    for i in range(len(offsets) - 1):
+        new = 0.0 if _same_raters(offsets, raters, i) else 1.0  # of the same raters the counts stay
+        if new > 0.0:
+            n[:] = 0.0
+        n_all = s_all = q_all = 0.0
+        for k in range(offsets[i], offsets[i + 1]):
+            word = words[np.uint64(raters[k])]
+            value = y[k]
+            square = value * value
+            if together < TOGETHER:
+                for p in range(together):
+                    at = place_in(word, p)
+                    s[at] += value
+                    q[at] += square
+                    n[at] += new
+            else:
+                _add_word(n, s, q, word, new, value, square)
+            if word & np.uint64(15) != outside:  # the same in every permutation
+                n_all += 1.0
+                s_all += value
+                q_all += square
+        for g in range(n_groups):
+            _add_item(n, s, q, g * TOGETHER, n_all, s_all, q_all, found[g])
+        s[:] = 0.0
+        q[:] = 0.0
+    _add_found(found, sums)
 
 
 @compiled
