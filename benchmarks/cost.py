@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 import plurivox as pv
 from benchmarks.scale import PER_ITEM, make, pack, small
 from plurivox.domain.part import SIZE
-from plurivox.engine.shipping import Parcel, digest_of
+from plurivox.engine.pool import Parcel, digest_of
 
 FITTED = [(10**6, 16, 8), (10**6, 96, 8), (10**6, 48, 24), (10**7, 16, 8), (10**7, 48, 8), (10**7, 32, 24),
           (4 * 10**7, 16, 8), (4 * 10**7, 32, 8), (10**8, 16, 8)]  # fmt: skip

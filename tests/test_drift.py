@@ -16,9 +16,9 @@ from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import compared
 from plurivox.infer.inference import Inference
+from plurivox.infer.intervals import with_interval
 from plurivox.infer.jackknife import in_block, most_blocks
 from plurivox.infer.permutation import compare
-from plurivox.infer.spread import with_interval
 from plurivox.lenses.variation import drift as module
 from plurivox.lenses.variation.drift import Drifting, drifts
 from plurivox.lenses.variation.settings import VariationSettings

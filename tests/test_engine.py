@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part, cut
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.engine import counting, pool, shipping
+from plurivox.engine import counting, pool
 from plurivox.engine.counting import add_up, counts_of, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
@@ -224,15 +224,15 @@ def test_processes_read_parts_from_a_place_and_change_no_bit() -> None:
 def test_what_travels_does_not_hold_the_ratings() -> None:
     ratings, axis = study(8, n_items=20_000, n_raters=40)
     work = Entropy(Grouping.of(ratings, axis.codes, len(axis)), ratings.n_items)
-    each = run.__globals__["_EachDraw"](ratings.parts(), work, Draws.permuted(3, 0), bits)
-    parcel = shipping.Parcel.of(each)
+    each = partial(run.__globals__["_each_draw"], ratings.parts(), work, Draws.permuted(3, 0), bits)
+    parcel = pool.Parcel.of(each)
     assert len(parcel.content) < 0.2 * len(ratings)
     assert any(array is ratings.parts()[0].scores for array in parcel.arrays)
     with ProcessPoolExecutor(1) as processes:
-        sent = shipping.shipped(each, processes)
+        sent = pool.shipped(each, processes)
         path = Path(sent.work.path)  # type: ignore[attr-defined]
         assert path.stat().st_size < 0.2 * len(ratings)
-        assert len(pickle.dumps(sent.work)) < 300  # type: ignore[attr-defined]
+        assert len(pickle.dumps(sent.work)) < 300
         sent.forget()
     assert not path.exists()
 
@@ -241,10 +241,10 @@ def test_arrays_come_back_as_they_were() -> None:
     fixed = np.arange(20_000)
     fixed.flags.writeable = False
     free = np.asfortranarray(np.random.default_rng(1).random((100, 200)))
-    content, arrays = shipping.Parcel.of(_Holding(fixed, free))  # type: ignore[arg-type]
+    content, arrays = pool.Parcel.of(_Holding(fixed, free))  # type: ignore[arg-type]
     assert [array is one for array, one in zip(arrays, (fixed, free), strict=True)] == [True, True]
     for come in (arrays, [array.copy() for array in arrays], [_frozen(array.copy()) for array in arrays]):
-        back: Any = shipping._Unpickler(content, come).load()
+        back: Any = pool._Unpickler(content, come).load()
         assert back.one.tobytes() == fixed.tobytes()
         assert np.array_equal(back.other, free)
         assert (back.one.flags.writeable, back.other.flags.writeable) == (False, True)

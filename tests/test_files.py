@@ -664,7 +664,7 @@ def calls_in(module: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:
 def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
-        "base/files.py", "base/folders.py", "engine/shipping.py", "ask/database.py", "models/predictor.py",
+        "base/files.py", "base/folders.py", "engine/pool.py", "ask/database.py", "models/predictor.py",
         "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/opening.py",
         "read/excel.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
@@ -688,7 +688,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/shipping.py", "report/render.py", "ask/database.py", "cli/running.py",
+        "engine/pool.py", "report/render.py", "ask/database.py", "cli/running.py",
         "base/folders.py", "base/files.py",
         "report/build.py",  # digests of what was read before
         "report/printing.py",  # what Chromium made
@@ -701,7 +701,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "reproduce/record.py",  # tables that are shipped
         "read/packed/folder.py", "read/packed/packing.py", "read/packed/making.py",  # what they wrote
         "read/packed/stored.py",  # a secret, which it wrote
-        "engine/resuming.py",  # what they wrote, and write over
+        "engine/run.py",  # what they wrote, and write over
         "read/packed/remote.py",  # opens addresses
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote

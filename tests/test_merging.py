@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from plurivox.base.wording import named
-from plurivox.infer.merging import merged
+from plurivox.infer.claims import merged
 from plurivox.infer.result import Statement
 
 LOWER = "rate the same items lower"

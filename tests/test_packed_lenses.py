@@ -157,10 +157,10 @@ def test_the_command_line(both: Both) -> None:
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_an_interrupted_question_goes_on(both: Both, monkeypatch: pytest.MonkeyPatch, damaged: bool) -> None:
-    from plurivox.engine import resuming
+    from plurivox.engine import run
     from plurivox.lenses.cohesion.sums import Agreement
 
-    monkeypatch.setattr(resuming, "SECONDS", 0.0)
+    monkeypatch.setattr(run, "SECONDS", 0.0)
     whole = told(pv.cohesion(both.memory, "gender", permutations=40, interval="none"))
     usual, calls = Agreement.__call__, [0]
 

@@ -169,7 +169,7 @@ def test_other_processes_demand_what_this_one_read(study: Path) -> None:
 
 
 def test_finished_work_cannot_be_planted(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from plurivox.engine.resuming import _name_of as name_of
+    from plurivox.engine.run import _name_of as name_of
     from plurivox.read.packed import stored
 
     parts = pv.read_ratings(study).parts()

@@ -13,7 +13,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import SelectionError
-from plurivox.infer.numbering import for_people
+from plurivox.infer.exports import for_people
 from support import run_cli
 
 SECRET = "worker"

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import cut
 from plurivox.engine import run as engine_run
 from plurivox.engine.draws import Draws, item_weights, rater_weights
-from plurivox.engine.shipping import LARGE, Parcel
+from plurivox.engine.pool import LARGE, Parcel
 from plurivox.infer.permutation import among_peers
 from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness import raters as one_by_one
@@ -907,7 +908,7 @@ def test_what_travels_holds_neither_ratings_nor_weights() -> None:
     reference = resolve(ratings, "crowd")
     codes = np.zeros(ratings.n_raters, np.int32)
     scored = Responses.of(ratings, codes, 1, reference).scored
-    each = engine_run._EachDraw(ratings.parts(), scored, Draws.permuted(3, 0), Metrics(True))
+    each = partial(engine_run._each_draw, ratings.parts(), scored, Draws.permuted(3, 0), Metrics(True))
     parcel = Parcel.of(each)  # the totals of the reference are four numbers an item
     parts = (*ratings.parts(), scored.reference)  # whose large arrays are sent once
     own = [array for part in parts for array in (part.offsets, part.raters, part.scores, part.multiplicity)]

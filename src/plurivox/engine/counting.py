@@ -38,7 +38,7 @@ def group_counts(
 
 
 def weighted_counts(
-    part: Part, codes: NDArray[Any], n_groups: int, n_points: int, weights: NDArray[Any], start: int, stop: int
+    part: Part, codes: NDArray[Any] | None, n_groups: int, n_points: int, weights: NDArray[Any], start: int, stop: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return Σw by item, group and point, and Σw² by item and group, if raters have weights."""
     item, score, group, entries = _cells(part, codes, start, stop)
@@ -52,35 +52,32 @@ def weighted_counts(
 
 def counts_of(ratings: Ratings, axis: Axis | None = None, start: int = 0, stop: int | None = None) -> Counts:
     """Return the counts of items ``start`` to ``stop`` of all; see :func:`group_counts`."""
-    n_points, n_groups = len(ratings.scale), 1 if axis is None else len(axis)
-    codes = None if axis is None else axis.codes
-    stop = ratings.n_items if stop is None else stop
-    found = [
-        group_counts(part, codes, n_groups, n_points, max(start - part.first, 0), min(stop - part.first, part.n_items))
-        for part in ratings.parts()
-        if part.first < stop and part.first + part.n_items > start
-    ]
-    return np.concatenate(found) if found else np.zeros((0, n_groups, n_points), dtype=np.int64)
+    return _of_items(ratings, axis, start, stop, None).astype(np.int64, copy=False)
 
 
 def weighted_counts_of(
     ratings: Ratings, axis: Axis | None = None, start: int = 0, stop: int | None = None
 ) -> NDArray[np.float64]:
     """Return the counts of :func:`counts_of` with raters weighted: Σw by item, group and point."""
-    if ratings.weights is None:
-        return counts_of(ratings, axis, start, stop).astype(float)
+    return _of_items(ratings, axis, start, stop, ratings.weights).astype(float, copy=False)
+
+
+def _of_items(
+    ratings: Ratings, axis: Axis | None, start: int, stop: int | None, weights: NDArray[Any] | None
+) -> NDArray[Any]:
     n_points, n_groups = len(ratings.scale), 1 if axis is None else len(axis)
-    codes = np.zeros(ratings.n_raters, np.int32) if axis is None else axis.codes
+    codes = None if axis is None else axis.codes
     stop = ratings.n_items if stop is None else stop
-    found = [
-        weighted_counts(
-            part, codes, n_groups, n_points, ratings.weights, max(start - part.first, 0),
-            min(stop - part.first, part.n_items),
-        )[0]
-        for part in ratings.parts()
-        if part.first < stop and part.first + part.n_items > start
-    ]  # fmt: skip
-    return np.concatenate(found) if found else np.zeros((0, n_groups, n_points))
+    found = [np.zeros((0, n_groups, n_points), np.int64 if weights is None else np.float64)]
+    for part in ratings.parts():
+        first, last = max(start - part.first, 0), min(stop - part.first, part.n_items)
+        if first < last:
+            of_part = (part, codes, n_groups, n_points)
+            if weights is None:
+                found.append(group_counts(*of_part, first, last))
+            else:
+                found.append(weighted_counts(*of_part, weights, first, last)[0])
+    return np.concatenate(found)
 
 
 def blocks(n_items: int) -> Iterator[tuple[int, int]]:

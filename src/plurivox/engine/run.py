@@ -5,29 +5,39 @@ in either case sums run over the parts from the first to the last, so that no cu
 
                  part 1   part 2   part 3 …
     draws 1–8   ┌──────────────────────────┐
-    draws 9–16  ├──────────────────────────┤   few parts: a worker has some draws over all parts (_EachDraw)
+    draws 9–16  ├──────────────────────────┤   few parts: a worker has some draws over all parts (_each_draw)
          …      └──────────────────────────┘
     draws 1–16  ┌───────┬────────┬─────────┐   many parts, as on disk: a worker has a part under a few draws
-         …      └───────┴────────┴─────────┘   (_EachPart); what all parts share is made once, and few are in memory
+         …      └───────┴────────┴─────────┘   (_each_part); what all parts share is made once, and few are in memory
 
 A bootstrap over items needs no third way: units of items are added up once, and draws weight these sums (``UnitSums``).
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
+import pickle
+import re
+import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import partial, reduce
+from importlib import metadata
 from operator import add
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.base.errors import FileError
+from plurivox.base.files import write_bytes
 from plurivox.domain.part import Part
 from plurivox.engine.draws import Draws, item_weights
 from plurivox.engine.pool import CELLS, Running, as_made, at_once, batched
-from plurivox.engine.resuming import ProgressLog
 
 MANY_PARTS, TOGETHER = 8, 16
 """With at least this many parts, parts are spread over workers, each under this many draws at once."""
@@ -63,10 +73,9 @@ Finish = Callable[[Sums], Values]
 
 def total(parts: Sequence[Part], contribution: Contribution, how: Running | None = None) -> Sums:
     """Return the sums over all items for the raters as they are; parts are added in order."""
-    work = _EachPart(parts, contribution, Draws.observed())
     if len(parts) == 1:
-        return work(0, 1)[0]
-    return _added(work, how or Running())
+        return contribution(parts[0], Draws.observed())
+    return _added(parts, contribution, Draws.observed(), how or Running())
 
 
 def run(
@@ -92,36 +101,23 @@ def run(
         return []
     if len(parts) >= MANY_PARTS or (len(parts) > 1 and draws.total < at_once(how)):
         return list(_by_part(parts, contribution, draws, finish, how))
-    each = _EachDraw(parts, contribution, draws, finish)
+    each = partial(_each_draw, parts, contribution, draws, finish)
     return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _EachDraw:
-    """Some of the draws over all parts."""
-
-    parts: Sequence[Part]
-    contribution: Contribution
-    draws: Draws
-    finish: Finish
-
-    def __call__(self, first: int, last: int) -> Values:
-        some = self.draws.between(first, last)
-        return self.finish(reduce(add, (self.contribution(part, some) for part in self.parts)))
+def _each_draw(
+    parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, first: int, last: int
+) -> Values:
+    """Return the values of some of the draws, over all parts."""
+    some = draws.between(first, last)
+    return finish(reduce(add, (contribution(part, some) for part in parts)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _EachPart:
-    """All draws over some of the parts."""
-
-    parts: Sequence[Part]
-    contribution: Contribution
-    draws: Draws
-    skipped: int = 0
-
-    def __call__(self, first: int, last: int) -> list[Sums]:
-        some = range(first + self.skipped, last + self.skipped)
-        return [self.contribution(self.parts[at], self.draws) for at in some]
+def _each_part(
+    parts: Sequence[Part], contribution: Contribution, draws: Draws, skipped: int, first: int, last: int
+) -> list[Sums]:
+    """Return the sums of some of the parts, under all draws."""
+    return [contribution(parts[at], draws) for at in range(first + skipped, last + skipped)]
 
 
 def _by_part(
@@ -135,18 +131,19 @@ def _by_part(
         values = None if log is None else log.values()
         if values is None:
             each = how.within(first * len(parts), draws.total * len(parts), some.total)
-            values = finish(_added(_EachPart(parts, contribution, some), each, log))
+            values = finish(_added(parts, contribution, some, each, log))
             if log is not None:
                 log.keep_values(values)
         yield values
 
 
-def _added(work: _EachPart, how: Running, log: ProgressLog | None = None) -> Sums:
+def _added(
+    parts: Sequence[Part], contribution: Contribution, draws: Draws, how: Running, log: ProgressLog | None = None
+) -> Sums:
     """Return the sums over all parts, added in order as they come, so that only a few are held at once."""
     done, known = (0, {}) if log is None else log.sums()
     whole = Sums(known) if done else None
-    left = replace(work, skipped=done)
-    for batch in as_made(left, len(work.parts) - done, how):
+    for batch in as_made(partial(_each_part, parts, contribution, draws, done), len(parts) - done, how):
         for sums in batch:
             whole = sums if whole is None else whole + sums
             done += 1
@@ -253,19 +250,12 @@ class UnitSums:
             return finish(self.totals())[:0]
         cost = (self.by_unit.size + 20 * self.n_units) / 1e9
         width = self.n_units + self.by_unit[:1].size
-        return np.concatenate(batched(_ResampledUnits(self, seed, finish), n, how, cost=cost, width=width))
+        return np.concatenate(batched(partial(_resampled, self, seed, finish), n, how, cost=cost, width=width))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ResampledUnits:
-    """Some of the draws of units."""
-
-    sums: UnitSums
-    seed: int
-    finish: UnitFinish
-
-    def __call__(self, first: int, last: int) -> Values:
-        return self.finish(self.sums.totals(item_weights(self.sums.n_units, last - first, self.seed, first)))
+def _resampled(sums: UnitSums, seed: int, finish: UnitFinish, first: int, last: int) -> Values:
+    """Return the values of some of the draws of units."""
+    return finish(sums.totals(item_weights(sums.n_units, last - first, seed, first)))
 
 
 def and_all(sums: Values) -> Values:
@@ -273,3 +263,133 @@ def and_all(sums: Values) -> Values:
     if sums.shape[1] == 1:
         return sums
     return np.concatenate([sums, sums.sum(axis=1, keepdims=True)], axis=1)
+
+
+# Resuming -------------------------------------------------------------------------------------------------------------
+#
+# Resuming: what an interrupted analysis of a packed study had already added up is read, not computed again.
+#
+# Next to the study's folder is another one, with a file for every few finished draws and, for unfinished ones, the sums
+# over the parts done so far. A file is named after everything that determines its content: the parts, the contribution,
+# the draws and the finish. So it is never mistaken for something else; anything that differs is computed.
+
+
+SECONDS = 5.0
+"""How often, in seconds, sums over some of the parts are written."""
+_DONE = "_parts_done"  # no sum has this name
+_OURS = re.compile(r"[0-9a-f]{32}\.np[yz]|\.[0-9a-f]{32}\.np[yz]\.[0-9a-f]{8}\.part")  # also what was being written
+
+
+class ProgressLog:
+    """The finished part of a contribution under some draws."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._values, self._sums = folder / f"{name}.npy", folder / f"{name}.npz"
+        self._last = time.monotonic()
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], contribution: Any, draws: Draws, finish: Any) -> ProgressLog | None:
+        """Return the log of some draws, None if parts do not belong to a packed study or nothing can be kept."""
+        folder: Path | None = getattr(parts, "log", None)
+        if folder is None:
+            return None
+        try:
+            name = _name_of(parts, contribution, draws, finish)
+            folder.mkdir(exist_ok=True)
+        except (OSError, pickle.PicklingError, AttributeError, TypeError):  # also for what cannot be pickled
+            return None
+        return cls(folder, name)
+
+    def values(self) -> NDArray[np.float64] | None:
+        """Return the values, if all parts were done."""
+        found: NDArray[np.float64] | None = _loaded(self._values)
+        return found
+
+    def sums(self) -> tuple[int, dict[str, NDArray[Any]]]:
+        """Return how many parts were done, and what they add up to."""
+        found = _loaded(self._sums)
+        if found is None:
+            return 0, {}
+        return int(found.pop(_DONE)), found
+
+    def keep_sums(self, n_parts: int, sums: dict[str, NDArray[Any]]) -> None:
+        """Write what the first parts add up to, now and then."""
+        if time.monotonic() - self._last < SECONDS:
+            return
+        with contextlib.suppress(FileError, OSError):  # an analysis works without a log
+            _write_arrays(self._sums, {_DONE: np.array(n_parts), **sums})
+        self._last = time.monotonic()
+
+    def keep_values(self, values: NDArray[np.float64]) -> None:
+        """Write the values from all parts."""
+        with contextlib.suppress(FileError, OSError):
+            _write_arrays(self._values, values)
+            self._sums.unlink(missing_ok=True)
+
+
+def _name_of(*what: Any) -> str:
+    """Return a unique name for a piece of work: a checksum of everything that determines its result."""
+    whole = hashlib.blake2b(digest_size=16)
+    pickler = _Digest(_Hashed(whole), 5)
+    pickler.fast = True  # equal objects are written alike, whether or not they are the same
+    pickler.dump((metadata.version("plurivox"), *what))
+    return whole.hexdigest()
+
+
+def _loaded(path: Path) -> Any:
+    """Return the content of a numpy file, None if there is none or it is damaged."""
+    try:
+        found = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        return {name: found[name] for name in found.files} if path.suffix == ".npz" else found
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _write_arrays(path: Path, arrays: Any) -> None:
+    """Write an array as .npy, or named ones as .npz, in one step."""
+    buffer = io.BytesIO()
+    if path.suffix == ".npz":
+        np.savez(buffer, **arrays)
+    else:
+        np.save(buffer, arrays)
+    write_bytes(path, buffer.getvalue())
+
+
+@contextlib.contextmanager
+def answering(ratings: Any) -> Iterator[None]:
+    """Remove the log of a packed study once an analysis is complete."""
+    yield
+    parts = ratings.parts() if hasattr(ratings, "parts") else ()
+    folder: Path | None = getattr(parts, "log", None)
+    if folder is not None and folder.is_dir() and not folder.is_symlink():
+        with contextlib.suppress(OSError):  # the folder stays if it holds anything else
+            for path in folder.iterdir():
+                if _OURS.fullmatch(path.name):
+                    path.unlink()
+            folder.rmdir()
+
+
+class _Hashed(io.RawIOBase):
+    """A file of which only the checksum is kept."""
+
+    def __init__(self, whole: Any) -> None:
+        self._whole = whole
+
+    def writable(self) -> bool:
+        """Return that it is writable."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Add bytes to the checksum."""
+        self._whole.update(data)
+        return memoryview(data).nbytes
+
+
+class _Digest(pickle.Pickler):
+    """Pickles arrays by their content, wherever they come from, and a packed study by what identifies it."""
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Return what stands for an array or a packed study."""
+        if type(obj) is np.ndarray and not obj.dtype.hasobject:
+            return obj.dtype.str, obj.shape, hashlib.blake2b(np.ascontiguousarray(obj).data).digest()
+        return getattr(obj, "identity", None) if hasattr(obj, "log") else None

@@ -14,11 +14,12 @@ values are tested follows from the call. What a result remembers of all this is 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
-from plurivox.infer.exchange import Exchange
+from plurivox.infer.exchange import ALONE, Exchange
+from plurivox.infer.families import adjust
 from plurivox.infer.grouping import (
     Compared,
     Grouping,
@@ -41,9 +43,7 @@ from plurivox.infer.grouping import (
     subsets_by,
     together,
 )
-from plurivox.infer.held import held
 from plurivox.infer.inference import Inference, Shuffled, TwoGroups
-from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Row
 from plurivox.infer.weighting import weights_in
 
@@ -156,23 +156,6 @@ class Call:
         return hint
 
 
-class Measure(Protocol):
-    """What a lens measures of some groups."""
-
-    @property
-    def value(self) -> Values:
-        """The values of the raters as they are, groups × statistics; those that are tested come first."""
-
-    def null(self, shuffles: Shuffles, how: Running) -> Values:
-        """Return the values of shuffled raters, draws × groups × tested statistics."""
-
-    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
-        """Return the values of items or raters drawn with replacement."""
-
-    def left_out(self, resample: str, how: Running) -> LeftOut:
-        """Return the values without each item or rater."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredGroups:
     """The groups of an axis that are shown, measured and ready to be tested.
@@ -217,7 +200,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def measure(self, grouping: Grouping, *, alike: bool = False) -> Any:
-        """Return what is :class:`Measure` of some groups; with all raters counted equally if ``alike`` is set."""
+        """Return the :class:`~plurivox.infer.inference.Measures` of some groups; raters count equally if ``alike``."""
 
     @property
     def mirrored(self) -> tuple[str, ...]:
@@ -297,11 +280,51 @@ class Comparison(ABC):
         contrasts, pairs = ([self.two(one.axis, names) for names in each] for each in self.asked(one))
         return AxisMeasured(self, one, self.prepare(one, check=check), contrasts, pairs)
 
+    def again(self, one: MeasuredGroups, strata: NDArray[np.int32]) -> Any:
+        """Measure some groups once more, to shuffle their raters within other strata."""
+        return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))
+
     def held(self, prepared: Mapping[str, Iterable[MeasuredGroups]], rows: Sequence[Row]) -> list[Row]:
-        """Test claims about groups, by the name of their axis, again within each other attribute of the call."""
+        """Test claims about groups again, with raters shuffled within each other attribute of the call.
+
+        A group whose raters also differ from others in a second attribute may stand apart because of that attribute.
+        Where a claim also holds within the second attribute, it does not explain the claim. p-values are corrected by
+        Holm's method over the other attributes. ``prepared`` is what was measured, by the name of its axis.
+        """
         known = {(name, group): one for name, each in prepared.items() for one in each for group in one.groups}
+        others = list(dict.fromkeys(name for one in self.settings.by for name in one if name != "rater"))
+        tests: dict[tuple[int, str], Shuffled] = {}
+        found = []
+        for row in (row for row in rows if row.claim and row.kind == "group" and row.subset == "all"):
+            one, own = known[row.axis, row.group], []
+            for other in (attribute for attribute in others if attribute not in one.axis.attributes):
+                if (id(one), other) not in tests:
+                    tests[id(one), other] = self._within(one, other)
+                own.append(_held(row, other, tests[id(one), other], one.groups.index(row.group)))
+            p = adjust([math.nan if each.p_value is None else each.p_value for each in own], "holm").tolist()
+            found += [replace(each, p_adjusted=value) for each, value in zip(own, p, strict=True)]
+        return found
 
-        def measure(one: MeasuredGroups, strata: NDArray[np.int32]) -> Any:
-            return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))
+    def _within(self, one: MeasuredGroups, other: str) -> Shuffled:
+        """Shuffle the raters of an axis within another attribute."""
+        inference = self.inference
+        strata = inference.exchange.finer(Axis.of(self.ratings, other, min_group_size=1).codes)
+        grouping = Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)
+        observed = np.full((len(one.axis), one.tested.observed.shape[1]), np.nan)
+        observed[one.places] = one.tested.observed
+        what = f"{one.axis.name} within {other}"
+        tested = inference.shuffled(self.again(one, strata), grouping, one.tested.names, observed, one.places, what)
+        shuffles = Shuffles.permuted(inference.asked.permutations, inference.asked.seed)
+        tested.null = tested.make(shuffles, inference.doing(f"permuting {tested.what}"))
+        tested.compare(inference.convention)
+        return tested
 
-        return held(self.inference, self.ratings, self.settings.by, rows, known, measure)
+
+def _held(row: Row, other: str, again: Shuffled, g: int) -> Row:
+    test, s = again.test, again.names.index(row.statistic)
+    assert test is not None
+    return replace(
+        row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
+        null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None, p_adjusted=None,
+        ci_low=None, ci_high=None, note=ALONE.format(where=other) if again.alone[g] else "",
+    )  # fmt: skip

@@ -1,4 +1,13 @@
-"""When a value becomes a sentence: what is said about groups that stand apart, in every lens that compares them."""
+"""When a value becomes a sentence: what is said about groups that stand apart, in every lens that compares them.
+
+A reader takes each sentence for a finding, so what it may say depends on what its p-value can bear::
+
+    claimed      the right null hypothesis, p < .05 after correction, and no more shuffles could change that
+    undecided    after correction too close to .05 for the shuffles that were made
+    notable      p < .05 before correction only: the first few, beside how many chance alone would give
+    blocked      who rated what depends on the group, so that a difference may come from the items: nothing is claimed
+    nothing      no value stands out; said once, with the smallest p, since a small study finds little, too
+"""
 
 from __future__ import annotations
 
@@ -6,7 +15,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from plurivox.base.wording import counted, listed, named, resampled
+from plurivox.base.wording import counted, in_words, listed, named, resampled
+from plurivox.domain.axis import CROSS
 from plurivox.infer.exchange import ENTANGLED
 from plurivox.infer.result import FEW, GroupResult, Row, Statement, p_text, weight_of
 from plurivox.statistics.registry import LABELS, with_trait
@@ -71,46 +81,35 @@ def group_statements(
     """
     tested = values_of(result)
     claims: dict[tuple[str, str, str], list[Row]] = {}
-    for row in sorted(tested, key=_surest):
+    for row in sorted(tested, key=lambda row: tuple(1.0 if p is None else p for p in (row.p_adjusted, row.p_value))):
         if row.claim:
             claims.setdefault((row.axis, row.group, row.subset), []).append(row)
     said = []
     for rows in claims.values():
         text, first, short, amount = claimed(rows)
         text += _also_within(first, held)
-        weight = weight_of(first) - (0.0 if first.subset == _all_items(result) else 0.5)
+        whole = first.subset == _all_items(result)
+        weight = weight_of(first) - (0.0 if whole else 0.5)
         said.append(
             Statement(
                 text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
                 rests_on(result.settings, first, len(tested)), first.n_permutations, named(first.axis, first.group),
-                short, amount, first.subset if first.subset != _all_items(result) else "all",
+                short, amount, "all" if whole else first.subset,
             )
         )  # fmt: skip
     said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
     if tested and not claims:
         said.append(_nothing(result, tested))
     said += _notable(result, tested, notable)
-    if tested:
-        said += _exchanged(result.settings)
+    if tested and (words := shuffling(result.settings)) != ALL:
+        said.append(Statement(f"Permutation tests: {words}.", 0.0, statistic="exchange"))
     return said
-
-
-def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:
-    """Say who was shuffled with whom, unless all were."""
-    words = shuffling(settings)
-    if words == ALL:
-        return []
-    return [Statement(f"Permutation tests: {words}.", 0.0, statistic="exchange")]
 
 
 def _all_items(result: GroupResult) -> str:
     """Return what the whole set of items is called: one of several questions has its name."""
     name: str = result.settings.get("question", "all")
     return name
-
-
-def _surest(row: Row) -> tuple[float, float]:
-    return row.p_adjusted if row.p_adjusted is not None else 1.0, row.p_value if row.p_value is not None else 1.0
 
 
 def _also_within(row: Row, held: Sequence[Row]) -> str:
@@ -159,12 +158,10 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
         return []
     parts = {row.subset: f" on {row.subset}" for row in rows if row.subset != _all_items(result)}
     said = [f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{parts.get(row.subset, '')}" for row in rows]
-    names = listed(dict.fromkeys(said), FEW)
-    n = rows[0].n_permutations or 0
-    text = (
-        f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05. More permutations would decide."
-    )
-    first = rows[0]
+    names, first = listed(dict.fromkeys(said), FEW), rows[0]
+    n = first.n_permutations or 0
+    text = f"Undecided after {n:,} shuffles: {names}, with a corrected p too close to .05."
+    text += " More permutations would decide."
     short = f"{'is' if len(set(said)) == 1 else 'are'} undecided after {n:,} shuffles"
     return [
         Statement(
@@ -255,3 +252,78 @@ def digits(row: Row) -> str:
     """Return how many digits distinguish a value from what chance gives."""
     close = row.null_median is not None and abs(row.value - row.null_median) < 0.02
     return ".3f" if close else ".2f"
+
+
+# Merging --------------------------------------------------------------------------------------------------------------
+#
+# Statements of one pattern as one sentence: what several groups have in common is said once.
+
+
+NAMED = 4
+"""The most subjects, and parts of the items, that a merged sentence names; others are counted."""
+
+
+class MergedLine(NamedTuple):
+    """What is said about one or several subjects, and the statements it is made from, in order."""
+
+    text: str
+    p: str
+    statements: tuple[Statement, ...]
+
+
+def merged(statements: Iterable[Statement], most: int = NAMED, *, amounts: bool = True) -> list[MergedLine]:
+    """Return claims in a few words, merged by pattern, in the order of the first claim of each pattern.
+
+    A crossing of attributes is counted, not named, where one of the groups it is part of is said to do the same. What a
+    subject does on all items and on some parts of them is said once.
+    """
+    patterns: dict[str, list[Statement]] = {}
+    for one in statements:
+        if one.short:
+            patterns.setdefault(one.short, []).append(one)
+    return [_line(short, members, most, amounts) for short, members in patterns.items()]
+
+
+def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) -> MergedLine:
+    subjects: dict[str, list[Statement]] = {}
+    for one in members:
+        subjects.setdefault(one.subject, []).append(one)
+    groups = [_values(one) for one in members]
+    named = [
+        own for own in subjects.values()
+        if len(parts := _values(own[0])) == 1 or not any(parts > other for other in groups)
+    ]  # fmt: skip  # the others are crossings that do the same as a group that they are part of
+    alone = len(named) == 1
+    names = [named[0][0].subject] if alone else [_subject(own, most, amounts) for own in named]
+    text = f"{listed(names, most)} {short}"
+    text = f"T{text[1:]}" if text.startswith("the ") else text  # names of models and groups stay as they are
+    if alone:
+        text += f", {named[0][0].amount}" if amounts and named[0][0].amount else ""
+        text += _parts(named[0], most)
+    implied = len(subjects) - len(named)
+    if implied:
+        which = "one crossing" if implied == 1 else f"{in_words(implied)} crossings"
+        text += f"; so {'does' if implied == 1 else 'do'} {which} with other attributes"
+    known = [one.p for one in members if one.p is not None]
+    p = f"{p_text(max(known))}{' or less' if len(known) > 1 and max(known) >= 0.001 else ''}" if known else ""
+    return MergedLine(text, p, tuple(members))
+
+
+def _subject(own: Sequence[Statement], most: int, amounts: bool) -> str:
+    """Name a subject among several, with how much in as few words as possible."""
+    beside = [own[0].amount.partition(", ")[0]] if amounts and own[0].amount else []
+    if own[0].subset != "all":
+        beside.append(f"on {listed([one.subset for one in own], most)}")
+    return f"{own[0].subject} ({', '.join(beside)})" if beside else own[0].subject
+
+
+def _parts(own: Sequence[Statement], most: int) -> str:
+    """Say on which parts of the items a claim holds, or also holds."""
+    parts = [one.subset for one in own if one.subset != "all"]
+    if not parts:
+        return ""
+    return f"{', also' if len(parts) < len(own) else ''} on {listed(parts, most)}"
+
+
+def _values(one: Statement) -> set[tuple[str, str]]:
+    return set(zip(one.axis.split(CROSS), one.group.split(CROSS), strict=False))

@@ -210,8 +210,11 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     """Return the block of each rater; raters of a block saw nearly the same items. None if too few raters are in any.
 
     Raters with the same set of items are together; sets are joined by complete linkage, so that any two of a block are
-    alike. Raters who rated nothing are in no block and have the number -1.
+    alike. Raters who rated nothing are in no block and have the number -1. First those are counted whose items nearly
+    match nobody else's: if they are too many, or if counting takes long, the rest is not worth the time.
     """
+    from plurivox.kernels.variation import alone
+
     signs = signs_of(ratings.parts(), ratings.n_raters)
     rated = raters_who_rated(ratings)
     who = np.flatnonzero(rated)
@@ -224,7 +227,7 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     members[who] = np.argsort(order)[place]
     offsets, owners = _one_of_each(ratings, who[first[order]])
     most = math.floor((1 - COVERED) * n_rated + 1e-9)
-    if _n_alone(offsets, owners, count[order] > 1, most) > most:
+    if alone(offsets, owners, count[order] > 1, ALIKE - 1e-9, most, np.int64(MOST_STEPS)) > most:
         return None
     sets = _sets(offsets, owners, len(order))
     linked = np.zeros(len(sets), np.int64) if len(sets) == 1 else _linked(sets, ratings.n_items)
@@ -236,13 +239,6 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     _, first, place = np.unique(blocks[rated], return_index=True, return_inverse=True)
     blocks[rated] = np.argsort(np.argsort(first))[place]
     return blocks.astype(np.int32)
-
-
-def _n_alone(offsets: NDArray[np.int64], owners: NDArray[np.int32], twins: NDArray[np.bool_], most: int) -> int:
-    """Count raters whose items nearly match nobody else's, up to one more than ``most``; -1 if it takes long."""
-    from plurivox.kernels.variation import alone
-
-    return int(alone(offsets, owners, twins, ALIKE - 1e-9, most, np.int64(MOST_STEPS)))
 
 
 def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:
@@ -322,12 +318,9 @@ def _close_pairs(sets: list[NDArray[np.int32]], n_items: int) -> Pairs:
     pairs = (few @ few.T).tocoo()
     later = pairs.col > pairs.row
     first, second = pairs.row[later].astype(np.int64), pairs.col[later].astype(np.int64)
-    common = np.concatenate(
-        [
-            np.zeros(0),
-            *(_common(table, first[at : at + BLOCK], second[at : at + BLOCK]) for at in range(0, len(first), BLOCK)),
-        ]
-    )
+    some = [slice(at, at + BLOCK) for at in range(0, len(first), BLOCK)]
+    shared = (table[first[one]].multiply(table[second[one]]).sum(axis=1) for one in some)
+    common = np.concatenate([np.zeros(0), *(np.asarray(one, dtype=np.float64).ravel() for one in shared)])
     jaccard = common / (sizes[first] + sizes[second] - common)
     close = jaccard >= ALIKE - 1e-9
     return first[close], second[close], 1.0 - jaccard[close]
@@ -339,11 +332,6 @@ def _table(sets: list[NDArray[np.int32]], n_items: int) -> Any:
 
     offsets = np.concatenate(([0], np.cumsum([len(one) for one in sets])))
     return csr_array((np.ones(offsets[-1], np.float32), np.concatenate(sets), offsets), shape=(len(sets), n_items))
-
-
-def _common(table: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many items each pair of sets shares."""
-    return np.asarray(table[first].multiply(table[second]).sum(axis=1), dtype=np.float64).ravel()
 
 
 def _all_pairs(table: Any, sizes: NDArray[np.int64]) -> Pairs:

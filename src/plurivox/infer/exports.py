@@ -9,17 +9,24 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+import polars as pl
 
 from plurivox.base.cards import MOST_ROWS, CardCell, CardGrid, CardSentence, card, heading_of, right_columns
 from plurivox.base.wording import counted, harmless, interval_method, one_line
+from plurivox.domain.axis import CROSS, names_raters, rater_name
 from plurivox.infer.view import ALL, LEGEND, Value, View, by_model, compact, form_of, written
 from plurivox.statistics.registry import LABELS
 
 if TYPE_CHECKING:
     from plurivox.infer.result import Result, Statement
 
+
+R = TypeVar("R", bound="Result")
+Calls = Mapping[tuple[str, str], str]
 
 LONG = 40
 """Rows above which a LaTeX table may break over pages."""
@@ -47,6 +54,7 @@ _ACTING = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|`|\](?=\()|\*(?=\**[^\s*])|(?<![^\W_])_(?=_*[^\s_])|~(?=~*[^\s~])|\$(?=[^$]*\$)"
 )
 """What Markdown would take for an instruction: the start of escapes, code, links, emphasis, strikes and formulas."""
+_BAR = "\\|"
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _FONT = "font-family:sans-serif;font-size:10pt;color:#1a1a1a;"
 _CELL = "border:1px solid #999;padding:3px 8px;vertical-align:top;"
@@ -106,7 +114,6 @@ def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: 
     lens
         The record of the lens that made it; by default that of the package that holds its class, if there is one.
     """
-    from plurivox.infer.numbering import for_people
     from plurivox.infer.result import Result
 
     own = type(result).__module__
@@ -137,6 +144,67 @@ def _has_signs(table: View) -> bool:
     return any(sign in cell for line in table.rows for cell in line for sign in "↑↓")
 
 
+# Raters as people see them --------------------------------------------------------------------------------------------
+#
+# Raters are numbered unless their ids were requested. Frames, CSV and JSON hold ids.
+
+
+def for_people(found: R) -> R:
+    """Return a result with raters numbered in its rows and tables, in order of appearance."""
+    if found.settings.get("ids") or not any(map(names_raters, found.axes)):
+        return found
+    calls = _calls((row.axis, row.group) for row in found.rows)
+    renamed: dict[str, Any] = {
+        name: tuple(_renamed(one, calls) for one in getattr(found, name)) for name in found.PARTS
+    }
+    return replace(found, **renamed)
+
+
+def numbered(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a table of groups in which raters are numbered unless ids are requested."""
+    named = not settings.get("ids") and {"axis", "group"} <= set(frame.columns)
+    return _frame(frame, _calls(frame.select("axis", "group").iter_rows())) if named else frame
+
+
+def _calls(groups: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return what each group of raters is called, by axis and group."""
+    calls: dict[tuple[str, str], str] = {}
+    numbers: dict[str, int] = {}
+    for axis, group in groups:
+        if (axis, group) not in calls and names_raters(axis) and group:
+            numbers[axis] = numbers.get(axis, -1) + 1
+            calls[axis, group] = _called(axis, group, rater_name(numbers[axis]))
+    return calls
+
+
+def _called(axis: str, group: str, name: str) -> str:
+    """Replace an id with a name; an id that contains the sign of a crossing replaces the rest as well."""
+    attributes, values = axis.split(CROSS), group.split(CROSS)
+    if len(attributes) != len(values):
+        return name
+    return CROSS.join(name if one == "rater" else value for one, value in zip(attributes, values, strict=True))
+
+
+def _renamed(one: Any, calls: Calls) -> Any:
+    """Return a part of a result with its groups renamed."""
+    if hasattr(one, "frame"):
+        return replace(one, frame=_frame(one.frame, calls))
+    if hasattr(one, "groups"):
+        return replace(one, groups=tuple(calls.get((one.axis, group), group) for group in one.groups))
+    if (one.axis, one.group) not in calls and (one.axis, one.other) not in calls:
+        return one
+    return replace(
+        one, group=calls.get((one.axis, one.group), one.group), other=calls.get((one.axis, one.other), one.other)
+    )
+
+
+def _frame(frame: pl.DataFrame, calls: Calls) -> pl.DataFrame:
+    if not calls or not {"axis", "group"} <= set(frame.columns):
+        return frame
+    names = [calls.get(key, key[1]) for key in frame.select("axis", "group").iter_rows()]
+    return frame.with_columns(group=pl.Series(names, dtype=pl.String))
+
+
 # Markdown ------------------------------------------------------------------------------------------------------------
 
 
@@ -150,14 +218,10 @@ def _markdown_document(document: Document) -> str:
     for title, header, rows, *_ in document.texts:
         lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
         parts.append(f"### {_markdown(title)}\n")
-        parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
+        # A text must not end its cell.
+        parts += [f"| {' | '.join(_markdown(cell.strip()).replace('|', _BAR) for cell in line)} |" for line in lines]
         parts.append("")
     return "\n".join([*parts, *(f"- {_markdown(sentence)}" for sentence in document.sentences)])
-
-
-def _markdown_cell(text: str) -> str:
-    """Return a text that does not end its cell."""
-    return _markdown(text.strip()).replace("|", "\\|")
 
 
 def _markdown(text: str) -> str:
@@ -291,7 +355,6 @@ def _right(table: View) -> list[bool]:
 
 def result_html(found: Any) -> str:
     """Return what a notebook shows of a result, with raters numbered unless ids are requested."""
-    from plurivox.infer.numbering import for_people
     from plurivox.infer.result import Result
 
     kind, rests_on = heading_of(found)
@@ -300,8 +363,15 @@ def result_html(found: Any) -> str:
         grids = [_grid(table) for table in document.tables if table.rows]
         return card(kind, rests_on, said=sentences(found.statements()), grids=grids, more=found.ALL_ROWS)
     seen = for_people(found)
-    sizes = [size for size in _sizes(seen) if size not in rests_on]
-    rests_on = " · ".join([rests_on, *([", ".join(sizes)] if sizes else []), *_intervals(seen)])
+    # The sizes behind all raters together; for groups alone, the number of items.
+    whole = [row for row in seen.rows if row.axis == ALL]
+    n_items = max((row.n_items for row in whole or seen.rows), default=0)
+    n_ratings = max((row.n_ratings for row in whole), default=0)
+    sizes = [counted(n, what) for n, what in ((n_items, "item"), (n_ratings, "rating")) if n]
+    beside = [", ".join(new)] if (new := [size for size in sizes if size not in rests_on]) else []
+    if seen.settings.get("interval", "none") != "none" and "resample" in seen.settings:
+        beside.append(f"95 % intervals {interval_method(seen.settings)}")
+    rests_on = " · ".join([rests_on, *beside])
     views = (compact(seen, MOST_ROWS), by_model(seen, MOST_ROWS))
     grids = [_grid(view, found.ALL_ROWS) for view in views if view.rows]
     return card(kind, rests_on, said=sentences(seen.statements()), grids=grids, more=found.ALL_ROWS)
@@ -310,21 +380,6 @@ def result_html(found: Any) -> str:
 def sentences(said: Iterable[Statement]) -> list[CardSentence]:
     """Return statements in the form that a card needs."""
     return [CardSentence(one.text, one.claim, remark=one.weight <= 0) for one in said]
-
-
-def _sizes(found: Result) -> list[str]:
-    """Return the sizes behind all raters together; for groups alone, the number of items."""
-    whole = [row for row in found.rows if row.axis == ALL]
-    n_items = max((row.n_items for row in whole or found.rows), default=0)
-    n_ratings = max((row.n_ratings for row in whole), default=0)
-    return [counted(n, what) for n, what in ((n_items, "item"), (n_ratings, "rating")) if n]
-
-
-def _intervals(found: Result) -> list[str]:
-    known = found.settings
-    if known.get("interval", "none") == "none" or "resample" not in known:
-        return []
-    return [f"95 % intervals {interval_method(known)}"]
 
 
 def _grid(view: View, all_rows: str = "") -> CardGrid:
@@ -337,7 +392,7 @@ def _grid(view: View, all_rows: str = "") -> CardGrid:
     rows = [
         [
             CardCell(name, strong=not cells),
-            *(_cell(one, to, view.arrows) for one, to in zip(cells, view.header[1:], strict=False)),
+            *(_cell(one, to, arrows=view.arrows) for one, to in zip(cells, view.header[1:], strict=False)),
         ]
         for name, *cells in view.rows
     ]
@@ -346,7 +401,7 @@ def _grid(view: View, all_rows: str = "") -> CardGrid:
     return CardGrid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
 
 
-def _cell(cell: Any, heading: str, arrows: bool) -> CardCell:
+def _cell(cell: Any, heading: str, *, arrows: bool) -> CardCell:
     """Return a value with its interval in small type; one that stands out is bold and marked."""
     if cell is None:
         return CardCell("")
@@ -358,11 +413,9 @@ def frame_html(found: Any, *keys: str) -> str:
     """Return what a notebook shows of an object whose frame has a row for each statistic: a row for each key."""
     lines: dict[tuple[str, ...], dict[str, CardCell]] = {}
     for row in found.to_frame().iter_rows(named=True):
-        value = Value(row["value"], row.get("ci_low"), row.get("ci_high"))
         key = tuple(str(row[name]) for name in keys)
-        lines.setdefault(key, {})[row["statistic"]] = CardCell(
-            written(value), value.ends(".2f") if value.defined else ""
-        )
+        value = Value(row["value"], row.get("ci_low"), row.get("ci_high"))
+        lines.setdefault(key, {})[row["statistic"]] = _cell(value, "", arrows=False)
     names = list(dict.fromkeys(name for own in lines.values() for name in own))
     rows = [[*map(CardCell, key), *(own.get(name, CardCell("")) for name in names)] for key, own in lines.items()]
     header = [*(key.replace("_", " ") for key in keys), *(LABELS.get(name, name) for name in names)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -196,29 +196,8 @@ METHODS: dict[str, Callable[[Floats], Floats]] = {
 """Maps the defined p-values in rising order to adjusted ones, not yet capped at 1."""
 
 
-class Tested(Protocol):
-    """A value that may have a p-value and can be completed with the adjusted one."""
-
-    @property
-    def p_value(self) -> float | None:
-        """None if it was not tested."""
-
-    @property
-    def family(self) -> Hashable:
-        """What is corrected together."""
-
-    def hypothesis(self, *, of_axis: bool = False) -> Hashable:
-        """Return what was tested, or what all groups of its axis share."""
-
-    def set_adjusted(self, p: float) -> None:
-        """Complete the value."""
-
-
-Row = TypeVar("Row", bound=Tested)
-
-
-def corrected(rows: Sequence[Row], method: str, same: Callable[[Row], bool] | None = None) -> list[Row]:
-    """Correct p-values within each family of the rows of a call; each hypothesis counts once.
+def corrected(rows: Sequence[Any], method: str, same: Callable[[Any], bool] | None = None) -> list[Any]:
+    """Correct p-values within each family of the rows of a result; each hypothesis counts once.
 
     If ``same`` says so, the rows of an axis are one hypothesis: what the first of two groups says about the second,
     the second says about the first. The rows must be new: they are completed, not copied.

@@ -116,8 +116,7 @@ class Grouping:
         return self._for_kernels(self.codes)
 
     def _for_kernels(self, codes: NDArray[np.int32]) -> NDArray[Any]:
-        kind = np.uint8 if self.n_groups < 255 else np.int32
-        return np.where(codes < 0, self.n_groups, codes).astype(kind)
+        return np.where(codes < 0, self.n_groups, codes).astype(np.uint8 if self.n_groups < 255 else np.int32)
 
     def kernel_labels(self, draws: Draws) -> NDArray[Any]:
         """Return the labels in the form in which kernels expect codes."""
@@ -128,11 +127,20 @@ class Grouping:
 
         Words are sixteens × raters, places sixteens × raters × 16; the one that is not used is empty.
         """
-        from plurivox.kernels.shuffling import FEW
+        from plurivox.kernels.shuffling import FEW, TOGETHER, fill_places, fill_words
+
+        shape = (-(-draws.total // TOGETHER), len(self.codes))
+
+        def filled(fill: Callable[..., None], made: NDArray[Any]) -> NDArray[Any]:
+            fill(self.labels(draws), self.n_groups, made)
+            return made
 
         if self.n_groups <= FEW:
-            return _kept(self, draws, "words", lambda: self._words(draws)), _nothing(3, np.uint16)
-        return _nothing(2, np.uint64), _kept(self, draws, "places", lambda: self._places(draws))
+            words = _kept(self, draws, "words", lambda: filled(fill_words, np.zeros(shape, np.uint64)))
+            return words, _nothing(3, np.uint16)
+        kind = np.uint16 if (self.n_groups + 1) * TOGETHER < 1 << 16 else np.int32
+        places = _kept(self, draws, "places", lambda: filled(fill_places, np.zeros((*shape, TOGETHER), kind)))
+        return _nothing(2, np.uint64), places
 
     def sixteens_if_many(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the same if there are many raters; if few, whose rows of counts are made quickly, both are empty."""
@@ -143,33 +151,18 @@ class Grouping:
             return self.sixteens(draws)
         return _nothing(2, np.uint64), _nothing(3, np.uint16)
 
-    def _words(self, draws: Draws) -> NDArray[np.uint64]:
-        from plurivox.kernels.shuffling import TOGETHER, fill_words
-
-        made = np.zeros((-(-draws.total // TOGETHER), len(self.codes)), np.uint64)
-        fill_words(self.labels(draws), self.n_groups, made)
-        return made
-
-    def _places(self, draws: Draws) -> NDArray[Any]:
-        from plurivox.kernels.shuffling import TOGETHER, fill_places
-
-        kind = np.uint16 if (self.n_groups + 1) * TOGETHER < 1 << 16 else np.int32
-        made = np.zeros((-(-draws.total // TOGETHER), len(self.codes), TOGETHER), kind)
-        fill_places(self.labels(draws), self.n_groups, made)
-        return made
-
     def labels(self, draws: Draws) -> NDArray[np.int32]:
         """Return the group of each rater in each draw, draws × raters: shuffled, or outside unless drawn."""
-        return _kept(self, draws, "labels", lambda: self._labels(draws))
+        make = self._subsampled if draws.kind == "subsampled" else lambda draws: self._shuffled(self.codes, draws)
+        return _kept(self, draws, "labels", lambda: make(draws))
 
-    def _labels(self, draws: Draws) -> NDArray[np.int32]:
+    def _shuffled(self, own: NDArray[Any], draws: Draws) -> NDArray[Any]:
+        """Return what each rater has in each draw, if it is shuffled, draws × raters."""
         from plurivox.kernels.shuffling import permute
 
-        if draws.kind == "subsampled":
-            return self._subsampled(draws)
-        made = np.tile(self.codes, (draws.total, 1))
+        made = np.tile(own, (draws.total, 1))
         for row, number in zip(made, range(draws.first, draws.last), strict=True):
-            permute(self.codes, self.everyone, self.bounds, np.uint64(draws.seed), number, row)
+            permute(own, self.everyone, self.bounds, np.uint64(draws.seed), number, row)
         return made
 
     def rater_weights(self, draws: Draws) -> NDArray[Any]:
@@ -182,16 +175,8 @@ class Grouping:
         if not len(self.weights):
             return drawn
         if draws.kind == "permuted":
-            return _kept(self, draws, "weights", lambda: self._moved(draws))
+            return _kept(self, draws, "weights", lambda: self._shuffled(self.weights, draws))
         return self.weights * drawn if drawn.shape[1] else np.tile(self.weights, (draws.total, 1))
-
-    def _moved(self, draws: Draws) -> NDArray[np.float64]:
-        from plurivox.kernels.shuffling import permute
-
-        made = np.tile(self.weights, (draws.total, 1))
-        for row, number in zip(made, range(draws.first, draws.last), strict=True):
-            permute(self.weights, self.everyone, self.bounds, np.uint64(draws.seed), number, row)
-        return made
 
     def _subsampled(self, draws: Draws) -> NDArray[np.int32]:
         own = self.codes[self.shuffled]
@@ -356,10 +341,7 @@ class Compared:
 
 
 def compared(
-    ratings: Ratings,
-    by: Sequence[By],
-    overlapping: Mapping[str, str],
-    min_group_size: int = MIN_GROUP_SIZE,
+    ratings: Ratings, by: Sequence[By], overlapping: Mapping[str, str], min_group_size: int = MIN_GROUP_SIZE
 ) -> list[Compared]:
     """Return the groups that each axis of a call compares; all that is shown of them is shown together."""
     axes = _each_alone(ratings, by, min_group_size)

@@ -20,11 +20,10 @@ from plurivox.engine.run import Values
 from plurivox.infer.exchange import ENTANGLED, Entanglement, Exchange
 from plurivox.infer.families import adjust_families, most_shuffles, step_down
 from plurivox.infer.grouping import Grouping
-from plurivox.infer.intervals import Interval
+from plurivox.infer.intervals import Interval, Spread
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.permutation import PermutationResult, compare
 from plurivox.infer.result import Row
-from plurivox.infer.spread import Spread
 from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 from plurivox.statistics.registry import with_trait
 
@@ -34,47 +33,15 @@ MOST_KEPT = 50_000_000
 """The most values that further shuffles may add, since a result keeps all of them."""
 
 
-class DrawSettings(Protocol):
-    """The settings that draws depend on."""
-
-    @property
-    def permutations(self) -> int:
-        """How often raters are shuffled."""
-
-    @property
-    def max_permutations(self) -> int | None:
-        """The most shuffles to make while p-values are undecided."""
-
-    @property
-    def n_lenses(self) -> int:
-        """How many lenses' claims are corrected together."""
-
-    @property
-    def correction(self) -> str:
-        """How p-values of a family are corrected."""
-
-    @property
-    def interval(self) -> str | None:
-        """How intervals are made."""
-
-    @property
-    def bootstrap(self) -> int:
-        """How often items, raters or both are drawn."""
-
-    @property
-    def resample(self) -> str:
-        """Which of these are drawn."""
-
-    @property
-    def seed(self) -> int:
-        """The random seed."""
-
-
 class Measures(Protocol):
-    """Something with values of groups, draws × groups × statistics."""
+    """What a lens measures of some groups: values, draws × groups × statistics."""
+
+    @property
+    def value(self) -> Values:
+        """The values of the raters as they are, groups × statistics; those that are tested come first."""
 
     def null(self, shuffles: Shuffles, how: Running) -> Values:
-        """Return the values of shuffled raters."""
+        """Return the values of shuffled raters, draws × groups × tested statistics."""
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the values of items or raters drawn with replacement."""
@@ -186,7 +153,7 @@ class Inference:
     Attributes
     ----------
     asked
-        How many draws of what.
+        The settings, which say how many draws of what.
     how
         Who makes them, and who hears of progress.
     exchange
@@ -204,7 +171,7 @@ class Inference:
         After how many shuffles fewer than requested may be enough; no lens asks for that yet.
     """
 
-    asked: DrawSettings
+    asked: Any
     how: Running
     exchange: Exchange
     convention: str = "default"
@@ -217,14 +184,6 @@ class Inference:
         """Return how something is run."""
         where = "" if self.subset == "all" else f"{self.subset}: "
         return self.how.doing(where + what)
-
-    @property
-    def most(self) -> int:
-        """How many permutations may be made."""
-        asked = self.asked.permutations
-        if self.convention == "published":
-            return asked
-        return most_shuffles(asked, self.asked.max_permutations)
 
     # Tests ------------------------------------------------------------------------------------------------------------
 
@@ -268,11 +227,14 @@ class Inference:
         NDArray[np.float64]
             The further p-values to report.
         """
-        asked, looks = self.asked.permutations, ALL_DRAWS if self.convention == "published" else self.looks
+        asked, looks = self.asked.permutations, self.looks
         if not asked or not tested:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
-        plan = DrawPlan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
+        most = max(asked, min(most_shuffles(asked, self.asked.max_permutations), room)) if further else asked
+        if self.convention == "published":
+            most, looks = asked, ALL_DRAWS
+        plan = DrawPlan(asked, most, self.asked.n_lenses, looks)
 
         def step(made: int, wanted: int) -> tuple[Values, Values]:
             shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
@@ -283,7 +245,8 @@ class Inference:
             self._adjust(tested)
             for one in tested:
                 one.look()
-            p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
+            claims = with_trait("claims")
+            p = np.concatenate([one.adjusted[:, [name in claims for name in one.names]].ravel() for one in tested])
             return p, np.zeros(0) if also is None else also()
 
         beside = plan.run(step)[1]
@@ -300,7 +263,7 @@ class Inference:
                 for t, one in enumerate(tested)
                 for g in np.flatnonzero(~one.alone).tolist()
                 for s, name in enumerate(one.names)
-            ),
+            )
         )
         for _, family in groupby(cells, key=lambda cell: cell[0]):
             places = [(tested[t], g, s) for _, t, g, s in family]
@@ -384,9 +347,9 @@ class Inference:
 
     def _row(self, row: Row, g: int, tested: Shuffled | None) -> Row:
         """Return a row with its test."""
-        test = None if tested is None else tested.test
-        if tested is None or test is None:
+        if tested is None or tested.test is None:
             return row
+        test = tested.test
         s = tested.names.index(row.statistic)
         if tested.alone[g] and not math.isnan(row.value):  # else there is a reason already
             row = row.with_note(self.exchange.alone)
@@ -400,17 +363,14 @@ class Inference:
 
     def claims(self, row: Row) -> bool:
         """Return whether a difference may be claimed: tested against the right null, corrected and decided."""
+        design = self.design.get(row.axis)
+        entangled = design is not None and design.entangled
+        if row.statistic == "drift":  # which shuffles times: what counts is whether they and items are entangled
+            entangled = self.times.get(row.axis, 1.0) <= ENTANGLED
         return (
             row.survives and not row.undecided and self.asked.correction != "none" and self.convention != "published"
-            and row.statistic in with_trait("claims") and not self._entangled(row)
+            and row.statistic in with_trait("claims") and not entangled
         )  # fmt: skip
-
-    def _entangled(self, row: Row) -> bool:
-        """Return whether groups and assignment are entangled, or for drift, which shuffles times, times and items."""
-        if row.statistic == "drift":
-            return self.times.get(row.axis, 1.0) <= ENTANGLED
-        design = self.design.get(row.axis)
-        return design is not None and design.entangled
 
     def remembered(self) -> dict[str, Any]:
         """Return what a result keeps about the design."""
@@ -428,8 +388,3 @@ def with_tests(rows: Sequence[Row], test: PermutationResult, n_permutations: int
         row.with_test(p, direction, median, undefined / (n_permutations or 1), n_permutations=n_permutations)
         for row, (p, direction, median, undefined) in zip(rows, flat, strict=True)
     ]
-
-
-def _claiming(one: Shuffled) -> list[int]:
-    """Return the columns of statistics that make claims."""
-    return [s for s, name in enumerate(one.names) if name in with_trait("claims")]

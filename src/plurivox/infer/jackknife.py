@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -133,14 +134,16 @@ class LeftOut(NamedTuple):
         """How many units were left out; an interval counts the undefined ones."""
         return sum(map(len, self.each)) + (0 if self.ratings is None else len(self.ratings))
 
+    def made(self, change: Callable[[Values], Values]) -> LeftOut:
+        """Return what a function of values makes of all of them; it keeps the first dimension, that of units."""
+        return LeftOut(
+            change(self.observed[np.newaxis])[0], tuple(change(values) for values in self.each),
+            None if self.ratings is None else change(self.ratings),
+        )  # fmt: skip
+
     def difference(self, a: int, b: int) -> LeftOut:
         """Return the same for the difference of two groups, which are then one."""
-        observed, ratings = self.observed, self.ratings
-        return LeftOut(
-            observed[[a]] - observed[[b]],
-            tuple(values[:, [a]] - values[:, [b]] for values in self.each),
-            None if ratings is None else ratings[:, [a]] - ratings[:, [b]],
-        )
+        return self.made(lambda values: values[:, [a]] - values[:, [b]])
 
     def on(
         self, there: Callable[[Values], Values], low: float, high: float, groups: NDArray[np.bool_], at: int
@@ -154,15 +157,65 @@ class LeftOut(NamedTuple):
             found[inside] = there(own[inside])
             return found
 
-        ratings = None if self.ratings is None else moved(self.ratings)
-        return LeftOut(moved(self.observed), tuple(moved(values) for values in self.each), ratings)
+        return self.made(moved)
 
     def interval(self, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
-        """Return the interval of each value; see :func:`interval`."""
-        return interval(self, scales, ranges, level)
+        """Return intervals that generalise over what was left out, one for each value, groups × statistics.
+
+        Let θ_(u) be the value without unit u of the U units of stratum h, on the scale g on which the interval is
+        symmetric. Its variance is V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². That of items and those of all strata of
+        raters add up. Both include the noise of single ratings; the variance from leaving out blocks of ratings
+        estimates it and is subtracted once: V = V_items + max(0, V_raters − V_ratings). The interval is
+        g⁻¹(g(θ) ± t·√V).
+
+        The degrees of freedom of t are V²/Σ(V_h²/df_h) (Satterthwaite), df_h = 2·(Σ_u d_u²)²/(Σ_u d_u⁴ − (Σ_u d_u²)²/U)
+        with d_u = θ_(u) − mean, but at most U − 1: fewer if a few units dominate.
+
+        Parameters
+        ----------
+        scales
+            One of :data:`SCALES` for each statistic. A value not defined on it has an interval on the plain scale.
+        ranges
+            Statistics × 2: the lowest and the highest possible value, beyond which no interval reaches.
+        level
+            Between 0 and 1.
+
+        References
+        ----------
+        Efron & Stein (1981), The jackknife estimate of variance; Satterthwaite (1946), An approximate distribution of
+        estimates of variance components.
+
+        Examples
+        --------
+        The mean of 1, 2 and 6 is 3, and its standard error √(7/3); t with 2 degrees of freedom is 4.303.
+
+        >>> left = LeftOut(np.array([[3.0]]), (np.array([4.0, 3.5, 1.5]).reshape(3, 1, 1),))
+        >>> low, high, n_undefined = left.interval(["plain"], [(-np.inf, np.inf)])
+        >>> low.round(3).tolist(), high.round(3).tolist()
+        ([[-3.572]], [[9.572]])
+        """
+        if not 0 < level < 1:
+            raise InputError(f"level is {level!r}", hint="Give a number between 0 and 1, for example 0.95.")
+        from scipy.special import stdtrit
+
+        low, high = np.full(self.observed.shape, np.nan), np.full(self.observed.shape, np.nan)
+        n_undefined = np.zeros(self.observed.shape, dtype=np.int64)
+        lowest, highest = np.asarray(ranges, dtype=float).T
+        for at, name in enumerate(scales):
+            value = self.observed[:, at]
+            for scale in (_SCALES["plain"], _SCALES[name]):  # a value not defined on the second keeps the first
+                inside = np.isfinite(value) & (value > scale.low) & (value < scale.high)
+                if scale.narrow:
+                    inside &= (low[:, at] > scale.low) & (high[:, at] < scale.high)
+                own = self.on(scale.there, scale.low, scale.high, inside, at)
+                variance, freedom, n_undefined[inside, at] = _variance(own)
+                reach = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)
+                ends = scale.back(own.observed - reach), scale.back(own.observed + reach)
+                low[inside, at], high[inside, at] = (np.clip(end, lowest[at], highest[at]) for end in ends)
+        return Interval(low, high, n_undefined)
 
     def p_value(self) -> Values:
-        """Return the two-sided p of each value being 0, by the t of :func:`interval` on its plain scale.
+        """Return the two-sided p of each value being 0, by the t of :meth:`interval` on its plain scale.
 
         Values that no unit changes are certain: p is 0, or 1 if the value is 0.
 
@@ -183,15 +236,9 @@ class LeftOut(NamedTuple):
         return np.where(certain, np.where(size > _NONE, 0.0, 1.0), p) + 0.0 * self.observed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Without:
-    """Maps the sums of units of items to the values of all items except these."""
-
-    whole: Sums
-    finish: Finish
-
-    def __call__(self, sums: Sums) -> Values:
-        return self.finish(Sums({name: self.whole[name] - array for name, array in sums.items()}))
+def _without(whole: Sums, finish: Finish, sums: Sums) -> Values:
+    """Return the values of all items except those whose sums these are."""
+    return finish(Sums({name: whole[name] - array for name, array in sums.items()}))
 
 
 def without_items(
@@ -200,7 +247,7 @@ def without_items(
     """Return the values without each unit of items, units × … ; ``whole`` are the sums of all items."""
     n_items = sum(part.n_items for part in parts)
     draws = Draws.of_units(blocks(n_items, MOST_ITEMS), "items")
-    made = run(parts, contribution, draws, _Without(whole, finish), how)
+    made = run(parts, contribution, draws, partial(_without, whole, finish), how)
     return np.concatenate([finish(whole)[:0], *made])
 
 
@@ -261,16 +308,9 @@ def most_blocks(n_ratings: int) -> int:
     return min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Keep:
-    """Which ratings of a part are not in a block of ratings."""
-
-    block: int
-    n_blocks: int
-
-    def __call__(self, part: Part) -> NDArray[np.bool_]:
-        keep: NDArray[np.bool_] = rating_blocks(part, self.n_blocks) != self.block
-        return keep
+def not_in_block(block: int, n_blocks: int, part: Part) -> NDArray[np.bool_]:
+    """Return which ratings of a part are not in a block of ratings."""
+    return np.asarray(rating_blocks(part, n_blocks) != block)
 
 
 def kept(part: Part, keep: NDArray[np.bool_]) -> Part:
@@ -300,7 +340,7 @@ class _Blocks:
         """Return the sums of a part without each block of ratings."""
         made = []
         for number in range(draws.first, draws.last):
-            keep = _Keep(number, self.n_blocks)
+            keep = partial(not_in_block, number, self.n_blocks)
             made.append(self.contribution.without(keep)(kept(part, keep(part)), Draws.observed()))
         return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
 
@@ -364,63 +404,6 @@ _SCALES = {
     "logit": _Scale(lambda x: np.log(x / (1 - x)), lambda y: 1 / (1 + np.exp(-np.clip(y, -700, 700))), 0.0, 1.0, True),
     "complement": _Scale(lambda x: 1 / (1 - x), lambda y: 1 - _from_inverse(-y), -np.inf, 1.0),
 }
-
-
-def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
-    """Return intervals that generalise over what was left out, one for each value, groups × statistics.
-
-    Let θ_(u) be the value without unit u of the U units of stratum h, on the scale g on which the interval is
-    symmetric. Its variance is V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². That of items and those of all strata of raters
-    add up. Both include the noise of single ratings; the variance from leaving out blocks of ratings estimates it and
-    is subtracted once: V = V_items + max(0, V_raters − V_ratings). The interval is g⁻¹(g(θ) ± t·√V).
-
-    The degrees of freedom of t are V²/Σ(V_h²/df_h) (Satterthwaite), df_h = 2·(Σ_u d_u²)²/(Σ_u d_u⁴ − (Σ_u d_u²)²/U)
-    with d_u = θ_(u) − mean, but at most U − 1: fewer if a few units dominate.
-
-    Parameters
-    ----------
-    left
-        The values without each unit. Undefined ones, and those not defined on the scale, are left out and counted.
-    scales
-        One of :data:`SCALES` for each statistic. A value not defined on it has an interval on the plain scale.
-    ranges
-        Statistics × 2: the lowest and the highest possible value, beyond which no interval reaches.
-    level
-        Between 0 and 1.
-
-    References
-    ----------
-    Efron & Stein (1981), The jackknife estimate of variance; Satterthwaite (1946), An approximate distribution of
-    estimates of variance components.
-
-    Examples
-    --------
-    The mean of 1, 2 and 6 is 3, and its standard error √(7/3); t with 2 degrees of freedom is 4.303.
-
-    >>> left = LeftOut(np.array([[3.0]]), (np.array([4.0, 3.5, 1.5]).reshape(3, 1, 1),))
-    >>> low, high, n_undefined = left.interval(["plain"], [(-np.inf, np.inf)])
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([[-3.572]], [[9.572]])
-    """
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}", hint="Give a number between 0 and 1, for example 0.95.")
-    from scipy.special import stdtrit
-
-    low, high = np.full(left.observed.shape, np.nan), np.full(left.observed.shape, np.nan)
-    n_undefined = np.zeros(left.observed.shape, dtype=np.int64)
-    lowest, highest = np.asarray(ranges, dtype=float).T
-    for at, name in enumerate(scales):
-        value = left.observed[:, at]
-        for scale in (_SCALES["plain"], _SCALES[name]):  # a value not defined on the second keeps the first
-            inside = np.isfinite(value) & (value > scale.low) & (value < scale.high)
-            if scale.narrow:
-                inside &= (low[:, at] > scale.low) & (high[:, at] < scale.high)
-            own = left.on(scale.there, scale.low, scale.high, inside, at)
-            variance, freedom, n_undefined[inside, at] = _variance(own)
-            reach = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)
-            ends = scale.back(own.observed - reach), scale.back(own.observed + reach)
-            low[inside, at], high[inside, at] = (np.clip(end, lowest[at], highest[at]) for end in ends)
-    return Interval(low, high, n_undefined)
 
 
 def _variance(left: LeftOut) -> _Spread:

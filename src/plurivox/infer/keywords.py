@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from plurivox.base.arguments import check_given, kinds_of
+from plurivox.base.arguments import become_public, check_given, docs_of, kinds_of, signature_of
 from plurivox.base.errors import UnweightedWarning
-from plurivox.base.settings.call import become_public, docs_of, signature_of
 from plurivox.base.settings.record import Settings, without_removed
 
 R = TypeVar("R")
@@ -75,7 +74,7 @@ def keywords(
         @functools.wraps(run)
         def public(*args: Any, **given: Any) -> R:
             from plurivox.engine.pool import Running
-            from plurivox.engine.resuming import answering
+            from plurivox.engine.run import answering
 
             try:
                 values = signature.bind(*args, **without_removed(given)).arguments
@@ -105,7 +104,7 @@ def _checked(run: Callable[..., R], *, weights: bool) -> Callable[..., R]:
 
     @functools.wraps(run)
     def checked(ratings: Any, *args: Any, settings: Settings, **given: Any) -> R:
-        from plurivox.engine.resuming import answering
+        from plurivox.engine.run import answering
 
         _of_enough_raters(ratings, settings)
         ratings = ratings if weights else counting_alike(ratings, run.__name__)

@@ -6,7 +6,7 @@ It names heavy code as ``"module:attribute"`` and imports it only when needed, s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from plurivox.base import imported
@@ -44,14 +44,14 @@ class Input:
     options
         Its command-line options; the first says where it is, if it is given at all.
     load
-        What reads it: a name that the command line knows, or a ``"module:function"`` of the lens's own. It is called
-        with the values of the options by name, what the command line says about the ratings, and the ratings with what
-        is known about them; None leaves the argument to its default.
+        What reads it: a name that the command line knows, its own by default, or a ``"module:function"`` of the lens's.
+        It is called with the values of the options by name, what the command line says about the ratings, and the
+        ratings with what is known about them; None leaves the argument to its default.
     """
 
     name: str
     options: tuple[Option, ...]
-    load: str
+    load: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,3 +215,59 @@ class Lens:
     def load(self, what: str) -> Any:
         """Import what a reference names, such as ``"run"``, ``"result"`` or ``"tables"``; None if it is empty."""
         return imported(getattr(self, what))
+
+
+# Inputs ---------------------------------------------------------------------------------------------------------------
+#
+# The inputs of lenses other than ratings, each declared once.
+
+
+REFERENCE = Input(
+    name="reference", options=(
+        Option(
+            name="reference", metavar="FILE|ATTRIBUTE=VALUE|crowd", default="crowd",
+            help="What to compare scores with: a file of other ratings of the same items (trained raters, a language "
+            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd (all other raters).",
+        ),
+        Option(
+            name="reference_column", metavar="COLUMN",
+            help="Instead of --reference: a column of the items table that labels each item, such as a gold label.",
+        ),
+        Option(
+            name="reference_scale", metavar="POINTS",
+            help="Scale of the reference file or column, as for --scale (safe,unsafe); same: the scale of the ratings.",
+        ),
+        Option(
+            name="reference_where", metavar="ATTRIBUTE=VALUE",
+            help="Keep only these raters of the reference: rater=gpt-4o.",
+        ),
+    ),
+)  # fmt: skip
+PREDICTIONS = Input(
+    name="predictions", options=(
+        Option(
+            name="predictions", metavar="PREDICTIONS", argument=True, several=True,
+            help="Tables with a model, an item, and a column of probabilities for each point of the scale, named after "
+            "it. Without a 'model' column, the file name is used as the model's name.",
+        ),
+    ),
+)  # fmt: skip
+ANSWERS = Input(
+    name="answers", options=(
+        Option(
+            name="answers", metavar="ANSWERS", argument=True,
+            help="A store written by plurivox ask, a table (model, item, answer), or an Inspect or lm-eval log.",
+        ),
+        Option(name="model", help="Column with the model.", metavar="COLUMN"),
+        Option(name="answer", help="Column with the answer.", metavar="COLUMN"),
+    ),
+)  # fmt: skip
+ITEM_ANSWERS = replace(ANSWERS, load="item_answers")
+"""The same, plus what the items table says about items that nobody rated."""
+TRAIN = Input(name="train", options=(
+    Option(name="train", help="Ratings of other items, for the marginal prediction and the prior.", metavar="FILE"),
+))  # fmt: skip
+TRAINED = Input(name="trained", options=(
+    Option(name="trained", help="Ratings of trained raters, to judge models against (MPA, WRA).", metavar="FILE"),
+    Option(name="trained_scale", help="Their scale: 0:1, or safe,unsafe.", metavar="POINTS"),
+))  # fmt: skip

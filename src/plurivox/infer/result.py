@@ -408,11 +408,6 @@ def value_text(row: Row) -> str:
     return f"{row.value:.2f}{interval}"
 
 
-def survival(row: Row, n_tested: int, what: str = "group") -> str:
-    """Return whether a finding survives the correction over all that were tested."""
-    return f"{'survives' if row.survives else 'does not survive'} correction over {counted(n_tested, what)}"
-
-
 def as_lists(part: Any) -> dict[str, Any]:
     """Return the fields of a part of a result, arrays as lists."""
     values = {field.name: getattr(part, field.name) for field in fields(part)}

@@ -1,4 +1,4 @@
-"""Results that are tables rather than one value per row: what to do next, whom to choose, what to train on."""
+"""Results with tables: those that are nothing else (what to do next, whom to choose), and those about models."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import polars as pl
 
 from plurivox.base.arguments import check_methods, checked
 from plurivox.base.errors import SelectionError
-from plurivox.infer.exports import Exported
-from plurivox.infer.numbering import numbered
+from plurivox.domain.answers import Voice
+from plurivox.infer.exports import Exported, numbered
 from plurivox.infer.restoring import restored
-from plurivox.infer.result import Statement, Table, strict, told
+from plurivox.infer.result import Result, Statement, Table, strict, told
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
@@ -86,3 +86,28 @@ class TableResult(Exported, ABC):
             return cls(tuple(Table.from_dict(one) for one in data["tables"]), data["settings"])
 
         return restored(cls, text, build)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ModelResult(Result):
+    """A result whose rows are of models, each with one of its prompts.
+
+    In addition to what every result has:
+
+    Attributes
+    ----------
+    tables
+        The finer tables, which the methods return.
+    """
+
+    tables: tuple[Table, ...] = ()
+
+    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
+
+    @property
+    def voices(self) -> list[Voice]:
+        """Each model with each of its prompts."""
+        return [Voice(*pair) for pair in self.settings["voices"]]
+
+    def _table(self, name: str) -> pl.DataFrame:
+        return next(table.frame for table in self.tables if table.name == name)

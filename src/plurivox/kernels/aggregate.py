@@ -28,44 +28,33 @@ STEPS = 3  # of Newton's method for a rater in each round: more would be fitted 
 def errors_pass(offsets, raters, scores, log_errors, log_shares, posterior, counts, mass):
     """Fill the probability of each point for each item, and add the expected counts; return the log-likelihood.
 
-    ``log_errors[r, x, t]`` is ln P(rater r says x | the item is t). To ``counts[r, x, t]`` and ``mass[t]``, of the
-    items that are rated, probabilities are added in the order of items, so that nothing else decides on a bit.
+    ``log_errors[r, x, t]`` is ln P(rater r says x | the item is t); with none, probabilities are given. To ``counts[r,
+    x, t]`` and ``mass[t]``, of the items that are rated, probabilities are added in the order of items, so that nothing
+    else decides on a bit.
     """
-    n_points = len(log_shares)
-    found, total = np.empty(n_points), 0.0
+    n_points, given = len(log_shares), len(log_errors) == 0
+    total = 0.0
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]
+        found = posterior[i]
         if first == last:
-            posterior[i, :] = np.nan
+            if not given:
+                found[:] = np.nan
             continue
-        found[:] = log_shares
-        for k in range(first, last):
-            row = log_errors[raters[k], scores[k]]
-            for t in range(n_points):
-                found[t] += row[t]
-        total += _normalise(found)
+        if not given:
+            found[:] = log_shares
+            for k in range(first, last):
+                row = log_errors[raters[k], scores[k]]
+                for t in range(n_points):
+                    found[t] += row[t]
+            total += _normalise(found)
         for t in range(n_points):
-            posterior[i, t] = found[t]
             mass[t] += found[t]
         for k in range(first, last):
             own = counts[raters[k], scores[k]]
             for t in range(n_points):
                 own[t] += found[t]
     return total
-
-
-@compiled
-def count_pass(offsets, raters, scores, posterior, counts, mass):
-    """Add the expected counts of given probabilities, as :func:`errors_pass` does of those that it finds."""
-    for i in range(len(offsets) - 1):
-        if offsets[i] == offsets[i + 1]:
-            continue
-        for t in range(len(mass)):
-            mass[t] += posterior[i, t]
-        for k in range(offsets[i], offsets[i + 1]):
-            own = counts[raters[k], scores[k]]
-            for t in range(len(mass)):
-                own[t] += posterior[i, t]
 
 
 @compiled

@@ -18,23 +18,13 @@ N_SUMS = 5
 
 
 @compiled
-def _count(i, offsets, raters, scores, weights, group_of, counts):
-    """Count the votes of item i per group; raters outside every group do not vote."""
+def _count(i, offsets, raters, scores, weights, of_raters, group_of, counts):
+    """Count the votes of item i per group, weighted as ratings or as raters; those outside every group do not vote."""
     counts[:] = 0
     for r in range(offsets[i], offsets[i + 1]):
         g = group_of[raters[r]]
         if g >= 0:
-            counts[g, scores[r]] += weights[r] if len(weights) else 1
-
-
-@compiled
-def _count_raters(i, offsets, raters, scores, weights, group_of, counts):
-    """Count the votes of item i per group, each as often as its rater's weight; empty weights mean 1."""
-    counts[:] = 0
-    for r in range(offsets[i], offsets[i + 1]):
-        g = group_of[raters[r]]
-        if g >= 0:
-            counts[g, scores[r]] += weights[raters[r]] if len(weights) else 1
+            counts[g, scores[r]] += weights[raters[r] if of_raters else r] if len(weights) else 1
 
 
 @compiled
@@ -66,7 +56,7 @@ def sums_by_unit(offsets, raters, scores, weights, group_of, rows, voice, point,
     for i in range(len(offsets) - 1):
         if unit[i] < 0 or rows[i] == rows[i + 1]:
             continue
-        _count(i, offsets, raters, scores, weights, group_of, counts)
+        _count(i, offsets, raters, scores, weights, False, group_of, counts)
         for g in range(n_groups):
             mode[g] = _mode(counts[g])
             if mode[g] < 0:
@@ -122,7 +112,7 @@ def _pairs(i, offsets, raters, scores, weights, group_of, pair_of, to_voters, co
     Return how many pairs these are.
     """
     n_groups, n_points = counts.shape
-    _count_raters(i, offsets, raters, scores, weights, group_of, counts)
+    _count(i, offsets, raters, scores, weights, True, group_of, counts)
     for g in range(n_groups):
         n[g] = _distances(counts[g], to_voters, far[g])
     k = 0
@@ -140,10 +130,12 @@ def _pairs(i, offsets, raters, scores, weights, group_of, pair_of, to_voters, co
 
 
 @compiled
-def pair_sums(
-    offsets, raters, scores, weights, group_of, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums
+def labelled_pairs(
+    offsets, raters, scores, weights, labels, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums
 ):
-    """Add to ``sums``, units × voices × pairs × (3 + 2 points), how much farther the second group of a pair is.
+    """Add to ``sums``, draws × units × voices × pairs × (3 + 2 points), how much farther the second of two groups is.
+
+    Each draw has a row of ``labels``, the groups of raters, and one of ``weights``.
 
     An item counts for two groups if both voted on it: as one in distances from modes; in distances ``to_voters`` by
     n·m/(n + m) for n and m votes, so that an item of many votes counts more and item effects cancel. An answer that is
@@ -151,41 +143,32 @@ def pair_sums(
     sums only, nothing is added up by points. ``weights`` are those of the raters, empty if all count 1; those that make
     ties must add up without rounding.
     """
-    n_groups, n_pairs = len(pair_of), sums.shape[2]
+    n_groups, n_pairs = len(pair_of), sums.shape[3]
     counts, far, n = np.zeros((n_groups, n_points), weights.dtype), np.zeros((n_groups, n_points)), np.zeros(n_groups)
     pair, weight, apart = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros((n_pairs, n_points))
-    by_point = sums.shape[3] > ANSWERS
-    for i in range(len(offsets) - 1):
-        if unit[i] < 0 or rows[i] == rows[i + 1]:
-            continue
-        found = _pairs(
-            i, offsets, raters, scores, weights, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart
-        )  # fmt: skip
-        for a in range(rows[i], rows[i + 1]):
-            s, share = point[a], part[a]
-            for k in range(found):
-                cell = sums[unit[i], voice[a], pair[k]]
-                cell[COMPARED] += share
-                cell[WEIGHT] += share * weight[k]
-                if s < 0:
-                    continue
-                cell[FARTHER] += share * apart[k, s]
-                if by_point:
-                    cell[ANSWERS + s] += share
-                    for p in range(n_points):
-                        cell[ANSWERS + n_points + p] += share * apart[k, p]
-
-
-@compiled
-def labelled_pairs(
-    offsets, raters, scores, weights, labels, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums
-):
-    """Fill ``sums``, draws × units × voices × pairs × …, with :func:`pair_sums` of each row of labels and weights."""
+    by_point = sums.shape[4] > ANSWERS
     for d in range(len(labels)):
-        pair_sums(
-            offsets, raters, scores, weights[d], labels[d], pair_of, to_voters, n_points, rows, voice, point, part,
-            unit, sums[d],
-        )  # fmt: skip
+        group_of, own_weights = labels[d], weights[d]
+        for i in range(len(offsets) - 1):
+            if unit[i] < 0 or rows[i] == rows[i + 1]:
+                continue
+            found = _pairs(
+                i, offsets, raters, scores, own_weights, group_of, pair_of, to_voters, counts, far, n, pair, weight,
+                apart,
+            )  # fmt: skip
+            for a in range(rows[i], rows[i + 1]):
+                s, share = point[a], part[a]
+                for k in range(found):
+                    cell = sums[d, unit[i], voice[a], pair[k]]
+                    cell[COMPARED] += share
+                    cell[WEIGHT] += share * weight[k]
+                    if s < 0:
+                        continue
+                    cell[FARTHER] += share * apart[k, s]
+                    if by_point:
+                        cell[ANSWERS + s] += share
+                        for p in range(n_points):
+                            cell[ANSWERS + n_points + p] += share * apart[k, p]
 
 
 BY_VALUE, BY_AGREEMENT, BY_MATRIX = range(3)
@@ -232,11 +215,15 @@ def _meet(a, b, point, part, scores, used, counts, total, values, cost, how, won
 
 
 @compiled
-def contests(offsets, raters, scores, how, values, cost, rows, voice, point, part, sums):
+def contests(offsets, raters, scores, how, values, cost, rows, voice, point, part, weight, sums, by_item):
     """Let every voice and every rater of an item compete in how close they are to the other raters.
 
     Added to ``sums``, voices × raters × :data:`N_CONTEST_SUMS`. ``values`` are those of the points, ``cost`` the matrix
     of :data:`BY_MATRIX`. Samples of an item share it, and stand together.
+
+    Or, if ``weight`` is not empty, what each item adds to the mean over raters of the share of items that a voice wins
+    is written into ``by_item``, items × voices: Σ over the item's raters of weight · W_m, where ``weight``, voices ×
+    raters, is 1/(raters · their items), and 0 for raters who do not count.
     """
     counts = np.zeros(len(values), dtype=np.int64)
     won, behind = np.zeros(len(values)), np.zeros(len(values))
@@ -248,44 +235,23 @@ def contests(offsets, raters, scores, how, values, cost, rows, voice, point, par
         used, total = _tally(given, values, counts)
         a = rows[i]
         while a < rows[i + 1]:
-            b = _samples_end(a, rows[i + 1], voice)
+            b = a + 1
+            while b < rows[i + 1] and voice[b] == voice[a]:
+                b += 1
             _meet(a, b, point, part, given, used, counts, total, values, cost, how, won, behind)
-            mine = sums[voice[a]]
+            v, added = voice[a], 0.0
             for r in range(first, last):
                 own = scores[r]
-                cell = mine[raters[r]]
+                if len(weight) > 0:
+                    added += weight[v, raters[r]] * won[own]
+                    continue
+                cell = sums[v, raters[r]]
                 cell[MET] += 1.0
                 cell[WON] += won[own]
                 cell[BEHIND] += behind[own]
                 cell[SQUARED] += behind[own] * behind[own]
-            a = b
-        for own in used:
-            counts[own] = 0
-
-
-@compiled
-def weighted_contests(offsets, raters, scores, how, values, cost, rows, voice, point, part, weight, out):
-    """Write what each item adds to the mean over raters of the share of items that a voice wins: items × voices.
-
-    That is Σ over the item's raters of weight · W_m, where ``weight``, voices × raters, is 1/(raters · their items),
-    and 0 for raters who do not count.
-    """
-    counts = np.zeros(len(values), dtype=np.int64)
-    won, behind = np.zeros(len(values)), np.zeros(len(values))
-    for i in range(len(offsets) - 1):
-        first, last = offsets[i], offsets[i + 1]
-        if last - first < 2 or rows[i] == rows[i + 1]:
-            continue
-        given = scores[first:last]
-        used, total = _tally(given, values, counts)
-        a = rows[i]
-        while a < rows[i + 1]:
-            b = _samples_end(a, rows[i + 1], voice)
-            _meet(a, b, point, part, given, used, counts, total, values, cost, how, won, behind)
-            v, added = voice[a], 0.0
-            for r in range(first, last):
-                added += weight[v, raters[r]] * won[scores[r]]
-            out[i, v] = added
+            if len(weight) > 0:
+                by_item[i, v] = added
             a = b
         for own in used:
             counts[own] = 0
@@ -306,15 +272,6 @@ def _tally(given, values, counts):
 
 
 @compiled
-def _samples_end(a, end, voice):
-    """Return where the answers of one voice to an item end."""
-    b = a + 1
-    while b < end and voice[b] == voice[a]:
-        b += 1
-    return b
-
-
-@compiled
 def cross_counts(offsets, raters, scores, weights, group_of, rows, voice, point, together, crossed, own, other):
     """Add up what XRR between each voice and each group needs, over the items that both rated.
 
@@ -326,7 +283,7 @@ def cross_counts(offsets, raters, scores, weights, group_of, rows, voice, point,
     for i in range(len(offsets) - 1):
         if rows[i] == rows[i + 1]:
             continue
-        _count(i, offsets, raters, scores, weights, group_of, counts)
+        _count(i, offsets, raters, scores, weights, False, group_of, counts)
         for a in range(rows[i], rows[i + 1]):
             s, v, r = point[a], voice[a], together[a]
             if s < 0:
@@ -352,7 +309,7 @@ def met_ratings(offsets, raters, scores, weights, group_of, n_points, rows, voic
     for i in range(len(offsets) - 1):
         if rows[i] == rows[i + 1]:
             continue
-        _count(i, offsets, raters, scores, weights, group_of, counts)
+        _count(i, offsets, raters, scores, weights, False, group_of, counts)
         for g in range(n_groups):
             if counts[g].sum() == 0:
                 continue

@@ -94,56 +94,44 @@ def _scratch(n_groups, n_points, n_reference):
 
 
 @compiled
-def _tied_points(counts, voting, share):
-    """Mark with 1 the points that may have the vote, and return how many they are."""
-    n_points = len(counts)
-    n_tied = 0
+def _vote(counts, voting, i, slack, reach, share):
+    """Fill ``share`` with the vote on item ``i``: 1 on a point, or shared by the points that tie.
+
+    Counts that differ by up to ``slack`` of all are tied, and points whose distances from the mean differ by up to
+    ``reach`` of the scale; weights that are not whole numbers leave rounding errors.
+    """
+    n_points, total = len(counts), counts.sum()
+    slack = slack * total
     if voting.how == PLURALITY:
-        top = counts[0]
-        for c in range(1, n_points):
-            top = max(top, counts[c])
+        top = counts.max() - slack
         for c in range(n_points):
-            is_top = counts[c] == top
-            share[c] = 1.0 if is_top else 0.0
-            n_tied += is_top
-        return n_tied
-    if voting.how == MEDIAN:  # the middle rating, or the middle two
-        total, below = counts.sum(), 0
+            share[c] = 1.0 if counts[c] >= top else 0.0
+    elif voting.how == MEDIAN:  # the middle rating, or the middle two
+        below = 0.0
         for c in range(n_points):
             upto = below + counts[c]
-            share[c] = counts[c] > 0 and 2 * upto >= total and 2 * below <= total
+            middle = 2 * upto >= total - slack and 2 * below <= total + slack
+            share[c] = 1.0 if counts[c] > slack and middle else 0.0
             below = upto
     else:  # the point nearest to the mean
         numbers = voting.numbers
-        total_number = 0.0
+        mean = 0.0
         for c in range(n_points):
-            total_number += counts[c] * numbers[c]
-        mean = total_number / counts.sum()
-        nearest = np.inf
+            mean += counts[c] * numbers[c]
+        mean /= total
+        nearest = np.abs(numbers - mean).min() + reach * (numbers[n_points - 1] - numbers[0])
         for c in range(n_points):
-            nearest = min(nearest, abs(numbers[c] - mean))
-        reach = nearest + 1e-12 * (numbers[n_points - 1] - numbers[0])
+            share[c] = 1.0 if abs(numbers[c] - mean) <= nearest else 0.0
+    n_tied = share.sum()
+    if n_tied > 1 and len(voting.ranks) == 0:
+        share /= n_tied
+    elif n_tied > 1:
+        chosen = -1
         for c in range(n_points):
-            share[c] = abs(numbers[c] - mean) <= reach
-    return np.int64(share.sum())
-
-
-@compiled
-def _vote(counts, voting, i, share):
-    """Fill ``share`` with the vote on item ``i``: 1 on a point, or shared by the points that tie."""
-    n_tied = _tied_points(counts, voting, share)
-    if n_tied == 1:
-        return
-    if len(voting.ranks) == 0:
-        for c in range(len(share)):
-            share[c] /= n_tied
-        return
-    chosen = -1
-    for c in range(len(share)):
-        if share[c] > 0 and (chosen < 0 or voting.ranks[i, c] > voting.ranks[i, chosen]):
-            chosen = c
-    share[:] = 0.0
-    share[chosen] = 1.0
+            if share[c] > 0 and (chosen < 0 or voting.ranks[i, c] > voting.ranks[i, chosen]):
+                chosen = c
+        share[:] = 0.0
+        share[chosen] = 1.0
 
 
 @compiled
@@ -238,7 +226,7 @@ def _item_entries(given, reference, voting, i, group_of, weights, room):
             for s in range(n_points):
                 share[s] = part if counts[g, s] == top else 0.0
         else:
-            _vote(counts[g], voting, i, share)
+            _vote(counts[g], voting, i, 0.0, 1e-12, share)
         for s in range(n_points):
             if share[s] > 0:
                 places[n, 0] = g
@@ -374,39 +362,6 @@ _TIED = 1e-9  # of all weight: what differs by less is equal
 
 
 @compiled
-def _weighted_vote(counts, total, voting, i, share):
-    """Fill ``share`` with the vote on item ``i`` of a group whose weights on the points are counts."""
-    n_points, slack = len(counts), _TIED * total
-    if voting.how == PLURALITY:
-        top = counts.max()
-        for c in range(n_points):
-            share[c] = 1.0 if counts[c] >= top - slack else 0.0
-    elif voting.how == MEDIAN:
-        below = 0.0
-        for c in range(n_points):
-            upto = below + counts[c]
-            middle = 2 * upto >= total - slack and 2 * below <= total + slack
-            share[c] = 1.0 if counts[c] > slack and middle else 0.0
-            below = upto
-    else:
-        mean = (counts * voting.numbers).sum() / total
-        apart = np.abs(voting.numbers - mean)
-        reach = apart.min() + _TIED * (voting.numbers[n_points - 1] - voting.numbers[0])
-        for c in range(n_points):
-            share[c] = 1.0 if apart[c] <= reach else 0.0
-    n_tied = share.sum()
-    if n_tied > 1 and len(voting.ranks) == 0:
-        share /= n_tied
-    elif n_tied > 1:
-        chosen = -1
-        for c in range(n_points):
-            if share[c] > 0 and (chosen < 0 or voting.ranks[i, c] > voting.ranks[i, chosen]):
-                chosen = c
-        share[:] = 0.0
-        share[chosen] = 1.0
-
-
-@compiled
 def _weighted_item(given, reference, reference_weights, voting, i, group_of, weights, room):
     """Write the votes of all groups on item ``i`` as entries into ``room`` and return how many there are."""
     counts, own, total, share, places, shares, references = room
@@ -426,9 +381,8 @@ def _weighted_item(given, reference, reference_weights, voting, i, group_of, wei
         own[g, t] += 0.0 if g == n_groups else weight
     slack, n = _TIED * total.sum(), 0
     for g in range(n_groups):
-        size = counts[g].sum()
-        if size > 0:
-            _weighted_vote(counts[g], size, voting, i, share)
+        if counts[g].sum() > 0:
+            _vote(counts[g], voting, i, _TIED, _TIED, share)
             for s in range(n_points):
                 if share[s] > 0:
                     places[n, 0], places[n, 1], shares[n] = g, s, share[s]

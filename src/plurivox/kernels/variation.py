@@ -125,14 +125,22 @@ def _add_all(row, times, n, s):
 
 
 @compiled
-def add_items(offsets, raters, scores, values, group_of, rater_weights, item_weights, sums, items, totals):
-    """Fill ``sums[d]`` and ``items[d]`` under the weights of draw d, and what raters gave if ``totals`` has room."""
+def add_items(
+    offsets, raters, scores, values, group_of, rater_weights, item_weights, units, first, sums, items, totals
+):
+    """Fill ``sums[d]`` and ``items[d]`` under the weights of draw d, and what raters gave if ``totals`` has room.
+
+    Where ``units`` has a unit for each item, draw d is the items of unit ``first + d`` alone.
+    """
     n_groups = sums.shape[1]
     own, met, place = np.zeros((n_groups, 4)), np.zeros(n_groups, np.int64), np.zeros(len(values))
-    for d in range(len(sums)):
-        weights = rater_weights[d]
+    by_unit = len(units) > 0
+    for draw in range(1 if by_unit else len(sums)):
+        weights = rater_weights[draw]
         for i in range(len(offsets) - 1):
-            times = 1.0
+            d, times = units[i] - first if by_unit else draw, 1.0
+            if d < 0 or d >= len(sums):
+                continue
             if item_weights.shape[1] > 0:
                 times = np.float64(item_weights[d, i])
                 if times == 0.0:
@@ -151,30 +159,6 @@ def add_items(offsets, raters, scores, values, group_of, rater_weights, item_wei
                         w = times * weights[rater] if len(weights) > 0 else times
                         totals[d, rater, 0] += w
                         totals[d, rater, 1] += w * values[scores[k]]
-
-
-@compiled
-def add_units(offsets, raters, scores, values, group_of, units, first, sums, items, totals):
-    """Add to the sums of draw d the items of unit ``first + d``; ``units`` has that of each item."""
-    n_units, n_groups = len(sums), sums.shape[1]
-    own, met, place = np.zeros((n_groups, 4)), np.zeros(n_groups, np.int64), np.zeros(len(values))
-    none = np.zeros(0, np.int32)
-    for i in range(len(offsets) - 1):
-        d = units[i] - first
-        if d < 0 or d >= n_units:
-            continue
-        start, stop = offsets[i], offsets[i + 1]
-        n_met, n, s = _gather(start, stop, raters, scores, values, group_of, none, own, met, place)
-        for j in range(n_met):
-            g = met[j]
-            _add_group(sums[d, g], 1.0, own[g, 0], own[g, 1], own[g, 2], own[g, 3], n, s)
-            own[g] = 0.0
-        _add_all(items[d], 1.0, n, s)
-        if totals.shape[1] > 0:
-            for k in range(start, stop):
-                if group_of[raters[k]] >= 0:
-                    totals[d, raters[k], 0] += 1.0
-                    totals[d, raters[k], 1] += values[scores[k]]
 
 
 @compiled

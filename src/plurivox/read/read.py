@@ -9,9 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from plurivox.base.arguments import FilePath, FilePaths, Frame, check_given, checked, kinds_of
+from plurivox.base.arguments import (
+    FilePath,
+    FilePaths,
+    Frame,
+    become_public,
+    check_given,
+    checked,
+    docs_of,
+    kinds_of,
+    signature_of,
+)
 from plurivox.base.errors import ColumnError, InputError, ScaleError, no_column
-from plurivox.base.settings.call import become_public, docs_of, signature_of
 from plurivox.domain.attributes import AttributeRules, AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
 from plurivox.domain.choices import Conflicts, Duplicates, Layout

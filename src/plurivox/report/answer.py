@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from plurivox.base.wording import counted, in_words, listed
-from plurivox.infer.merging import merged
+from plurivox.infer.claims import merged
 from plurivox.infer.result import Statement
 from plurivox.lenses.cohesion.words import OWN_VIEW
 from plurivox.report.parts import (

@@ -14,7 +14,7 @@ import polars as pl
 
 from plurivox.base.settings import Axes
 from plurivox.domain.ratings import Ratings
-from plurivox.infer.merging import merged
+from plurivox.infer.claims import merged
 from plurivox.infer.result import Result, Statement
 from plurivox.infer.view import View
 from plurivox.lenses.items.result import Items

@@ -101,7 +101,10 @@ def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> f
     1.5
     """
     counts, positions = checked(votes, answers)
-    return _mean(_to_voters(counts, positions), counts, float(counts.shape[1] - 1))
+    apart = np.abs(np.arange(counts.shape[1]) - positions[:, np.newaxis])
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN without votes or a position
+        distances = np.asarray((counts * apart).sum(axis=1) / counts.sum(axis=1))
+    return _mean(distances, counts, float(counts.shape[1] - 1))
 
 
 def checked(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> tuple[Floats, Floats]:
@@ -128,13 +131,6 @@ def positions_of(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
             hint=f"Give positions on the scale, 0 to {shape[1] - 1}, or None.",
         )
     return positions
-
-
-def _to_voters(counts: Floats, positions: Floats) -> Floats:
-    """Return the mean distance of a position from the votes on each item; NaN without votes or a position."""
-    distance = np.abs(np.arange(counts.shape[1]) - positions[:, np.newaxis])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((counts * distance).sum(axis=1) / counts.sum(axis=1))
 
 
 def _mean(distances: Floats, counts: Floats, charge: float | None) -> float:

@@ -9,7 +9,6 @@ in the middle that they are too vague, more at one end that they lean towards th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -112,7 +111,11 @@ def pit_histogram(counts: ArrayLike, q: ArrayLike, n_bars: int = 10) -> Histogra
     edges = np.linspace(0.0, 1.0, _number("n_bars", n_bars) + 1)
     total, moments = 0.0, np.zeros(2)
     sums, products, squares, own = np.zeros(n_bars), np.zeros(n_bars), np.zeros(n_bars), 0.0
-    for n, low, high in _stretches(table, prediction):
+    for start in range(0, len(table), _BLOCK):
+        n, part = table[start : start + _BLOCK], prediction[start : start + _BLOCK]
+        high = np.minimum(np.cumsum(part, axis=1), 1.0)  # where the stretch of each point begins and ends
+        high[:, -1] = 1.0
+        low = np.concatenate([np.zeros((len(part), 1)), high[:, :-1]], axis=1)
         spread = np.einsum("ic,icb->ib", n, _overlap(low, high, edges))
         rated = n.sum(axis=1)
         total += float(rated.sum())
@@ -235,16 +238,6 @@ def _number(name: str, given: object) -> int:
     if not isinstance(given, int) or given < 1:
         raise InputError(f"{name} is {given!r}", hint="Give a whole number of at least 1.")
     return given
-
-
-def _stretches(counts: Floats, q: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield the counts of some items, and where the stretch of each point begins and ends."""
-    for start in range(0, len(counts), _BLOCK):
-        part = q[start : start + _BLOCK]
-        high = np.minimum(np.cumsum(part, axis=1), 1.0)
-        high[:, -1] = 1.0
-        low = np.concatenate([np.zeros((len(part), 1)), high[:, :-1]], axis=1)
-        yield counts[start : start + _BLOCK], low, high
 
 
 def _overlap(low: Floats, high: Floats, edges: Floats) -> Floats:

@@ -402,7 +402,10 @@ def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: i
     keys = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
     item = np.frombuffer(keys, dtype="<u8").astype(np.uint64)
     place = np.arange(side + 1, side + 1 + 2 * n_points, 2, dtype=np.uint64)
-    return _mixed(item[:, None] + _GAMMA * place) | np.uint64(1)
+    numbers = item[:, None] + _GAMMA * place
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64; products wrap around
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return (numbers ^ (numbers >> np.uint64(31))) | np.uint64(1)
 
 
 def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> NDArray[np.int32]:
@@ -417,10 +420,3 @@ def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> N
 
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter 64-bit numbers as splitmix64 does; products wrap around."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
-    return numbers ^ (numbers >> np.uint64(31))

@@ -273,7 +273,10 @@ def _result(
     a, a_se = np.full(n_raters, np.nan), np.full(n_raters, np.nan)
     b, b_se = np.full((n_raters, len(points) - 1), np.nan), np.full((n_raters, len(points) - 1), np.nan)
     notes = list(aside)
-    signs = _signs(data, fit)
+    given = data.codes >= 0
+    labels, sizes = components(given)
+    # The direction in which the discriminations of all linked raters add up to more than 0.
+    signs = np.where(np.bincount(labels, fit.a, len(sizes)) < 0, -1.0, 1.0)[labels]
     a[inside], a_se[inside] = fit.a * signs, fit.a_se
     for at, (rater, kept) in enumerate(zip(inside.tolist(), used, strict=True)):
         steep = abs(fit.a[at]) > 0
@@ -286,8 +289,6 @@ def _result(
         remarks += [AT_BOUND] if abs(fit.a[at]) >= BOUND else []
         notes[rater] = "; ".join(remarks)
     scored = np.diff(data.offsets) > 0
-    given = data.codes >= 0
-    labels, _ = components(given)
     first = data.raters[data.offsets[:-1][scored]]
     item_sign, part = np.ones(n_items), np.full(n_items, -1, np.int64)
     item_sign[scored], part[scored] = signs[first], labels[first]
@@ -304,16 +305,9 @@ def _result(
     remarks += [fit.note] if fit.note else []
     return GradedResponse(
         points, a, a_se, b, b_se,
-        np.where(scored, fit.severity * item_sign, np.nan), np.where(scored, fit.severity_se, np.nan),
-        fit.log_likelihood, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks), part,
+        np.where(scored, fit.severity * item_sign, np.nan), np.where(scored, fit.spread, np.nan),
+        fit.value, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks), part,
     )  # fmt: skip
-
-
-def _signs(data: GradedData, fit: GradedFit) -> Floats:
-    """Return for each rater the direction in which the discriminations of all linked raters add up to more than 0."""
-    labels, sizes = components(data.codes >= 0)
-    totals = np.bincount(labels, fit.a, len(sizes))
-    return np.where(totals < 0, -1.0, 1.0)[labels]
 
 
 # Psychometrics records ------------------------------------------------------------------------------------------------

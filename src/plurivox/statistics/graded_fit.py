@@ -68,22 +68,6 @@ class GradedData(NamedTuple):
         return cls(np.ascontiguousarray(codes), n_cuts.astype(np.int64), offsets, rater.astype(np.int32), points)
 
 
-class GradedFit(NamedTuple):
-    """Parameters of the fitted raters, and the severities of all items."""
-
-    a: Floats
-    d: Floats
-    a_se: Floats
-    b_se: Floats
-    severity: Floats
-    severity_se: Floats
-    log_likelihood: float
-    iterations: int
-    converged: bool
-    n_grid: int
-    note: str
-
-
 def fitted(
     data: GradedData,
     n_grid: int,
@@ -99,12 +83,11 @@ def fitted(
     """
     a, d = _start(data)
     fit = _from(data, (a, d), n_grid, refine, max_iterations, progress)
-    again = (np.abs(fit.a) >= BOUND).any() and d.size <= SMALL and fit.converged
-    if not again:
+    if not ((np.abs(fit.a) >= BOUND).any() and d.size <= SMALL and fit.converged):
         return fit
     flat = np.where(a < 0, -1.0, 1.0)
     other = _from(data, (flat, d), n_grid, refine, max_iterations, progress)
-    return other if other.converged and other.log_likelihood > fit.log_likelihood + CONVERGED else fit
+    return other if other.converged and other.value > fit.value + CONVERGED else fit
 
 
 def _from(
@@ -117,23 +100,22 @@ def _from(
 ) -> GradedFit:
     """Fit the model from starting discriminations and cuts."""
     a, d = (one.copy() for one in start)
-    work = _FitState(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
+    work = GradedFit(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
     newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
     while True:
         moved = work.climb(near=newton)
-        fine = work.spacing <= work.narrowest or work.n_grid >= MAX_GRID
+        narrowest = np.quantile(work.spread[np.diff(data.offsets) > 0], 0.05)  # of one of the most certain items
+        fine = 2 * ENDS / (work.n_grid - 1) <= narrowest or work.n_grid >= MAX_GRID
         if not refine or fine or work.iterations >= max_iterations:
             break
         work.use_grid(2 * (work.n_grid - 1) + 1)
     covariance = None
     if newton:
         moved, covariance = work.finish()
-    note = "" if covariance is not None else NOT_DEFINITE if newton else TOO_MANY
-    a_se, b_se = work.errors(covariance)
-    return GradedFit(
-        work.a, work.d, a_se, b_se, work.severity, work.spread, work.value, work.iterations, moved < CONVERGED,
-        work.n_grid, note,
-    )  # fmt: skip
+    work.note = "" if covariance is not None else NOT_DEFINITE if newton else TOO_MANY
+    work.converged = moved < CONVERGED
+    work.a_se, work.b_se = work.errors(covariance)
+    return work
 
 
 def _start(data: GradedData) -> tuple[Floats, Floats]:
@@ -164,8 +146,8 @@ def _start(data: GradedData) -> tuple[Floats, Floats]:
 
 
 @dataclass(slots=True, eq=False)
-class _FitState:
-    """The current parameters, and what belongs to them."""
+class GradedFit:
+    """The current parameters of the fitted raters, the severities of all items, and what belongs to them."""
 
     data: GradedData
     a: Floats
@@ -182,6 +164,10 @@ class _FitState:
     severity: Floats = field(init=False)
     spread: Floats = field(init=False)
     windows: tuple[Ints, Ints] = field(init=False)
+    a_se: Floats = field(init=False)
+    b_se: Floats = field(init=False)
+    converged: bool = False
+    note: str = ""
 
     def __post_init__(self) -> None:
         n_items = self.data.codes.shape[1]
@@ -202,17 +188,6 @@ class _FitState:
     def n_parameters(self) -> int:
         """The number of cuts and discriminations of all raters."""
         return int(self.data.n_cuts.sum()) + len(self.a)
-
-    @property
-    def spacing(self) -> float:
-        """The distance between neighbouring severities of the grid."""
-        return 2 * ENDS / (self.n_grid - 1)
-
-    @property
-    def narrowest(self) -> float:
-        """The standard deviation of the severity of one of the most certain items."""
-        scored = np.diff(self.data.offsets) > 0
-        return float(np.quantile(self.spread[scored], 0.05))
 
     def expect(self, a: Floats, d: Floats) -> float:
         """Return the log-likelihood of parameters, and keep what it computes on the way."""

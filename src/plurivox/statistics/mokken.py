@@ -368,7 +368,9 @@ def monotonicity_of(
     codes: NDArray[np.int32], points: Floats, found: Mokken, min_size: int | None = None, min_violation: float = 0.03
 ) -> Monotonicity:
     """Check raters × items, -1 where a score is missing, given their coefficients; see :func:`monotonicity`."""
-    least = _least_items(codes.shape[1]) if min_size is None else min_size
+    n_items = codes.shape[1]
+    usual = 50 if n_items < 150 else n_items // (3 if n_items <= 250 else 5 if n_items < 500 else 10)
+    least = usual if min_size is None else min_size
     rows = [
         _checked(row, rest, len(points), least, min_violation)
         for row, rest in zip(codes, _rest_scores(codes, points), strict=True)
@@ -391,12 +393,6 @@ def monotonicity_of(
         significant.astype(np.int64), np.where(unknown, np.nan, np.where(n > 0, crit, 0.0)), least,
         min_violation, notes,
     )  # fmt: skip
-
-
-def _least_items(n_items: int) -> int:
-    if n_items < 150:
-        return 50
-    return n_items // (3 if n_items <= 250 else 5 if n_items < 500 else 10)
 
 
 def _rest_scores(codes: NDArray[np.int32], points: Floats) -> Floats:

@@ -108,21 +108,22 @@ def fit_prior(counts: ArrayLike) -> PriorFit:
     points, totals = _tally(table[:, used]), _tally(table.sum(axis=1, keepdims=True))
     told = len(used) > 1 and len(table) > 1
     pooled = _sums(points, points.n)
-    fit = _fit(points, totals, pooled) if told else _Fit(len(used) * pooled / pooled.sum(), True, 0)
+    unknown = (len(used) * pooled / pooled.sum(), True, 0)
+    weights, converged, iterations = _fit(points, totals, pooled) if told else unknown
     alpha = np.full(table.shape[1], UNUSED)
-    alpha[used] = fit.weights
-    strength = float(fit.weights.sum())
+    alpha[used] = weights
+    strength = float(weights.sum())
     capped = told and strength > STRONGEST * (1 - 1e-9)
     return PriorFit(
         alpha=tuple(alpha.tolist()),
         strength=float(alpha.sum()),
-        converged=fit.converged,
-        iterations=fit.iterations,
-        log_likelihood=_log_likelihood(points, totals, fit.weights, float(alpha.sum())),
+        converged=converged,
+        iterations=iterations,
+        log_likelihood=_log_likelihood(points, totals, weights, float(alpha.sum())),
         capped=capped,
         unused=tuple(np.flatnonzero(~table.any(axis=0)).tolist()),
         n_items=len(table),
-        note=_note(len(table), len(used), table.shape[1], strength, capped, fit.converged),
+        note=_note(len(table), len(used), table.shape[1], strength, capped, converged),
     )
 
 
@@ -154,14 +155,6 @@ class _Tally(NamedTuple):
     which: NDArray[np.intp]
     n: Floats
     items: Floats
-
-
-class _Fit(NamedTuple):
-    """The weights of used points, whether they converged, and after how many steps."""
-
-    weights: Floats
-    converged: bool
-    iterations: int
 
 
 def _tally(table: Floats) -> _Tally:
@@ -205,8 +198,8 @@ def _log_rises(x: Floats, n: Floats) -> Floats:
 # Its maximum ---------------------------------------------------------------------------------------------------------
 
 
-def _fit(points: _Tally, totals: _Tally, pooled: Floats) -> _Fit:
-    """Return the weights with the highest likelihood.
+def _fit(points: _Tally, totals: _Tally, pooled: Floats) -> tuple[Floats, bool, int]:
+    """Return the weights with the highest likelihood, whether they converged, and after how many steps.
 
     For a given strength, the log-likelihood is concave in the weights, with a diagonal matrix of second derivatives:
     see :func:`_at_strength`. What remains is the strength. If items have very unequal numbers of ratings, there may be
@@ -222,7 +215,7 @@ def _fit(points: _Tally, totals: _Tally, pooled: Floats) -> _Fit:
     best = int(np.argmax([_log_likelihood(points, totals, one.weights, one.weights.sum()) for one in found]))
     beyond = best + (1 if found[best].rise > 0 else -1)
     if not 0 <= beyond < len(found):  # the likelihood still rises at the end
-        return _Fit(found[best].weights, found[best].off <= _SETTLED, steps)
+        return (found[best].weights, found[best].off <= _SETTLED, steps)
     low, high = sorted((strengths[best], strengths[beyond]))
     at, weights = (low + high) / 2, found[best].weights
     for _ in range(_MOST_STEPS):
@@ -232,9 +225,9 @@ def _fit(points: _Tally, totals: _Tally, pooled: Floats) -> _Fit:
         guess = at - one.rise / one.bend if one.bend < 0 else high
         guess = guess if low < guess < high else (low + high) / 2
         if abs(guess - at) <= 1e-10:
-            return _Fit(weights, max(one.off, abs(one.rise)) <= _SETTLED, steps)
+            return (weights, max(one.off, abs(one.rise)) <= _SETTLED, steps)
         at = guess
-    return _Fit(weights, False, steps)
+    return (weights, False, steps)
 
 
 class _AtStrength(NamedTuple):

@@ -9,16 +9,17 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 from plurivox.statistics import alignment, calibration, cohesion, graded, responsiveness
 from plurivox.statistics.records import Statistic
 
+_ANY = (-math.inf, math.inf)
 _PPI = "Angelopoulos, Duchi and Zrnic (2023), PPI++: Efficient Prediction-Powered Inference"
 
 _estimated = partial(
-    Statistic, needs="answers", range=(-math.inf, math.inf), role="estimated",
+    Statistic, needs="answers", range=_ANY, role="estimated",
     higher_means="a higher mean score, or a larger share",
 )  # fmt: skip
 _beside = partial(Statistic, needs="answers", interval_shown=False)
@@ -49,7 +50,7 @@ ESTIMATED = (
         reference=_PPI,
     ),
     _beside(
-        name="ppi_worth", label="worth in ratings", column="worth", order=50, range=(-math.inf, math.inf),
+        name="ppi_worth", label="worth in ratings", column="worth", order=50, range=_ANY,
         equation="n(Var ȳ/Var θ − 1) items, times the mean number of ratings of an item",
         meaning="how many more human ratings would narrow the interval of humans alone as much as the model does",
         higher_means="a model that saves more human ratings", reference=_PPI,
@@ -82,7 +83,6 @@ ESTIMATED = (
 
 
 _ALT_TEST = "Calderon, Reichart and Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge"
-_ANY = (-math.inf, math.inf)
 _judged = partial(Statistic, needs="answers", role="judged", range=(0.0, 1.0), interval_shown=False)
 
 JUDGED = (
@@ -152,28 +152,23 @@ JUDGED = (
         "agree",
         higher_means="a model that repeats itself", reference="Percent agreement of samples",
     ),
-    _judged(
-        name="answered", label="answered", order=110, interval_shown=True,
-        equation="answered/(answered + refused + unreadable)",
-        meaning="share of the rated items that were asked and have an answer", higher_means="more answers",
-        reference="Wilson (1927), for its interval",
-    ),
-    _judged(
-        name="refused", label="refused", order=120, equation="refused/(answered + refused + unreadable)",
-        meaning="share of the rated items that were asked and refused", higher_means="more refusals",
-        reference="Wilson (1927), for its interval",
-    ),
-    _judged(
-        name="unreadable", label="unreadable", order=130, equation="unreadable/(answered + refused + unreadable)",
-        meaning="share of the rated items that were asked and whose answer cannot be read",
-        higher_means="more answers that cannot be read", reference="Wilson (1927), for its interval",
+    *(
+        _judged(
+            name=name, label=name, order=order, interval_shown=name == "answered",
+            equation=f"{name}/(answered + refused + unreadable)",
+            meaning=f"share of the rated items that were asked and {what}", higher_means=f"more {more}",
+            reference="Wilson (1927), for its interval",
+        )
+        for order, name, what, more in (
+            (110, "answered", "have an answer", "answers"), (120, "refused", "refused", "refusals"),
+            (130, "unreadable", "whose answer cannot be read", "answers that cannot be read"),
+        )
     ),
     _judged(
         name="worth", label="worth in ratings", range=_ANY, order=140,
         equation="n(V_human/V_PPI − 1) items × mean ratings per item",
         meaning="how many more human ratings a model's answers are worth for the mean score",
-        higher_means="answers that save more ratings",
-        reference="Angelopoulos, Duchi and Zrnic (2023), PPI++: Efficient Prediction-Powered Inference",
+        higher_means="answers that save more ratings", reference=_PPI,
     ),
 )  # fmt: skip
 
@@ -185,7 +180,7 @@ JUDGED = (
 
 VARIED = (
     Statistic(
-        name="leniency", label="leniency", column="higher by", needs="sides", range=(-float("inf"), float("inf")),
+        name="leniency", label="leniency", column="higher by", needs="sides", range=_ANY,
         role="higher", order=10, traits=("claims",),
         equation="Σ_i w_i (x̄_gi − x̄_ri) / Σ_i w_i over items that group and rest rated, w_i = n_gi n_ri/(n_gi + n_ri)",
         meaning="how many points of the scale higher a group scores the same items than the others do: its coefficient "
@@ -204,7 +199,7 @@ VARIED = (
         "statistics",
     ),
     Statistic(
-        name="drift", label="drift", column="drift", needs="times", range=(-float("inf"), float("inf")), role="drift",
+        name="drift", label="drift", column="drift", needs="times", range=_ANY, role="drift",
         order=10, traits=("claims",),
         equation="Σ_r Σ_k (t_k − t̄_r)(x_k − x̄_i) / Σ_r Σ_k (t_k − t̄_r)² over raters r of the group and their ratings k",
         meaning="how many points of the scale higher raters of a group score from one unit of time to the next, "
@@ -226,7 +221,7 @@ _BESIDE = "Basile et al. (2021), We need to consider disagreement in evaluation"
 HIDDEN = (
     Statistic(
         name="departure", label="departure", column="departs by", needs="labels",
-        range=(-float("inf"), float("inf")), role="hidden", order=10, traits=("claims",),
+        range=_ANY, role="hidden", order=10, traits=("claims",),
         equation="±√|D|, with the sign of D = mean over items with n_gi ≥ 2 of (x̄_gi − a_i)² − s²_gi (1/n_gi − 2 w_i)",
         meaning="how many points of the scale the label a of an item typically is from the group's mean x̄; the noise "
         "of that mean, s²/n, is subtracted, with a correction if the label is itself a mean that includes the group's "
@@ -240,16 +235,13 @@ HIDDEN = (
         equation="mean over items of 1 − v_gi(y_i), where v is the group's vote: 1 on its most frequent point, shared "
         "by tied points",
         meaning="the share of items whose label y is not the point that most raters of the group gave",
-        higher_means="a group whose majority is overruled more often",
-        reference=_BESIDE,
+        higher_means="a group whose majority is overruled more often", reference=_BESIDE,
     ),
     Statistic(
-        name="label_shift", label="shift", column="above label", needs="labels",
-        range=(-float("inf"), float("inf")), role="hidden", order=30,
+        name="label_shift", label="shift", column="above label", needs="labels", range=_ANY, role="hidden", order=30,
         equation="mean over items of x̄_gi − a_i",
         meaning="how many points of the scale the group's mean is above the label, on average",
-        higher_means="a group that scores items higher than they are labelled; 0 means neither",
-        reference=_BESIDE,
+        higher_means="a group that scores items higher than they are labelled; 0 means neither", reference=_BESIDE,
     ),
 )  # fmt: skip
 
@@ -263,12 +255,9 @@ HIDDEN = (
 
 def cohesion_records() -> tuple[Statistic, ...]:
     """Return the records of all files of ``statistics/cohesion``, in their order."""
-    return tuple(sorted(_found(), key=lambda record: (record.order, record.name)))
-
-
-def _found() -> Iterator[Statistic]:
-    for module in pkgutil.iter_modules(cohesion.__path__):
-        yield from getattr(importlib.import_module(f"{cohesion.__name__}.{module.name}"), "RECORDS", ())
+    names = (f"{cohesion.__name__}.{module.name}" for module in pkgutil.iter_modules(cohesion.__path__))
+    found: list[Statistic] = [one for name in names for one in getattr(importlib.import_module(name), "RECORDS", ())]
+    return tuple(sorted(found, key=lambda record: (record.order, record.name)))
 
 
 def of_role(*roles: str) -> tuple[Statistic, ...]:
@@ -289,17 +278,8 @@ def with_trait(trait: str) -> tuple[str, ...]:
 
 def refresh() -> None:
     """Find all records again, including those of new files."""
-    records = (
-        *cohesion_records(),
-        *responsiveness.RECORDS,
-        *graded.RECORDS,
-        *calibration.RECORDS,
-        *alignment.RECORDS,
-        *ESTIMATED,
-        *JUDGED,
-        *VARIED,
-        *HIDDEN,
-    )
+    others = (module.RECORDS for module in (responsiveness, graded, calibration, alignment))
+    records = chain(cohesion_records(), *others, ESTIMATED, JUDGED, VARIED, HIDDEN)
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})
     LABELS.clear()

@@ -2,8 +2,7 @@
 
 from plurivox.actions.advise.settings import AdviceSettings
 from plurivox.actions.plan import PLAN
-from plurivox.infer.inputs import REFERENCE
-from plurivox.infer.lens import Instead, Lens
+from plurivox.infer.lens import REFERENCE, Instead, Lens
 
 ADVISE = Lens(
     name="advise",

@@ -1,8 +1,7 @@
 """Curation: training data from ratings that keep the view of every group."""
 
 from plurivox.actions.curate.settings import CurationSettings
-from plurivox.infer.inputs import REFERENCE
-from plurivox.infer.lens import Lens
+from plurivox.infer.lens import REFERENCE, Lens
 
 CURATE = Lens(
     name="curate",

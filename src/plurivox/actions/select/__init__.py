@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from plurivox.actions.select.settings import OWN_GROUP, SelectionSettings
-from plurivox.infer.inputs import REFERENCE
-from plurivox.infer.lens import Input, Lens, Option
+from plurivox.infer.lens import REFERENCE, Input, Lens, Option
 
 AGAINST = replace(
     REFERENCE,

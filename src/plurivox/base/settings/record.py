@@ -24,6 +24,7 @@ from types import NoneType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from plurivox.base.arguments import LARGEST, is_text, shown
+from plurivox.base.arguments import scalar as scalar
 from plurivox.base.errors import InputError, PlurivoxWarning
 
 Axes = tuple[tuple[str, ...], ...]
@@ -60,11 +61,6 @@ class Frozen(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(dict(self._pairs))
-
-
-def scalar(value: Any) -> Any:
-    """Return a numpy number or text as its Python equivalent, and other things unchanged."""
-    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def frozen(value: Any) -> Any:

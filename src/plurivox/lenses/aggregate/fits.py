@@ -142,7 +142,9 @@ class _Tables:
         tables = [np.zeros((n_raters, n_points, n_points)) for _ in range(2)]
         found = cls(ratings, np.zeros(n_points), shares, *tables)
         for part in ratings.parts():
-            k.count_pass(*_given(part), shares[part.items], found.counts, found.shares)
+            k.errors_pass(
+                *_given(part), np.zeros((0, 0, 0)), found.shares, shares[part.items], found.counts, found.shares
+            )
         found.shares[:] /= max(found.shares.sum(), 1.0)
         return found
 

@@ -21,12 +21,11 @@ from plurivox.engine.counting import weighted_counts_of
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call, Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping
-from plurivox.infer.held import held
 from plurivox.infer.inference import Shuffled, Sizes
+from plurivox.infer.intervals import Spread
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
-from plurivox.infer.spread import Spread
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.fits import MethodLabels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
@@ -137,21 +136,19 @@ class Departures(Comparison):
             found.append(AxisDraws(name, groups, STATISTICS, ordered, STATISTICS, none, one.method))
         return found
 
+    def again(self, one: MeasuredGroups, strata: NDArray[np.int32]) -> OfMethod:
+        """Compare some groups with the labels of the same method once more."""
+        measured: LabelDepartures = super().again(one, strata)
+        return measured.of(one.measured.at)
+
     def held_by_method(
         self, prepared: Mapping[str, Sequence[Sequence[MeasuredGroups]]], rows: Sequence[Row]
     ) -> list[Row]:
         """Test claims about groups again, within each other attribute of the call."""
-
-        def measure(one: MeasuredGroups, strata: NDArray[np.int32]) -> OfMethod:
-            return self.measure(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)).of(one.measured.at)
-
         found = []
         for at, labels in enumerate(self.labels):
-            known = {
-                (name, group): own[at] for name, each in prepared.items() for own in each for group in own[at].groups
-            }
-            own_rows = [row for row in rows if row.model == labels.method]
-            found += held(self.inference, self.ratings, self.settings.by, own_rows, known, measure)
+            own = {name: [one[at] for one in each] for name, each in prepared.items()}
+            found += self.held(own, [row for row in rows if row.model == labels.method])
         return found
 
 

@@ -205,5 +205,4 @@ class OfMethod:
 
 def of_columns(left: LeftOut, columns: slice) -> LeftOut:
     """Return left-out values for some of the statistics."""
-    ratings = None if left.ratings is None else left.ratings[..., columns]
-    return LeftOut(left.observed[..., columns], tuple(one[..., columns] for one in left.each), ratings)
+    return left.made(lambda values: values[..., columns])

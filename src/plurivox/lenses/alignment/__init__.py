@@ -4,8 +4,7 @@ ADA-Met follows Galarnyk et al. (2025), How Inclusively do LMs Perceive Social a
 group sizes and the companions that keep the spread of votes are additions.
 """
 
-from plurivox.infer.inputs import ANSWERS, TRAINED
-from plurivox.infer.lens import Lens, Shortcut
+from plurivox.infer.lens import ANSWERS, TRAINED, Lens, Shortcut
 from plurivox.lenses.alignment.settings import AlignmentSettings
 
 LENS = Lens(

@@ -11,8 +11,8 @@ import polars as pl
 
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
-from plurivox.infer.models import ModelResult
 from plurivox.infer.result import Row, Statement, frame_of
+from plurivox.infer.tables import ModelResult
 from plurivox.lenses.alignment.matching import ALL, N_RANDOM
 from plurivox.lenses.alignment.sums import REFERENCE
 from plurivox.lenses.alignment.words import AlignmentFindings

@@ -84,18 +84,19 @@ class Contests:
 
         sums = np.zeros((self.given.n_voices, self.n_raters, N_CONTEST_SUMS))
         offsets, raters, scores, _ = votes_of(part)
-        contests(offsets, raters, scores, *self.closeness, *self.given.within(part), sums)
+        none = np.zeros((0, 0))
+        contests(offsets, raters, scores, *self.closeness, *self.given.within(part), none, sums, none)
         return Sums(contests=sums[np.newaxis])
 
     def by_item(self, parts: Sequence[Part], weight: Floats) -> Floats:
         """Return what each item adds to the mean share that voices win: items × voices."""
-        from plurivox.kernels.alignment import weighted_contests
+        from plurivox.kernels.alignment import contests
 
         out = np.zeros((len(self.given.rows) - 1, self.given.n_voices))
         for part in parts:
             offsets, raters, scores, _ = votes_of(part)
-            answers = self.given.within(part)
-            weighted_contests(offsets, raters, scores, *self.closeness, *answers, weight, out[part.items])
+            given = (*self.closeness, *self.given.within(part))
+            contests(offsets, raters, scores, *given, weight, np.zeros((0, 0, 0)), out[part.items])
         return out
 
 

@@ -193,7 +193,7 @@ class VoteCounts(Once):
 class PairSums:
     """How much farther the second group of each pair is, on the items on which both voted, under any draws of raters.
 
-    Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.pair_sums``; × 3 without sums ``by_point``.
+    Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.labelled_pairs``; × 3 without sums ``by_point``.
     """
 
     given: KernelAnswers

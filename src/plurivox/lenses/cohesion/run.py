@@ -12,9 +12,9 @@ from plurivox.domain.scale import few_points
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
 from plurivox.infer.grouping import Compared
+from plurivox.infer.intervals import with_interval
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Row
-from plurivox.infer.spread import with_interval
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.cohesion.rows import Agreeing
 from plurivox.lenses.cohesion.settings import CohesionSettings

@@ -150,12 +150,12 @@ class Agreement:
         sums = np.zeros((draws.total, self.grouping.n_groups, len(MOMENTS)))
         scores = k.centred(part.raters, part.scores, heights(self.about.values), self.means)
         given = (part.offsets, part.raters, scores)
-        if draws.kind == "permuted" and len(self.grouping.weights):
-            k.shuffled_moments(*given, self.grouping.labels(draws), raters, sums)
-        elif draws.kind == "permuted":
+        permuted = draws.kind == "permuted"
+        if permuted and not len(self.grouping.weights):
             k.permuted_moments(*given, self.grouping.labels(draws), *self.grouping.sixteens(draws), sums)
         else:
-            k.weighted_moments(*given, self.grouping.codes, raters, items, sums)
+            labels = self.grouping.labels(draws) if permuted else self.grouping.codes[np.newaxis]
+            k.weighted_moments(*given, labels, raters, items, sums)
         return Sums(moments=sums)
 
     def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:

@@ -4,8 +4,7 @@ Prediction-powered inference follows Angelopoulos, Duchi and Zrnic (2023), PPI++
 items, and the worth of several judges with related errors, are additions.
 """
 
-from plurivox.infer.inputs import ITEM_ANSWERS
-from plurivox.infer.lens import Lens
+from plurivox.infer.lens import ITEM_ANSWERS, Lens
 from plurivox.lenses.estimate.settings import EstimateSettings
 
 LENS = Lens(

@@ -9,8 +9,8 @@ import polars as pl
 
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
-from plurivox.infer.models import ModelResult
 from plurivox.infer.result import Row, Statement, frame_of
+from plurivox.infer.tables import ModelResult
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.words import EstimateFindings
 

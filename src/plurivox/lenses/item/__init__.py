@@ -26,5 +26,5 @@ LENS = Lens(
     legend="difference: a group's mean minus that of the item's other raters on the axis; distance: earth mover's, 1 "
     "is the length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of "
     "this item; p items: p of the difference, corrected over all items and groups",
-    kernel="plurivox.kernels.dividing:add_differences",
+    kernel="plurivox.kernels.moments:add_differences",
 )

@@ -28,5 +28,5 @@ LENS = Lens(
     result="plurivox.lenses.items.result:Items",
     brief="plurivox.lenses.items.tables:brief",
     written=TASKS,
-    kernel="plurivox.kernels.dividing:add_differences",
+    kernel="plurivox.kernels.moments:add_differences",
 )

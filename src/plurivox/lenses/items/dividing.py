@@ -297,7 +297,7 @@ class ItemShuffles:
 
     def __call__(self, first: int, last: int) -> Null:
         """Return the largest difference of each draw, and what else belongs to the candidates."""
-        from plurivox.kernels.dividing import N_SUMS, add_differences
+        from plurivox.kernels.moments import N_DIVIDING, add_differences
 
         some = self.draws.between(first, last)
         squares = np.zeros(some.total)
@@ -306,7 +306,7 @@ class ItemShuffles:
         for side in self.sides:
             labels = _kernel_labels(side.grouping.labels(some), len(side.axis))
             ranks.append(np.zeros((len(side.n), 3), np.int32))
-            sums.append(np.zeros((some.total, len(side.axis), N_SUMS)))
+            sums.append(np.zeros((some.total, len(side.axis), N_DIVIDING)))
             mean, signed = side.mean, side.signed
             for part in self.parts:
                 at = part.items
@@ -412,7 +412,7 @@ def prior_of(observed: Floats, null: Floats) -> DifferencePrior:
         chance, expected = (part.sum(axis=0) for part in _scatter(null))
         np.divide(chance, expected, out=noise, where=expected > 0)
     scatter, expected = _scatter(observed)
-    _, shifts, weights, squared, *_ = observed.T  # in the order of plurivox.kernels.dividing
+    _, shifts, weights, squared, *_ = observed.T  # in the order of plurivox.kernels.moments
     total = np.maximum(weights, np.finfo(float).tiny)
     room = weights - squared / total
     spread = np.zeros(len(observed))  # one item says nothing about others

@@ -4,8 +4,7 @@ The alternative annotator test follows Calderon, Reichart and Dror (2025); what 
 Angelopoulos, Duchi and Zrnic (2023).
 """
 
-from plurivox.infer.inputs import ANSWERS
-from plurivox.infer.lens import Lens
+from plurivox.infer.lens import ANSWERS, Lens
 from plurivox.lenses.judge.settings import JudgeSettings
 
 LENS = Lens(

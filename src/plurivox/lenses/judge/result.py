@@ -10,8 +10,8 @@ import polars as pl
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
 from plurivox.domain.answers import Voice
-from plurivox.infer.models import ModelResult
 from plurivox.infer.result import Statement, frame_of
+from plurivox.infer.tables import ModelResult
 from plurivox.lenses.judge.verdicts import JudgeVerdict, verdict_of
 from plurivox.lenses.judge.words import statements
 

@@ -4,8 +4,7 @@ Both measures are those of Mishra et al., *Decoding Safety Feedback from Diverse
 Responsiveness to Severity* (arXiv 2503.05609); rank correlations, AUROC and average precision are also shown.
 """
 
-from plurivox.infer.inputs import REFERENCE
-from plurivox.infer.lens import Lens
+from plurivox.infer.lens import REFERENCE, Lens
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 
 LENS = Lens(

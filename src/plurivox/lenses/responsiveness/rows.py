@@ -18,10 +18,9 @@ from plurivox.engine.run import Values
 from plurivox.infer.call import Comparison, MeasuredGroups
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
-from plurivox.infer.intervals import Interval
+from plurivox.infer.intervals import Interval, Spread
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import AxisDraws, Row
-from plurivox.infer.spread import Spread
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import ScoreTables

@@ -11,9 +11,9 @@ from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import AxisMeasured, Call
 from plurivox.infer.families import corrected
+from plurivox.infer.intervals import with_interval
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Row
-from plurivox.infer.spread import with_interval
 from plurivox.lenses.psychometrics.scales import MANY, RaterScale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve

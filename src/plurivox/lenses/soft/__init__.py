@@ -4,8 +4,7 @@ Scores, posteriors and bins follow Magnani (2025), Soft Metrics for Ordinal Labe
 Sizes, with E[EMD] in closed form; predictions that know nothing about an item are always shown for comparison.
 """
 
-from plurivox.infer.inputs import PREDICTIONS, TRAIN
-from plurivox.infer.lens import Lens, Shortcut
+from plurivox.infer.lens import PREDICTIONS, TRAIN, Lens, Shortcut
 from plurivox.lenses.soft.settings import METRICS, SHARED_TASK, SoftSettings
 
 CSV_TABLES = (

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from plurivox.engine.pool import Running, in_batches
-from plurivox.infer.flips import Flips
 from plurivox.infer.intervals import NORMAL_95, percentile_interval, wilson
+from plurivox.infer.permutation import Flips
 from plurivox.lenses.soft.interactions import (
     INTERACTIONS,
     Block,

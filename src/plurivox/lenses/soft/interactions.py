@@ -33,9 +33,8 @@ from plurivox.engine.draws import Draws, orders
 from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import UnitSums
 from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
-from plurivox.infer.flips import EXACT, ROUNDING, Flips, exact_p
 from plurivox.infer.grouping import Compared, Grouping
-from plurivox.infer.permutation import compare
+from plurivox.infer.permutation import EXACT, ROUNDING, Flips, compare, exact_p
 from plurivox.infer.stopping import DrawPlan
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.settings import SoftSettings

@@ -156,16 +156,8 @@ class ComponentTables:
 
     def _made(self, change: Callable[[Values], Values]) -> LeftOut:
         """Return what a function of all values becomes without each unit; it removes the dimension of groups."""
-        left = self.left
-        assert left is not None
-
-        def made(values: Values) -> Values:
-            return change(values)[..., np.newaxis, :]
-
-        return LeftOut(
-            made(left.observed), tuple(made(values) for values in left.each),
-            None if left.ratings is None else made(left.ratings),
-        )  # fmt: skip
+        assert self.left is not None
+        return self.left.made(lambda values: change(values)[..., np.newaxis, :])
 
     # Reliability ------------------------------------------------------------------------------------------------------
 

@@ -17,11 +17,10 @@ from plurivox.engine.pool import Running
 from plurivox.infer.call import AxisMeasured, Call, Comparison, MeasuredGroups
 from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
-from plurivox.infer.intervals import Interval
+from plurivox.infer.intervals import Interval, Spread, with_interval
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
-from plurivox.infer.spread import Spread, with_interval
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.components import ComponentTables, Frames

@@ -70,12 +70,13 @@ class LeniencySums:
         given = (part.offsets, part.raters, part.scores, self.values)
         items, raters = draws.item_weights(self.n_items, part.items), self.grouping.rater_weights(draws)
         sums = self.empty(draws.total)
+        no_units = (np.zeros(0, np.int64), 0)
         if draws.kind == "permuted" and len(self.grouping.weights):
             for d, labels in enumerate(self.grouping.labels(draws)):  # each with weights of its own
                 one = slice(d, d + 1)
-                k.add_items(*given, labels, raters[one], items[one], *(own[one] for own in sums.values()))
+                k.add_items(*given, labels, raters[one], items[one], *no_units, *(own[one] for own in sums.values()))
         else:
-            k.add_items(*given, self.grouping.codes, raters, items, *sums.values())
+            k.add_items(*given, self.grouping.codes, raters, items, *no_units, *sums.values())
         return sums
 
     def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> LeniencySums:
@@ -130,7 +131,8 @@ class Without:
         if draws.resample == "items":
             assert draws.units is not None
             sums = self.rated.empty(draws.total)
-            k.add_units(*given, draws.units[part.items], draws.first, *sums.values())
+            none = np.zeros((1, 0), np.int32)
+            k.add_items(*given, none, none, draws.units[part.items], draws.first, *sums.values())
             return sums
         units = (np.zeros(0, np.int64), rating_blocks(part, self.n_blocks))
         if draws.units is not None:

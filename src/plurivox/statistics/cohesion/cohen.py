@@ -167,15 +167,9 @@ def cohen_kappa(scores: ArrayLike, weights: str = "unweighted") -> Cohen:
         n_common[rater, rater + 1 :] = n_common[rater + 1 :, rater] = tables.sum(axis=(-2, -1))
     n_all = n_raters * (n_raters - 1) // 2
     n_sharing, n_pairs = (int(np.count_nonzero(one)) // 2 for one in (n_common >= MIN_COMMON, ~np.isnan(kappas)))
-    return Cohen(
-        float(mean_over_pairs(kappas)),
-        n_pairs,
-        n_sharing - n_pairs,
-        n_all - n_sharing,
-        kappas,
-        n_common,
-        "" if n_pairs else SAME_POINT if n_sharing else NO_SHARED_ITEMS,
-    )
+    note = "" if n_pairs else SAME_POINT if n_sharing else NO_SHARED_ITEMS
+    mean = float(mean_over_pairs(kappas))
+    return Cohen(mean, n_pairs, n_sharing - n_pairs, n_all - n_sharing, kappas, n_common, note)
 
 
 def disagreements(points: Floats, weights: str) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from plurivox.statistics import undefined
 from plurivox.statistics.checks import Floats, counts_of, pair_of, sides_of
 from plurivox.statistics.cohesion import functions, parts
-from plurivox.statistics.cohesion.parts import ROUNDING, Counts, mean_of, paired, ratio
+from plurivox.statistics.cohesion.parts import GRASP, ROUNDING, Counts, mean_of, paired, ratio
 from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import why_unpaired
 
@@ -69,7 +69,7 @@ def ndfu_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
     :mod:`~plurivox.statistics.cohesion.parts`. Copies of one rater are one rating, so such an item does not count; its
     nDFU is 0.
     """
-    return np.stack([distance_from_unimodality(counts), paired(counts, self_pairs).pairs > 0], axis=-1)
+    return np.stack([distance_from_unimodality(counts), paired(counts, self_pairs)[3] > 0], axis=-1)
 
 
 # The record ----------------------------------------------------------------------------------------------------------
@@ -95,11 +95,6 @@ POLARISATION = (
 # Other gai ------------------------------------------------------------------------------------------------------------
 #
 # GAI of pairs of measures other than IRR and XRR: one within the group over its counterpart with the rest.
-
-
-_GRASP = (
-    "Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives"
-)
 
 
 def gai_negentropy(counts_group: ArrayLike, counts_rest: ArrayLike) -> float:
@@ -165,11 +160,10 @@ def _why_plurality(s: Slots, about: About, known: Known, n_raters: int | None) -
 OTHER_GAI = (
     Statistic(
         name="gai_negentropy", label="GAI of negentropy", function=gai_negentropy, needs="pair", column="GAI negent.",
-        range=(-math.inf, math.inf), role="asked", order=32,
-        finish=partial(_finish, "negentropy", "cross_negentropy"), why=_why_negentropy, interval_scale="inverse",
-        equation="negentropy(group) / cross-negentropy(group, rest)",
+        range=(-math.inf, math.inf), role="asked", order=32, finish=partial(_finish, "negentropy", "cross_negentropy"),
+        why=_why_negentropy, interval_scale="inverse", equation="negentropy(group) / cross-negentropy(group, rest)",
         meaning="how much more concentrated a group's answers are than the rest would predict",
-        higher_means="answers that the group shares more within itself than with others", reference=_GRASP,
+        higher_means="answers that the group shares more within itself than with others", reference=GRASP,
     ),
     Statistic(
         name="gai_plurality", label="GAI of plurality", function=gai_plurality, needs="pair", column="GAI plural.",
@@ -177,7 +171,7 @@ OTHER_GAI = (
         finish=partial(_finish, "plurality_size", "voting_agreement"), why=_why_plurality, interval_scale="inverse",
         equation="plurality size(group) / voting agreement(group, rest)",
         meaning="how large a group's pluralities are relative to their agreement with the rest's",
-        higher_means="pluralities that the group shares more within itself than with others", reference=_GRASP,
+        higher_means="pluralities that the group shares more within itself than with others", reference=GRASP,
     ),
 )  # fmt: skip
 
@@ -305,9 +299,7 @@ def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | No
     if s["moments"][0] < MIN_ITEMS:
         return FEW_ITEMS
     own, rest = _variances(s["moments"])
-    if np.isnan(own):
-        return GROUP_NOISE
-    return REST_NOISE if np.isnan(rest) else None
+    return GROUP_NOISE if np.isnan(own) else REST_NOISE if np.isnan(rest) else None
 
 
 VIEW = (

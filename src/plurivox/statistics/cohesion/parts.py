@@ -31,7 +31,7 @@ n, x, y are counts over the points c, k of a scale of L points; m, R, S their su
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,10 @@ from plurivox.statistics.records import About, Known, Slots
 
 Counts = NDArray[Any]
 Sums = NDArray[Any] | float
+GRASP = (
+    "Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives"
+)
+"""A reference of many records."""
 ROUNDING = 1e-12
 """A cross-agreement, or a share of a sum of squares, of at most this is 0 up to rounding."""
 
@@ -50,7 +54,7 @@ ROUNDING = 1e-12
 
 def alpha_nominal_parts(counts: Counts) -> Floats:
     """Contribute Σ_c n_c(n_c − 1)/(m − 1) and n; (items, …, 1 + L)."""
-    n, m = _pairable(counts)
+    n, m, _ = pairable(counts)
     return _packed((n * (n - 1)).sum(axis=-1) / np.maximum(m - 1, 1), n)
 
 
@@ -67,7 +71,7 @@ def alpha_nominal_from(agreeing: Sums, marginals: Counts, *, self_pairs: Sums | 
 
 def alpha_interval_parts(counts: Counts, values: Floats) -> Floats:
     """Contribute Σ_ck n_c n_k (v_c − v_k)²/(m − 1) = 2m²·variance/(m − 1) and n; (items, …, 1 + L)."""
-    n, m = _pairable(counts)
+    n, m, _ = pairable(counts)
     return _packed(2 * m**2 * moments(n, values)[1] / np.maximum(m - 1, 1), n)
 
 
@@ -82,7 +86,7 @@ def alpha_interval_from(
 
 def alpha_parts(counts: Counts) -> Floats:
     """Contribute the coincidences n_c(n_k − [c = k])/(m − 1); (items, …, L, L)."""
-    n, m = _pairable(counts)
+    n, m, _ = pairable(counts)
     pairs = n[..., :, None] * (n[..., None, :] - np.eye(n.shape[-1]))
     return pairs / np.maximum(m - 1, 1)[..., None, None]
 
@@ -92,7 +96,7 @@ def alpha_sum(counts: Counts) -> Floats:
 
     Items with the same number of ratings are added as a product of integer matrices, which is exact in any order.
     """
-    n, m = _pairable(counts)
+    n, m, _ = pairable(counts)
     total = np.zeros((n.shape[1], n.shape[1]))
     for size in np.unique(m[m > 0]):
         rows = n[m == size]
@@ -310,13 +314,6 @@ def _summed(marginals: Counts) -> tuple[Floats, Floats]:
     return n, n.sum(axis=-1)
 
 
-def _pairable(counts: Counts) -> tuple[Floats, Floats]:
-    """Return counts and their sums, 0 for items with fewer than two ratings."""
-    n = np.asarray(counts, dtype=float)
-    n = np.where(n.sum(axis=-1, keepdims=True) >= 2, n, 0.0)
-    return n, n.sum(axis=-1)
-
-
 def pairable(counts: Counts, self_pairs: Counts | None = None) -> tuple[Floats, Floats, Floats]:
     """Return counts, their sums m and Q = Σw² (m if every rater counts once), 0 for items without a pair: m² = Q."""
     n = np.asarray(counts, dtype=float)
@@ -392,21 +389,12 @@ def _corrected(observed: Sums, expected: Sums) -> Floats:
 # so an item with the total W has W² − Q ordered pairs. If every rater counts once, Q = W = m, and these are m(m − 1).
 
 
-class Paired(NamedTuple):
-    """Counts of items with their totals and pairs: n (items, …, L), the rest (items, …)."""
-
-    n: Floats
-    total: Floats
-    self_pairs: Floats
-    pairs: Floats
-
-
-def paired(counts: Counts, self_pairs: Counts | None = None) -> Paired:
+def paired(counts: Counts, self_pairs: Counts | None = None) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the counts as floats, their totals W, self-pairs Q and the ordered pairs of different raters W² − Q."""
     n = np.asarray(counts, dtype=float)
     total: Floats = n.sum(axis=-1)
     q = total if self_pairs is None else np.asarray(self_pairs, dtype=float)
-    return Paired(n, total, q, total**2 - q)
+    return n, total, q, total**2 - q
 
 
 def squares_of(counts: Counts, values: Floats) -> Floats:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import numpy as np
+
 from plurivox.statistics import undefined
 from plurivox.statistics.checks import Floats
 from plurivox.statistics.cohesion import functions as cohesion
@@ -16,10 +18,6 @@ from plurivox.statistics.undefined import why_unpaired
 SKEWED = 0.9
 """If one point has at least this share of ratings and percent agreement is high, a low alpha misleads."""
 
-_GRASP = (
-    "Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives"
-)
-
 
 def _irr(s: Slots, about: About, known: Known) -> Floats:
     if about.nominal:
@@ -29,13 +27,11 @@ def _irr(s: Slots, about: About, known: Known) -> Floats:
 
 def _why_irr(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
     reason = undefined.why_irr(s["marginals"], about.level, n_raters=n_raters)
-    return _skew(s, float(known["irr"])) if reason is None and "irr" in known else reason
-
-
-def _skew(s: Slots, alpha: float) -> str | None:
+    if reason is not None or "irr" not in known:
+        return reason
     total = float(s["marginals"].sum())
     top, agreement = float(s["marginals"].max()) / total, float(s["coincident"]) / total
-    if top < SKEWED or alpha > 0.5 * agreement:
+    if top < SKEWED or float(known["irr"]) > 0.5 * agreement:
         return None
     return f"{top:.0%} of the ratings are one point; alpha is then low even if raters agree, so see AC1"
 
@@ -86,9 +82,8 @@ def _ac_parts(weighted: bool, counts: parts.Counts, self_pairs: parts.Counts | N
 
 
 def _ac(name: str, s: Slots, about: About, known: Known) -> Floats:
-    sums = s[name]
-    values = about.values if name == "ac2" else None
-    return parts.ac_from(sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:], values)
+    agreement, n_pairable, n_rated = np.moveaxis(s[name][..., :3], -1, 0)
+    return parts.ac_from(agreement, n_pairable, n_rated, s[name][..., 3:], about.values if name == "ac2" else None)
 
 
 RECORDS = (
@@ -114,38 +109,35 @@ RECORDS = (
         order=30, traits=("claims",), finish=_gai, why=_why_gai, interval_scale="inverse",
         equation="GAI = IRR(group) / XRR(group, rest)",
         meaning="how much more a group agrees with itself than with the rest (group association index)",
-        higher_means="a view the group shares more within itself than with others", reference=_GRASP,
+        higher_means="a view the group shares more within itself than with others", reference=parts.GRASP,
     ),
     Statistic(
         name="dsi", label="DSI", needs="axis", range=(-math.inf, math.inf), order=40, traits=("claims",),
         equation="DSI = max over groups of GAI",
         meaning="the largest group association index of an axis (diversity sensitivity index)",
-        higher_means="an axis along which at least one group stands apart", reference=_GRASP,
+        higher_means="an axis along which at least one group stands apart", reference=parts.GRASP,
     ),
     Statistic(
         name="negentropy", label="negentropy", function=cohesion.negentropy, needs="group", range=(0.0, math.inf),
         column="negent.", role="tested", order=50, finish=partial(_negentropy, "entropy", "rated"),
-        why=partial(_why_mean, "rated", "rated"), interval_shown=False,
-        equation="ln L − mean_i H(n_i / m_i)",
+        why=partial(_why_mean, "rated", "rated"), interval_shown=False, equation="ln L − mean_i H(n_i / m_i)",
         meaning="how far an item's ratings are, on average, from an even spread over the scale",
-        higher_means="ratings of an item closer together", reference=_GRASP,
+        higher_means="ratings of an item closer together", reference=parts.GRASP,
     ),
     Statistic(
         name="cross_negentropy", label="cross-negentropy", function=cohesion.cross_negentropy, needs="pair",
         range=(-math.inf, math.inf), column="cross-neg.", role="tested", order=60,
         finish=partial(_negentropy, "cross_entropy", "shared"), why=partial(_why_mean, "shared", "common"),
-        interval_shown=False,
-        equation="ln L − mean_i (−Σ_c x_ic/R_i · ln q_ic), q_ic = (y_ic + ½)/(S_i + L/2)",
+        interval_shown=False, equation="ln L − mean_i (−Σ_c x_ic/R_i · ln q_ic), q_ic = (y_ic + ½)/(S_i + L/2)",
         meaning="how well the rest's ratings of an item predict the group's",
-        higher_means="a group whose ratings the rest predicts better", reference=_GRASP,
+        higher_means="a group whose ratings the rest predicts better", reference=parts.GRASP,
     ),
     Statistic(
         name="plurality_size", label="plurality size", function=cohesion.plurality_size, needs="group",
         range=(0.0, 1.0), column="plurality", role="tested", order=70, finish=_plurality_size,
-        why=partial(_why_mean, "rated", "rated"), interval_shown=False,
-        equation="mean_i max_c n_ic / m_i",
-        meaning="the mean share of an item's ratings on its most frequent point",
-        higher_means="larger pluralities", reference=_GRASP,
+        why=partial(_why_mean, "rated", "rated"), interval_shown=False, equation="mean_i max_c n_ic / m_i",
+        meaning="the mean share of an item's ratings on its most frequent point", higher_means="larger pluralities",
+        reference=parts.GRASP,
     ),
     Statistic(
         name="voting_agreement", label="voting agreement", function=cohesion.voting_agreement, needs="pair",
@@ -153,13 +145,12 @@ RECORDS = (
         why=_why_votes, interval_shown=False,
         equation="nominal α of two votes per item: coincidences V + Vᵀ, V_ck = Σ_i x̃_ic ỹ_ik",
         meaning="how far the plurality votes of a group and of the rest agree beyond chance",
-        higher_means="the same choices by the group and the rest", reference=_GRASP,
+        higher_means="the same choices by the group and the rest", reference=parts.GRASP,
     ),
     Statistic(
         name="percent_agreement", label="percent agreement", function=cohesion.percent_agreement, needs="group",
         range=(0.0, 1.0), column="% agree", role="beside", order=90, sums_of="ac1", finish=partial(mean_of, "ac1"),
-        interval_scale="complement",
-        why=partial(why_unpaired, "ac1"),
+        interval_scale="complement", why=partial(why_unpaired, "ac1"),
         equation="mean_i Σ_c n_ic(n_ic − 1) / (m_i(m_i − 1))",
         meaning="the mean share of pairs of raters who agree on an item, not corrected for chance",
         higher_means="more agreeing pairs",
