@@ -13,7 +13,7 @@ from plurivox.domain.attributes import AttributeTable
 from plurivox.domain.points import with_joined
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import RawTable, id_column, to_polars
-from plurivox.read.formats import items_of, kind_of, raters_of, ratings_of
+from plurivox.read.formats import export_of, kind_of, ratings_of
 from plurivox.read.settings import Format, ReadSettings
 from plurivox.read.tables import open_table
 
@@ -79,7 +79,7 @@ def attributes_in(
     """Read a table of items or raters, plain or as a platform exports it; the platform knows the column of ids."""
     table = read_again(source, None, format=None, encoding=encoding)
     named: Any = platform
-    taken = (raters_of if role == "rater" else items_of)(table, None, ReadSettings(format=named))
-    if taken is None:
+    export = export_of(table, None, ReadSettings(format=named), "raters" if role == "rater" else "items")
+    if export is None:
         return table.plain()
-    return replace(_whole(taken.export.table, source).plain(), ids=getattr(taken.export, role))
+    return replace(_whole(export.table, source).plain(), ids=getattr(export, role))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import polars as pl
 
@@ -25,12 +25,8 @@ _WHOLE, _SPAN = re.compile(r"-?[0-9]{1,3}"), 10
 _NESTED = (pl.List, pl.Array, pl.Struct)
 
 
-class Entry(NamedTuple):
-    """One rater of an item: who it is, the label for each question, and anything else that is given."""
-
-    rater: Any
-    labels: dict[str, Any]
-    more: Mapping[str, Any]
+Entry = tuple[Any, dict[str, Any], dict[str, Any]]
+"""One rater of an item: who it is, the label for each question, and anything else that is given."""
 
 
 # What columns hold ----------------------------------------------------------------------------------------------------
@@ -89,13 +85,14 @@ def labels_alone(seen: Mapping[str, Seen]) -> list[str]:
 
 def _seen(column: pl.Series) -> Seen:
     said = named(column.name)
+    single = Seen(column.name, "single", said)
     if column.dtype != pl.String and not isinstance(column.dtype, _NESTED):
-        return Seen(column.name, "single", said)
+        return single
     cells = [cell for cell in column.to_list() if cell is not None and cell != ""]
-    if not cells:
-        return Seen(column.name, "single", said)
     if column.dtype == pl.String and said is None and not any(cell.lstrip()[:1] in ("[", "{") for cell in cells[:50]):
-        return Seen(column.name, "single", said)
+        return single
+    if not cells:
+        return single
     found = [_loaded(cell) for cell in column.to_list()]
     lists = [one for one in found if isinstance(one, list)]
     objects = [one for one in found if isinstance(one, dict)]
@@ -110,7 +107,7 @@ def _seen(column: pl.Series) -> Seen:
     texts = [cell for cell in found if isinstance(cell, str)]
     separator = next((sign for sign in SEPARATORS if any(sign in text for text in texts)), "")
     if not (said and separator):
-        return Seen(column.name, "single", said)
+        return single
     counts = tuple(cell.count(separator) + 1 if isinstance(cell, str) and cell else None for cell in found)
     return Seen(column.name, "text", said, sizes=counts, separator=separator)
 
@@ -132,77 +129,36 @@ def _flat_keys(objects: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _is_shares(one: Mapping[str, Any]) -> bool:
     values = [value for value in one.values() if value is not None]
-    numbers = [value for value in values if isinstance(value, int | float)]
-    return (
-        len(numbers) == len(values) and any(isinstance(one, float) for one in numbers) and abs(sum(numbers) - 1) < 0.05
-    )
+    if not all(isinstance(value, int | float) for value in values) or abs(sum(values) - 1) >= 0.05:
+        return False
+    return any(isinstance(value, float) for value in values)
 
 
 # Where the answers are ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Parallel:
-    """Lists of raters and labels in the same order, in columns or in one object."""
+class Answers:
+    """Where answers are.
 
-    raters: str
-    questions: Mapping[str, str]  # question → column, or key
-    more: Mapping[str, str]
-    separators: Mapping[str, str]
-    inside: str | None = None
+    Attributes
+    ----------
+    columns
+        The columns of the table that hold them.
+    questions, more
+        What is asked, and what else is given about each answer.
+    entries
+        Yields the entries of a record, from the record, its item, its place and the name of the table.
+    raters
+        What raters are called, if they are in a list; otherwise they are the ``keys`` of an object.
+    """
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the table that it uses."""
-        return [self.inside] if self.inside else [self.raters, *self.questions.values(), *self.more.values()]
-
-    def read(self, record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
-        """Yield the entries of a record."""
-        if self.inside is not None:
-            record = nested(record.get(self.inside), place, source, self.inside) or {}
-            if not isinstance(record, dict):
-                raise wrong(f"'{self.inside}' of item '{item}' is not an object of lists", place, source)
-        raters = self._list(record, self.raters, place, source) or []
-        known = {}
-        for name, column in (*self.questions.items(), *self.more.items()):
-            labels = self._list(record, column, place, source)
-            if labels is not None and len(labels) != len(raters):
-                if name in self.more:
-                    continue
-                raise wrong(
-                    f"item '{item}' has {len(raters)} {self.raters} but {len(labels)} {column}", place, source,
-                    "Give a label for each rater, in the same order.",
-                )  # fmt: skip
-            known[name] = labels if labels is not None else [None] * len(raters)
-        for at, rater in enumerate(raters):
-            yield Entry(
-                _one(rater, item, place, source),
-                {name: known[name][at] for name in self.questions},
-                {name: known[name][at] for name in self.more if name in known},
-            )
-
-    def _list(self, record: Record, column: str, place: str, source: str) -> list[Any] | None:
-        cell = record.get(column)
-        separator = self.separators.get(column)
-        if separator and isinstance(cell, str) and not cell.lstrip().startswith("["):
-            return [part.strip() for part in cell.split(separator)] if cell.strip() else None
-        found = nested(cell, place, source, column)
-        if found is None or isinstance(found, list):
-            return found
-        return [found]
-
-
-@dataclass(frozen=True, slots=True)
-class Keyed:
-    """An object from raters to labels."""
-
-    column: str
-    keys: tuple[str, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """The column of the table that it uses."""
-        return [self.column]
+    columns: list[str]
+    questions: Sequence[str]
+    more: Sequence[str]
+    entries: Callable[[Record, Any, str, str], Iterator[Entry]]
+    raters: str | None = None
+    keys: tuple[str, ...] = ()
 
     @property
     def may_be_points(self) -> bool:
@@ -210,62 +166,76 @@ class Keyed:
         numbers = [int(key) for key in self.keys if _WHOLE.fullmatch(key)]
         return len(numbers) == len(self.keys) and max(numbers) - min(numbers) <= _SPAN
 
-    @property
-    def raters(self) -> None:
-        """The keys have no name."""
 
-    @property
-    def questions(self) -> Mapping[str, str]:
-        """The only question."""
-        return {self.column: self.column}
+def _in_lists(
+    raters: str, questions: Mapping[str, str], more: Mapping[str, str], separators: Mapping[str, str],
+    inside: str | None = None,
+) -> Answers:  # fmt: skip
+    """Return lists of raters and labels in the same order, in columns or in one object: question → column, or key."""
 
-    @property
-    def more(self) -> Mapping[str, str]:
-        """Nothing else."""
-        return {}
+    def listed(record: Record, column: str, place: str, source: str) -> list[Any] | None:
+        cell = record.get(column)
+        separator = separators.get(column)
+        if separator and isinstance(cell, str) and not cell.lstrip().startswith("["):
+            return [part.strip() for part in cell.split(separator)] if cell.strip() else None
+        found = nested(cell, place, source, column)
+        return found if found is None or isinstance(found, list) else [found]
 
-    def read(self, record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
-        """Yield the entries of a record."""
-        cell = record.get(self.column)
-        found = nested(cell, place, source, self.column) or {}
+    def entries(record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
+        if inside is not None:
+            record = nested(record.get(inside), place, source, inside) or {}
+            if not isinstance(record, dict):
+                raise wrong(f"'{inside}' of item '{item}' is not an object of lists", place, source)
+        who = listed(record, raters, place, source) or []
+        known = {}
+        for name, column in (*questions.items(), *more.items()):
+            labels = listed(record, column, place, source)
+            if labels is not None and len(labels) != len(who):
+                if name in more:
+                    continue
+                raise wrong(
+                    f"item '{item}' has {len(who)} {raters} but {len(labels)} {column}", place, source,
+                    "Give a label for each rater, in the same order.",
+                )  # fmt: skip
+            known[name] = labels if labels is not None else [None] * len(who)
+        for at, rater in enumerate(who):
+            others = {name: known[name][at] for name in more if name in known}
+            yield _one(rater, item, place, source), {name: known[name][at] for name in questions}, others
+
+    columns = [inside] if inside else [raters, *questions.values(), *more.values()]
+    return Answers(columns, tuple(questions), tuple(more), entries, raters)
+
+
+def _keyed(column: str, keys: tuple[str, ...]) -> Answers:
+    """Return an object from raters to labels."""
+
+    def entries(record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
+        cell = record.get(column)
+        found = nested(cell, place, source, column) or {}
         if not isinstance(found, dict):
             raise wrong(
-                f"'{self.column}' of item '{item}' is not an object from raters to labels", place, source,
+                f"'{column}' of item '{item}' is not an object from raters to labels", place, source,
                 "Give every item such an object, or a list of raters and a list of labels.",
             )  # fmt: skip
         for rater, label in found.items():
             if label is not None or isinstance(cell, str):  # a table of objects has every key in every record
-                yield Entry(rater, {self.column: label}, {})
+                yield rater, {column: label}, {}
+
+    return Answers([column], (column,), (), entries, keys=keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
-    """A list of objects, each with a rater and labels."""
+def _in_objects(column: str, raters: str, questions: Mapping[str, str], more: Mapping[str, str]) -> Answers:
+    """Return a list of objects, each with a rater and labels."""
 
-    column: str
-    raters: str
-    questions: Mapping[str, str]
-    more: Mapping[str, str]
-
-    @property
-    def columns(self) -> list[str]:
-        """The column of the table that it uses."""
-        return [self.column]
-
-    def read(self, record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
-        """Yield the entries of a record."""
-        found = nested(record.get(self.column), place, source, self.column) or []
+    def entries(record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
+        found = nested(record.get(column), place, source, column) or []
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise wrong(f"'{self.column}' of item '{item}' is not a list of objects", place, source)
+            raise wrong(f"'{column}' of item '{item}' is not a list of objects", place, source)
         for one in found:
-            yield Entry(
-                _one(one.get(self.raters), item, place, source),
-                {name: one.get(key) for name, key in self.questions.items()},
-                {name: one.get(key) for name, key in self.more.items()},
-            )
+            labels, others = ({name: one.get(key) for name, key in keys.items()} for keys in (questions, more))
+            yield _one(one.get(raters), item, place, source), labels, others
 
-
-Answers = Parallel | Keyed | Objects
+    return Answers([column], tuple(questions), tuple(more), entries, raters)
 
 
 def _one(rater: Any, item: Any, place: str, source: str) -> Any:
@@ -281,7 +251,7 @@ def answers_in(seen: Mapping[str, Seen], asked: ReadSettings) -> list[Answers]:
     used = {name for one in found for name in one.columns}
     free = {name: one for name, one in seen.items() if name not in used}
     found += [
-        Keyed(name, one.keys)
+        _keyed(name, one.keys)
         for name, one in free.items()
         if one.shape == "object" and one.keys and not one.shares
         and (name in wanted or (one.is_plural and not _MADE & set(_stem(one).split())))
@@ -289,9 +259,12 @@ def answers_in(seen: Mapping[str, Seen], asked: ReadSettings) -> list[Answers]:
     return found + _objects(free, asked, wanted)
 
 
-def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[Parallel]:
+def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[Answers]:
     """Yield each list of raters with its lists of labels: those with the same stem, or all if it is the only list."""
-    raters = _who(seen, wanted)
+    named_so = [one for one in seen.values() if one.is_list("rater") and not set(one.name.split()) & set(wanted)]
+    stems = {"", *(_stem(one) for one in seen.values() if one.is_list("score"))}
+    # gender_annotators next to annotators describes them, unless it has labels
+    raters = [one for one in named_so if _stem(one) in stems] or named_so
     for one in raters:
         others = [other for other in seen.values() if other.shape in ("list", "text") and other not in raters]
         mine = [other for other in others if len(raters) == 1 or _stem(other) == _stem(one)]
@@ -300,14 +273,7 @@ def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[Paral
         labels, more = (labels, alike) if labels else (alike, [])
         if labels:
             separators = {other.name: other.separator for other in (one, *mine) if other.separator}
-            yield Parallel(one.name, {name: name for name in labels}, {name: name for name in more}, separators)
-
-
-def _who(seen: Mapping[str, Seen], wanted: Sequence[str]) -> list[Seen]:
-    """Return the lists of raters; ``gender_annotators`` next to ``annotators`` describes them, unless it has labels."""
-    named_so = [one for one in seen.values() if one.is_list("rater") and not set(one.name.split()) & set(wanted)]
-    stems = {"", *(_stem(one) for one in seen.values() if one.is_list("score"))}
-    return [one for one in named_so if _stem(one) in stems] or named_so
+            yield _in_lists(one.name, {name: name for name in labels}, {name: name for name in more}, separators)
 
 
 def _stem(one: Seen) -> str:
@@ -326,7 +292,8 @@ def _objects(seen: Mapping[str, Seen], asked: ReadSettings, wanted: Sequence[str
     every = [key for one in known for key in one.keys]
     found: list[Answers] = []
     for one in known:
-        rater = asked.rater if asked.rater in one.keys else _key(one.keys, "rater")
+        saying = next((key for key in one.keys if (said := named(key)) and said.role == "rater"), None)
+        rater = asked.rater if asked.rater in one.keys else by_name(one.keys, "rater") or saying
         if rater is None:
             continue
         names = {(f"{one.name}.{key}" if every.count(key) > 1 else key): key for key in one.keys if key != rater}
@@ -338,11 +305,7 @@ def _objects(seen: Mapping[str, Seen], asked: ReadSettings, wanted: Sequence[str
         questions = {name: key for name, key in names.items() if key in labels or not labels}
         more = {name: key for name, key in names.items() if name not in questions}
         if questions and one.shape == "objects":
-            found.append(Objects(one.name, rater, questions, more))
+            found.append(_in_objects(one.name, rater, questions, more))
         elif questions:
-            found.append(Parallel(rater, questions, more, {}, inside=one.name))
+            found.append(_in_lists(rater, questions, more, {}, inside=one.name))
     return found
-
-
-def _key(keys: Sequence[str], role: str) -> str | None:
-    return by_name(keys, role) or next((key for key in keys if (said := named(key)) and said.role == role), None)

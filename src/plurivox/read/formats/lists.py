@@ -20,9 +20,9 @@ import polars as pl
 from plurivox.base.errors import InputError, few
 from plurivox.domain.raw import KEY, ROLES, RawTable, by_name, plain
 from plurivox.domain.scale import text_of
-from plurivox.read.formats.answers_per_item import MAX_PARTS, Answers, Keyed, answers_in, in_columns, labels_alone, look
+from plurivox.read.formats.answers_per_item import MAX_PARTS, Answers, answers_in, in_columns, labels_alone, look
 from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, Unfolded, frame_of, nested, one_of
+from plurivox.read.formats.unfolding import Record, Row, frame_of, nested, one_of, unfolded
 from plurivox.read.settings import ReadSettings
 
 NAME, ITEM, RATER = "lists", "item", "rater"
@@ -56,12 +56,7 @@ def _turned(table: RawTable, asked: ReadSettings) -> Export:
     def rows(record: Record, place: str) -> Iterator[Row]:
         return ({ITEM: name, KEY: record[KEY], score: record[name]} for name in names if record[name] is not None)
 
-    return Export(table=Unfolded(table, [ITEM, KEY, score], rows).unfolded(), item=ITEM, rater=KEY, questions=(score,))
-
-
-def items(table: RawTable, asked: ReadSettings) -> Export:
-    """Return one row per item."""
-    return described(table, asked)
+    return Export(table=unfolded(table, [ITEM, KEY, score], rows), item=ITEM, rater=KEY, questions=(score,))
 
 
 def described(table: RawTable, asked: ReadSettings, ignored: Iterable[str] = ()) -> Export:
@@ -86,8 +81,16 @@ def answers_of(table: RawTable, asked: ReadSettings, label: Label, ignored: Iter
     seen = look(table.first().head(HEAD))
     found = answers_in(seen, asked)
     if not found:
-        raise _without_raters(labels_alone(seen), table.name)
-    wanted = _asked_for(found, asked)
+        alone = labels_alone(seen)
+        raise InputError(
+            f"{few(alone)} {'lists' if len(alone) == 1 else 'list'} labels of each item, and nothing says who gave "
+            "them",
+            source=table.name,
+            hint="Add a list of raters, named annotators; or put the number of times each point was given to an item "
+            "in a column of its own and use --totals.",
+        )
+    names = {name.strip() for name in (asked.score or "").split(",")}
+    wanted = [one for one in found if names & set(one.questions)] or found
     _refuse_points(wanted, asked, table.name)
     about = Described.of(table, asked, ignored)
     questions = tuple(dict.fromkeys(name for one in found for name in one.questions))
@@ -101,7 +104,7 @@ def answers_of(table: RawTable, asked: ReadSettings, label: Label, ignored: Iter
         item, before = about.row(record, place), tally.left_out[_UNRATED]
         tally.left_out[_UNRATED] += 1
         for one in wanted:
-            for who, labels, known in one.read(record, item.get(about.item), place, table.name):
+            for who, labels, known in one.entries(record, item.get(about.item), place, table.name):
                 own = {name: value for name, value in known.items() if name in more}
                 tally.left_out[_UNRATED] = before
                 yield {**item, **own, rater: who, **{name: label(value) for name, value in labels.items()}}
@@ -109,38 +112,24 @@ def answers_of(table: RawTable, asked: ReadSettings, label: Label, ignored: Iter
     columns = list(dict.fromkeys((*about.columns, rater, *questions, *more)))
     attributes = tuple(name for name in about.columns if name not in (about.item, *questions))
     return Export(
-        table=Unfolded(table, columns, rows).unfolded(), item=about.item, rater=rater, questions=questions,
+        table=unfolded(table, columns, rows), item=about.item, rater=rater, questions=questions,
         item_attributes=attributes, tally=tally,
     )  # fmt: skip
-
-
-def _asked_for(found: Sequence[Answers], asked: ReadSettings) -> Sequence[Answers]:
-    """Return where the requested question is answered, or all answers if none was requested."""
-    names = {name.strip() for name in (asked.score or "").split(",")}
-    return [one for one in found if names & set(one.questions)] or found
 
 
 def _refuse_points(found: Sequence[Answers], asked: ReadSettings, source: str) -> None:
     """Raise an error if the keys of an object may be points of the scale and their values counts."""
     for one in found:
-        if not isinstance(one, Keyed) or asked.format is not None:
+        if not one.keys or asked.format is not None:
             continue
         points = {text_of(label) for label in asked.scale.labels} if asked.scale else None
         if one.may_be_points if points is None else points >= set(one.keys):
             raise InputError(
-                f"the keys may be raters or points of a scale: {few(one.keys, 6)}", source=source, column=one.column,
+                f"the keys may be raters or points of a scale: {few(one.keys, 6)}",
+                source=source, column=one.columns[0],
                 hint=f"If they are raters, use --format {NAME}; if they are points, put the counts of each point in a "
                 "column of its own and use --totals.",
             )  # fmt: skip
-
-
-def _without_raters(labels: Sequence[str], source: str) -> InputError:
-    return InputError(
-        f"{few(labels)} {'lists' if len(labels) == 1 else 'list'} labels of each item, and nothing says who gave them",
-        source=source,
-        hint="Add a list of raters, named annotators; or put the number of times each point was given to an item in a "
-        "column of its own and use --totals.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +188,5 @@ def item_column(columns: Sequence[str]) -> str | None:
 
 
 PLATFORM = Platform(
-    name="lists",
-    title="a table with the raters and labels of each item",
-    fits=fits,
-    ratings=ratings,
-    items=items,
+    name="lists", title="a table with the raters and labels of each item", fits=fits, ratings=ratings, items=described
 )
