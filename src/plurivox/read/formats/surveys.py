@@ -61,11 +61,6 @@ class _Headers(NamedTuple):
     n_rows: int
 
 
-def tool_columns(columns: Sequence[str]) -> bool:
-    """Return whether Qualtrics wrote a table: it has three or more of Qualtrics' own columns."""
-    return len(_TOOL & set(columns)) >= 3
-
-
 def qualtrics_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by the columns that every export has, and by the row of ids."""
     return bool(_TOOL & set(columns)) and _headers(head) is not None
@@ -157,13 +152,12 @@ def google_forms_ratings(table: RawTable, asked: ReadSettings) -> Export:
     found = sort_columns(head, others, asked, table.name, named=named)
     chosen = chosen_questions(asked.questions, others, table.name) or set(found.questions)
     in_grids = named is not None and all(name in grid for name in chosen)
-    cells = tuple(_cell(name, grid[name]) if in_grids else Cell(name, name) for name in found.questions)
+    cells = tuple(
+        Cell(name, grid[name]["item"].strip(), grid[name]["question"].strip() or SCORE) if in_grids
+        else Cell(name, name) for name in found.questions
+    )  # fmt: skip
     sheet = Sheet(respondent=respondent, cells=cells, attributes=found.attributes, aside=found.aside)
     return sheet.export(table, asked, item="item" if in_grids else "question")
-
-
-def _cell(column: str, found: re.Match[str]) -> Cell:
-    return Cell(column, found["item"].strip(), found["question"].strip() or SCORE)
 
 
 GOOGLE_FORMS = Platform(
@@ -220,7 +214,7 @@ def survey_ratings(table: RawTable, asked: ReadSettings) -> Export:
     found = sort_columns(head, others, asked, table.name, named=named)
     sheet = Sheet(
         respondent=respondent, cells=tuple(Cell(name, name) for name in found.questions), attributes=found.attributes,
-        aside=found.aside, gate=responses if tool_columns(table.columns) else None,
+        aside=found.aside, gate=responses if len(_TOOL & set(table.columns)) >= 3 else None,  # Qualtrics wrote it
     )  # fmt: skip
     return sheet.export(table, asked)
 
