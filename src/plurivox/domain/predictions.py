@@ -130,7 +130,13 @@ class Predictions:
         models, items = names.unique().sort(), ids.unique().sort()
         row = places_of(names, models)
         column = places_of(ids, items)
-        check.once(row * len(items) + column, names, ids)
+        repeated = pl.Series(row * len(items) + column).is_duplicated().to_numpy()
+        if repeated.any():
+            first = int(np.flatnonzero(repeated)[0])
+            raise DuplicateError(
+                f"{names[first]} predicts item {ids[first]} more than once", **check.where(repeated),
+                hint="Keep one row per model and item.",
+            )  # fmt: skip
         check.filled(len(models), len(items), len(shares), len(scale))
         placed = np.full((len(models), len(items), len(scale)), np.nan)
         placed[row, column] = shares
@@ -245,7 +251,13 @@ class Predictions:
             "rater": check.ids(table[rater], "rater"),
             "point": check.positions(table[point], scale),
         })  # fmt: skip
-        check.raters_once(long)
+        repeated = long.select("model", "item", "rater").is_duplicated().to_numpy()
+        if repeated.any():
+            which, what, *_ = long.row(int(np.flatnonzero(repeated)[0]))
+            raise DuplicateError(
+                f"{which} predicts a rater of item {what} more than once", **check.where(repeated),
+                hint="Keep one row per model, item and rater.",
+            )  # fmt: skip
         counted = long.group_by("model", "item", maintain_order=True).agg(
             (pl.col("point") == at).mean().alias(str(label)) for at, label in enumerate(scale.labels)
         )
@@ -351,37 +363,34 @@ class _Check:
                 source=self.source,
                 hint=f"Give one column of probabilities for each point of {scale}, named like the point.",
             )
-        for names in (found[at] for at in range(len(scale))):
-            if len(names) > 1:
-                raise ColumnError(
-                    f"the columns {' and '.join(names)} name the same point",
-                    source=self.source,
-                    hint="Keep one of them, or rename the other.",
-                )
-        return [found[at][0] for at in range(len(scale))]
+        in_order = [found[at] for at in range(len(scale))]
+        if twice := [names for names in in_order if len(names) > 1]:
+            raise ColumnError(
+                f"the columns {' and '.join(twice[0])} name the same point",
+                source=self.source, hint="Keep one of them, or rename the other.",
+            )  # fmt: skip
+        return [names[0] for names in in_order]
 
     def ids(self, column: pl.Series, role: str) -> pl.Series:
         """Return ids as text."""
         texts = id_texts(column)
         blank = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
         if blank.any():
-            raise IdError(f"the {role} is missing", column=column.name, **self._where(blank), hint="Fill it in.")
+            raise IdError(f"the {role} is missing", column=column.name, **self.where(blank), hint="Fill it in.")
         odd = texts.str.contains(r"\p{Cc}").to_numpy()
         if odd.any():
             first = texts[int(np.flatnonzero(odd)[0])]
             raise IdError(
                 f"the {role} {first!r} holds a control character",
                 column=column.name,
-                **self._where(odd),
+                **self.where(odd),
                 hint="Remove it; names may contain any printable text.",
             )
         return texts
 
     def shares(self, table: pl.DataFrame) -> NDArray[np.float64]:
         """Return probabilities, each row divided by its sum."""
-        numbers = np.empty((table.height, table.width))
-        for at, column in enumerate(table):
-            numbers[:, at] = self._numbers(column)
+        numbers = np.column_stack([self._numbers(column) for column in table])
         with np.errstate(over="ignore"):
             sums = numbers.sum(axis=1)
         wrong = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
@@ -389,7 +398,7 @@ class _Check:
             first = sums[np.flatnonzero(wrong)[0]]
             raise InputError(
                 f"the probabilities sum to {first:.7g}, not to 1",
-                **self._where(wrong),
+                **self.where(wrong),
                 hint="Give probabilities with enough digits, or divide those of each item by their sum.",
             )
         numbers /= sums[:, None]
@@ -414,7 +423,7 @@ class _Check:
                 raise InputError(
                     f"a probability {what}" if shown is None else f"the probability {shown} {what}",
                     column=column.name,
-                    **self._where(wrong),
+                    **self.where(wrong),
                     hint="Give a number from 0 to 1 for every point, or leave the whole row out.",
                 )
         return values
@@ -436,28 +445,6 @@ class _Check:
             found.append(at)
         return pl.Series(found, dtype=pl.Int64)
 
-    def raters_once(self, long: pl.DataFrame) -> None:
-        """Raise if a model predicts a rater's point twice."""
-        repeated = long.select("model", "item", "rater").is_duplicated().to_numpy()
-        if repeated.any():
-            name, item, *_ = long.row(int(np.flatnonzero(repeated)[0]))
-            raise DuplicateError(
-                f"{name} predicts a rater of item {item} more than once",
-                **self._where(repeated),
-                hint="Keep one row per model, item and rater.",
-            )
-
-    def once(self, cells: NDArray[np.int64], models: pl.Series, items: pl.Series) -> None:
-        """Raise if a model predicts an item twice."""
-        repeated = pl.Series(cells).is_duplicated().to_numpy()
-        if repeated.any():
-            first = int(np.flatnonzero(repeated)[0])
-            raise DuplicateError(
-                f"{models[first]} predicts item {items[first]} more than once",
-                **self._where(repeated),
-                hint="Keep one row per model and item.",
-            )
-
     def filled(self, n_models: int, n_items: int, n_given: int, n_points: int) -> None:
         """Raise if models predict so few of the items that a table of all of them would be empty, and large."""
         if n_models * n_items * n_points > max(MAX_CELLS, CELLS_PER_GIVEN * n_given * n_points):
@@ -467,5 +454,6 @@ class _Check:
                 hint="Check the column of models; put models that predict other items in separate files.",
             )
 
-    def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
+    def where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return what an error says about where wrong rows are."""
         return where(self.source, self.locate, wrong)

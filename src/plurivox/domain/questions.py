@@ -11,7 +11,7 @@ import polars as pl
 
 from plurivox.base.arguments import checked
 from plurivox.base.errors import InputError, ScaleError, SelectionError
-from plurivox.domain.ratings import Ratings, with_parts
+from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import label_column
 from plurivox.domain.scale import Label
 
@@ -79,7 +79,7 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
         recoded_missing=sum(ratings.intake.recoded_missing for ratings in questions.values()),
         **_NO_TIMES,
     )
-    found = with_parts(combined, intake=intake)
+    found = combined.with_known(intake=intake)
     return found if first.panel is None else found.weighted(first.panel.population, trim=first.panel.trim)
 
 

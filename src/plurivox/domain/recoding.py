@@ -248,6 +248,15 @@ def _split(old: Scale, first: Label | None) -> Recoding:
 
 # Numbers in intervals -------------------------------------------------------------------------------------------------
 
+Edges = Annotated[
+    Sequence[float],
+    Kind("a list of numbers", lambda given: fits(given, Sequence[float]) and all(map(math.isfinite, given))),
+]
+Names = Annotated[
+    Sequence[str],
+    Kind("a list of texts that differ", lambda given: fits(given, Sequence[str]) and len(set(given)) == len(given)),
+]
+
 
 def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:
     """Sort numbers into intervals that start at the edges; the last one is open-ended.

@@ -15,9 +15,9 @@ from plurivox.base.settings.call import become_public, docs_of, signature_of
 from plurivox.domain.attributes import AttributeRules, AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
 from plurivox.domain.choices import Conflicts, Duplicates, Layout
-from plurivox.domain.points import GivenPoints, prepare, with_joined
+from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.domain.predictions import Predictions
-from plurivox.domain.ratings import Ratings, from_points, with_parts
+from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import ROLES, RawTable, by_name, id_column, require_apart, require_columns
 from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.scale import GivenPoles, Label, Scale
@@ -132,7 +132,7 @@ def read_beside(file: FilePath, scale: GivenScale | None, said: Mapping[str, Any
 
 
 def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
-    return Ratings.from_checked(check(table, scale, **given))
+    return Ratings(**check(table, scale, **given))
 
 
 def read_table_of_ratings(
@@ -174,7 +174,7 @@ def read_table_of_ratings(
             raters=rater_table, items=item_table, rules=AttributeRules(reading.conflicts, reading.unknown),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
-    ratings = _told(from_points(ratings, point_columns), taken, reading, remarks)
+    ratings = _told(ratings, taken, reading, remarks)
     ratings = without_waiting(ratings, reading, rater_table.source if rater_table else "raters")
     return ratings.with_poles(reading.poles)
 
@@ -269,8 +269,10 @@ def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -
 
 def _told(ratings: Ratings, taken: Taken | None, reading: ReadSettings, remarks: Sequence[str]) -> Ratings:
     """Return ratings that record their platform, what was left out, and the options given about it."""
+    points = "" if reading.point_columns is None else point_columns_text(reading.point_columns)
     if taken is None:
-        return with_parts(ratings, intake=replace(ratings.intake, remarks=list(dict.fromkeys(remarks))))
+        told = replace(ratings.intake, remarks=list(dict.fromkeys(remarks)), point_columns=points)
+        return ratings.with_known(intake=told)
     tally = taken.export.tally
     used = {*ratings.intake.columns.values(), *ratings.items.columns, *ratings.raters.columns}
     told = replace(
@@ -281,7 +283,7 @@ def _told(ratings: Ratings, taken: Taken | None, reading: ReadSettings, remarks:
         remarks=list(dict.fromkeys([*remarks, *tally.sentences(), *taken.export.no_attributes(used)])),
         said={name: said for name in _OF_EXPORTS if (said := getattr(reading, name)) is not None},
     )
-    return with_parts(ratings, intake=told)
+    return ratings.with_known(intake=told)
 
 
 def _refuse_columns_beside(

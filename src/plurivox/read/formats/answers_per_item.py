@@ -138,7 +138,7 @@ def _is_shares(one: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class HeldAnswers:
     """Where answers are.
 
     Attributes
@@ -170,7 +170,7 @@ class Answers:
 def _in_lists(
     raters: str, questions: Mapping[str, str], more: Mapping[str, str], separators: Mapping[str, str],
     inside: str | None = None,
-) -> Answers:  # fmt: skip
+) -> HeldAnswers:  # fmt: skip
     """Return lists of raters and labels in the same order, in columns or in one object: question → column, or key."""
 
     def listed(record: Record, column: str, place: str, source: str) -> list[Any] | None:
@@ -203,10 +203,10 @@ def _in_lists(
             yield _one(rater, item, place, source), {name: known[name][at] for name in questions}, others
 
     columns = [inside] if inside else [raters, *questions.values(), *more.values()]
-    return Answers(columns, tuple(questions), tuple(more), entries, raters)
+    return HeldAnswers(columns, tuple(questions), tuple(more), entries, raters)
 
 
-def _keyed(column: str, keys: tuple[str, ...]) -> Answers:
+def _keyed(column: str, keys: tuple[str, ...]) -> HeldAnswers:
     """Return an object from raters to labels."""
 
     def entries(record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
@@ -221,10 +221,10 @@ def _keyed(column: str, keys: tuple[str, ...]) -> Answers:
             if label is not None or isinstance(cell, str):  # a table of objects has every key in every record
                 yield rater, {column: label}, {}
 
-    return Answers([column], (column,), (), entries, keys=keys)
+    return HeldAnswers([column], (column,), (), entries, keys=keys)
 
 
-def _in_objects(column: str, raters: str, questions: Mapping[str, str], more: Mapping[str, str]) -> Answers:
+def _in_objects(column: str, raters: str, questions: Mapping[str, str], more: Mapping[str, str]) -> HeldAnswers:
     """Return a list of objects, each with a rater and labels."""
 
     def entries(record: Record, item: Any, place: str, source: str) -> Iterator[Entry]:
@@ -235,7 +235,7 @@ def _in_objects(column: str, raters: str, questions: Mapping[str, str], more: Ma
             labels, others = ({name: one.get(key) for name, key in keys.items()} for keys in (questions, more))
             yield _one(one.get(raters), item, place, source), labels, others
 
-    return Answers([column], tuple(questions), tuple(more), entries, raters)
+    return HeldAnswers([column], tuple(questions), tuple(more), entries, raters)
 
 
 def _one(rater: Any, item: Any, place: str, source: str) -> Any:
@@ -244,10 +244,10 @@ def _one(rater: Any, item: Any, place: str, source: str) -> Any:
     return rater
 
 
-def answers_in(seen: Mapping[str, Seen], asked: ReadSettings) -> list[Answers]:
+def answers_in(seen: Mapping[str, Seen], asked: ReadSettings) -> list[HeldAnswers]:
     """Return where the answers are, judged by the names of columns and of keys of objects in them."""
     wanted = [name.strip() for name in (asked.score or "").split(",") if name.strip()]
-    found: list[Answers] = [*_parallel(seen, wanted)]
+    found: list[HeldAnswers] = [*_parallel(seen, wanted)]
     used = {name for one in found for name in one.columns}
     free = {name: one for name, one in seen.items() if name not in used}
     found += [
@@ -259,7 +259,7 @@ def answers_in(seen: Mapping[str, Seen], asked: ReadSettings) -> list[Answers]:
     return found + _objects(free, asked, wanted)
 
 
-def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[Answers]:
+def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[HeldAnswers]:
     """Yield each list of raters with its lists of labels: those with the same stem, or all if it is the only list."""
     named_so = [one for one in seen.values() if one.is_list("rater") and not set(one.name.split()) & set(wanted)]
     stems = {"", *(_stem(one) for one in seen.values() if one.is_list("score"))}
@@ -286,11 +286,11 @@ def _alike(raters: Seen, other: Seen) -> bool:
     return bool(pairs) and all(a == b for a, b in pairs)
 
 
-def _objects(seen: Mapping[str, Seen], asked: ReadSettings, wanted: Sequence[str]) -> list[Answers]:
+def _objects(seen: Mapping[str, Seen], asked: ReadSettings, wanted: Sequence[str]) -> list[HeldAnswers]:
     """Return the lists of objects, and objects of lists, whose keys name a rater."""
     known = [one for one in seen.values() if one.shape in ("objects", "lists")]
     every = [key for one in known for key in one.keys]
-    found: list[Answers] = []
+    found: list[HeldAnswers] = []
     for one in known:
         saying = next((key for key in one.keys if (said := named(key)) and said.role == "rater"), None)
         rater = asked.rater if asked.rater in one.keys else by_name(one.keys, "rater") or saying

@@ -29,7 +29,7 @@ import polars as pl
 from plurivox.base.errors import ColumnError, InputError
 from plurivox.base.wording import counted, listed
 from plurivox.domain.attributes import clean
-from plurivox.domain.ratings import Ratings, ratings_of, with_parts, without_others
+from plurivox.domain.ratings import Ratings, ratings_of, without_others
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.record import HEAD, REJECTED, UNFINISHED, WAITING, Export, Platform, Tally
 from plurivox.read.formats.unfolding import (
@@ -119,7 +119,7 @@ def without_waiting(ratings: Ratings, asked: ReadSettings, source: str) -> Ratin
     if WAITING not in ratings.raters.columns:
         return ratings
     waiting = ratings.raters[WAITING].to_list()
-    ratings = with_parts(ratings, raters=ratings.raters.drop(WAITING))
+    ratings = ratings.with_known(raters=ratings.raters.drop(WAITING))
     counts = ratings.per_rater().copy()
     if ratings.again is not None:
         counts += np.bincount(ratings.again.rater_codes, minlength=len(waiting))
@@ -147,7 +147,7 @@ def without_waiting(ratings: Ratings, asked: ReadSettings, source: str) -> Ratin
         raise InputError("no raters remain, because all of them are left out", source=source, hint="Keep some of them.")
     left = {f"ratings by raters of status {status.partition(':')[2]}": n for status, n in dropped.items()}
     told = replace(ratings.intake, left_out={**ratings.intake.left_out, **left})
-    return with_parts(without_others(ratings_of(ratings, raters=keep), raters=keep), intake=told)
+    return without_others(ratings_of(ratings, raters=keep), raters=keep).with_known(intake=told)
 
 
 # Amazon Mechanical Turk -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import polars as pl
 from plurivox.base.errors import InputError, few
 from plurivox.domain.raw import KEY, ROLES, RawTable, by_name, plain
 from plurivox.domain.scale import text_of
-from plurivox.read.formats.answers_per_item import MAX_PARTS, Answers, answers_in, in_columns, labels_alone, look
+from plurivox.read.formats.answers_per_item import MAX_PARTS, HeldAnswers, answers_in, in_columns, labels_alone, look
 from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import Record, Row, frame_of, nested, one_of, unfolded
 from plurivox.read.settings import ReadSettings
@@ -117,7 +117,7 @@ def answers_of(table: RawTable, asked: ReadSettings, label: Label, ignored: Iter
     )  # fmt: skip
 
 
-def _refuse_points(found: Sequence[Answers], asked: ReadSettings, source: str) -> None:
+def _refuse_points(found: Sequence[HeldAnswers], asked: ReadSettings, source: str) -> None:
     """Raise an error if the keys of an object may be points of the scale and their values counts."""
     for one in found:
         if not one.keys or asked.format is not None:
