@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -108,35 +109,25 @@ class _Part:
     def scan(self, chunk: bytes) -> bytes:
         """Scan the next piece, which ends before a tag; return it with errors turned into text."""
         cells = _EMPTY.sub(b"", chunk) if b"/>" in chunk else chunk
-        for letters in set(_COLUMN.findall(cells)):
-            self.column = max(self.column, _number(letters))
-        rows = _ROW.findall(cells)
-        if rows:
-            self.row = max(self.row, max(map(int, set(rows))))
+        self.column = max([self.column, *map(_number, set(_COLUMN.findall(cells)))])
+        self.row = max([self.row, *map(int, set(_ROW.findall(cells)))])
         n_cells = len(_CELL.findall(cells))
         self.n_cells += n_cells
         if n_cells != len(_NAMED.findall(cells)):  # cells without an address follow the one before
-            self._walk(cells)
+            for found in _ROW_OR_CELL.finditer(cells):
+                is_row = found[1] == b"row"
+                self.n_rows, self.in_row = self.n_rows + is_row, 0 if is_row else self.in_row + 1
+                self.longest_row = max(self.longest_row, self.in_row)
         self.n_merged += chunk.count(b"mergeCell ")
         if n_cells:
             self.n_shared += len(_SHARED.findall(cells))
             self.shared.append(np.array(_PLAIN_SHARED.findall(cells), dtype="S9").astype(np.int64))
         return _ERROR.sub(rb'\1t="str"', chunk) if b't="e"' in chunk else chunk
 
-    def _walk(self, cells: bytes) -> None:
-        for found in _ROW_OR_CELL.finditer(cells):
-            if found[1] == b"row":
-                self.in_row = 0
-                self.n_rows += 1
-            else:
-                self.in_row += 1
-                self.longest_row = max(self.longest_row, self.in_row)
-
     def refuse(self, lengths: NDArray[np.int64], name: str) -> None:
         """Raise an error if its cells reach too far or share too much text."""
-        reach = (self.column + self.longest_row) * (self.row + self.n_rows)
-        if max(reach, self.n_cells) > MAX_CELLS:
-            n_cells = max(reach, self.n_cells)
+        n_cells = max((self.column + self.longest_row) * (self.row + self.n_rows), self.n_cells)
+        if n_cells > MAX_CELLS:
             raise _too_much(name, f"{n_cells:,} cells up to its last row and column, more than {MAX_CELLS:,}")
         if self.n_merged > MAX_MERGED:
             raise _too_much(name, f"{self.n_merged:,} merged cells")
@@ -228,10 +219,9 @@ def _chosen(shown: Sequence[str], sheets: Sequence[str], inside: str | None, nam
     if len(found) == 1:
         return found[0]
     raise FileError(
-        f"there is no sheet '{inside}'; it has {few(sheets)}",
-        source=name,
+        f"there is no sheet '{inside}'; it has {few(sheets)}", source=name,
         hint=f"Name one of them: {name}{INSIDE}{sheets[0]}.",
-    )
+    )  # fmt: skip
 
 
 class _Sheet:
@@ -244,7 +234,6 @@ class _Sheet:
         if sheet.start is None:
             others = f" The sheets are {few(sheets)}." if len(sheets) > 1 else ""
             raise FileError("the sheet is empty", source=name, hint=f"It needs a header and rows.{others}")
-        self._left = sheet.start[1]
         self._top = self._find_header()
         self._kept: list[int] = []
 
@@ -255,12 +244,11 @@ class _Sheet:
             n_filled = sum(cell != "" for cell in row)
             if n_filled > 1:
                 if titles:
-                    row = (
-                        f"row {titles[0] + 1} is"
-                        if len(titles) == 1
-                        else f"rows {titles[0] + 1} to {titles[-1] + 1} are"
+                    several = f"rows {titles[0] + 1} to {titles[-1] + 1} are"
+                    skipped = f"row {titles[0] + 1} is" if len(titles) == 1 else several
+                    self.remarks.append(
+                        f"{self._name}: {skipped} skipped, as a title above the header in row {at + 1}."
                     )
-                    self.remarks.append(f"{self._name}: {row} skipped, as a title above the header in row {at + 1}.")
                 return at
             if n_filled:
                 titles.append(at)
@@ -270,19 +258,27 @@ class _Sheet:
 
     def columns(self) -> list[str]:
         """Return the names of the columns that hold anything."""
-        header = next(row for at, row in enumerate(self._sheet.iter_rows()) if at == self._top)
-        self._refuse_merged()
+        header = next(itertools.islice(self._sheet.iter_rows(), self._top, None))
+        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
+            if bottom >= self._top and (top, left) != (bottom, right):
+                cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
+                raise FileError(
+                    f"the cells {cells} are merged, so that only the first of them holds a value",
+                    source=self._name, hint="Unmerge them and fill in each cell.",
+                )  # fmt: skip
         names = [cell_text(cell) or "" for cell in header]
         unnamed = {place for place, one in enumerate(names) if not one.strip()}
-        used = self._used(unnamed)
+        used: set[int] = set()
+        for row in itertools.islice(self._sheet.iter_rows(), self._top + 1, None):
+            if used == unnamed:
+                break
+            used |= {place for place in unnamed - used if row[place] != ""}
         for place in used:
-            names[place] = f"column {_letters(self._left + place)}"
+            names[place] = f"column {_letters(self._sheet.start[1] + place)}"
         self._kept = [place for place in range(len(names)) if place not in unnamed or place in used]
         if used:
-            self.remarks.append(
-                f"{self._name}: columns without a name are named by their letters: "
-                f"{few([names[place] for place in sorted(used)])}."
-            )
+            lettered = few([names[place] for place in sorted(used)])
+            self.remarks.append(f"{self._name}: columns without a name are named by their letters: {lettered}.")
         kept = [names[place] for place in self._kept]
         if len(set(kept)) < len(kept):
             twice = next(one for place, one in enumerate(kept) if one in kept[:place])
@@ -292,41 +288,17 @@ class _Sheet:
             )  # fmt: skip
         return kept
 
-    def _used(self, unnamed: set[int]) -> set[int]:
-        """Return which of the unnamed columns hold anything."""
-        used: set[int] = set()
-        if unnamed:
-            for at, row in enumerate(self._sheet.iter_rows()):
-                if at > self._top:
-                    used |= {place for place in unnamed - used if row[place] != ""}
-                    if used == unnamed:
-                        break
-        return used
-
-    def _refuse_merged(self) -> None:
-        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
-            if bottom >= self._top and (top, left) != (bottom, right):
-                cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
-                raise FileError(
-                    f"the cells {cells} are merged, so that only the first of them holds a value",
-                    source=self._name,
-                    hint="Unmerge them and fill in each cell.",
-                )
-
     def pieces(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield blocks of rows without blank ones."""
-        kept = self._kept
         block: list[Row] = []
         n_blank = 0
-        for at, row in enumerate(self._sheet.iter_rows()):
-            if at <= self._top:
-                continue
-            cells = [None if row[place] in ("", _NOT_AVAILABLE) else row[place] for place in kept]
+        for at, row in enumerate(itertools.islice(self._sheet.iter_rows(), self._top + 1, None), self._top + 2):
+            cells = [None if row[place] in ("", _NOT_AVAILABLE) else row[place] for place in self._kept]
             if all(cell is None for cell in cells):
                 n_blank += 1
                 refuse_blank(n_blank, self._name)
                 continue
-            self.runs.add(at + 1)
+            self.runs.add(at)
             block.append(cells)
             if len(block) == ROWS:
                 yield frame_of_cells(columns, block)

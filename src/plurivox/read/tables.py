@@ -47,7 +47,11 @@ def open_table(
             yield read_files([os.fspath(one) for one in source], kind, encoding, stack, table_in)
         return
     if connection is not None:
-        yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
+        try:
+            frame = pl.read_database(os.fspath(source), connection, infer_schema_length=None)
+        except Exception as error:  # each database has exceptions of its own
+            raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
+        yield RawTable.from_frame(frame, "query")
         return
     file, inside = split_name(source)
     with ExitStack() as stack:
@@ -98,11 +102,6 @@ def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack
             f"it is a single table and contains no '{inside}'", source=opened.name,
             hint=f"Leave out {INSIDE}{inside}; it names a sheet, a table of a database, or a file in an archive.",
         )  # fmt: skip
-    return _one_table(opened, encoding)
-
-
-def _one_table(opened: Opened, encoding: str) -> RawTable | Ratings:
-    """Return the table in a file that holds just one."""
     if opened.kind == "parquet":
         return _parquet(opened)
     if opened.kind == "arrow":
@@ -114,13 +113,6 @@ def _one_table(opened: Opened, encoding: str) -> RawTable | Ratings:
     if opened.kind == "jsonl":
         return read_json_lines(opened, encoding=encoding)
     return read_delimited(opened, delimiter="\t" if opened.kind == "tsv" else None, encoding=encoding)
-
-
-def _query(query: str, connection: Any) -> pl.DataFrame:
-    try:
-        return pl.read_database(query, connection, infer_schema_length=None)
-    except Exception as error:  # each database has exceptions of its own
-        raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
 
 
 def _parquet(opened: Opened) -> RawTable | Ratings:

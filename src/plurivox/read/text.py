@@ -10,6 +10,7 @@ import bisect
 import codecs
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -73,16 +74,19 @@ class _Delimited:
         return f"row {row + self._start}"
 
     def pieces(self, first: bytes, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
-        if first:
-            yield self._parse(first)
-        for block in blocks:
+        for block in itertools.chain([first] if first else [], blocks):
             yield self._parse(block)
 
     def _parse(self, block: bytes) -> pl.DataFrame:
         if block.count(b"\n") > MAX_BLANK:  # before a list is made of them
             refuse_blank(block.count(b"\n\n") + block.count(b"\r\n\r\n"), self._name)
-        frame = self._parse_fast(block)
-        if frame is None:
+        try:  # a blank or short first line is read as another table
+            frame = pl.read_csv(
+                block, has_header=False, separator=self._delimiter, infer_schema=False, empty_string_is_null=False
+            )
+        except pl.exceptions.PolarsError:
+            frame = pl.DataFrame()
+        if frame.width != len(self._columns):
             blank, records = self._scan(block)
             frame = pl.DataFrame(records, schema=dict.fromkeys(self._columns, pl.String), orient="row")
         else:
@@ -95,16 +99,6 @@ class _Delimited:
         if b"'" in block and GUARD.search(block):
             frame = unguarded(frame)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
-
-    def _parse_fast(self, block: bytes) -> pl.DataFrame | None:
-        """Return the block as polars reads it, None if it fails or reads a blank or short first line as a table."""
-        try:
-            frame = pl.read_csv(
-                block, has_header=False, separator=self._delimiter, infer_schema=False, empty_string_is_null=False
-            )
-        except pl.exceptions.PolarsError:
-            return None
-        return frame if frame.width == len(self._columns) else None
 
     def _uneven(self, block: bytes, frame: pl.DataFrame) -> bool:
         """Return whether some row may have fewer fields than the header; polars rejects rows with more."""
@@ -131,21 +125,16 @@ class _Delimited:
                 elif len(record) == expected:
                     records.append(record)
                 else:
-                    fields = f"{len(record)} {'field' if len(record) == 1 else 'fields'}"
-                    raise FileError(
-                        f"the row has {fields}, but the header has {expected}",
-                        source=self._name,
-                        places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
-                        hint=f"Look for a missing or unquoted {self._delimiter!r}.",
-                    )
+                    fields = f"{len(record)} field{'' if len(record) == 1 else 's'}"
+                    problem = f"the row has {fields}, but the header has {expected}"
+                    hint = f"Look for a missing or unquoted {self._delimiter!r}."
+                    break
+            else:
+                return blank, records
         except csv.Error as error:
-            raise FileError(
-                f"the row is malformed ({error})",
-                source=self._name,
-                places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
-                hint="Look for an unclosed quotation mark.",
-            ) from None
-        return blank, records
+            problem, hint = f"the row is malformed ({error})", "Look for an unclosed quotation mark."
+        place = f"row {self._rows + len(blank) + len(records) + self._start}"
+        raise FileError(problem, source=self._name, places=[place], hint=hint)
 
 
 def _without_text(frame: pl.DataFrame) -> list[int]:
@@ -182,12 +171,14 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
             try:
                 frame = pl.read_ndjson(block, schema=schema)
             except pl.exceptions.PolarsError:
-                frame = pl.read_ndjson(block := _with_quoted_constants(block), schema=schema)
+                # Python writes NaN and infinities, although they are not JSON; they become text.
+                block = _CONSTANT.sub(lambda found: found[1] or b'"' + found[2] + b'"', block)
+                frame = pl.read_ndjson(block, schema=schema)
         except pl.exceptions.PolarsError as error:
             _keys(block, name, rows)
-            places = [f"row {rows + 1 + _unreadable(block, schema)}"]
+            places, first = [f"row {rows + 1 + _unreadable(block, schema)}"], str(error).split("\n", 1)[0]
             raise FileError(
-                f"the line cannot be read ({_first_line(error)})", source=name, places=places,
+                f"the line cannot be read ({first})", source=name, places=places,
                 hint="Look for a number with too many digits, or half a character.",
             ) from None  # fmt: skip
         rows += frame.height
@@ -203,13 +194,7 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
             if lines.strip():
                 yield parse(lines)
 
-    locate = row_number(1)
-    return RawTable(name, columns, pieces(), text=True, locate=locate, size=size)
-
-
-def _with_quoted_constants(block: bytes) -> bytes:
-    """Return JSON lines with NaN and infinities as text: Python writes them, although they are not JSON."""
-    return _CONSTANT.sub(lambda found: found[1] or b'"' + found[2] + b'"', block)
+    return RawTable(name, columns, pieces(), text=True, locate=row_number(1), size=size)
 
 
 _CONSTANT = re.compile(rb'("(?:[^"\\]|\\.)*")|(NaN|-?Infinity)')
@@ -388,7 +373,3 @@ def _columns(header: str, delimiter: str, name: str) -> list[str]:
         twice = next(column for place, column in enumerate(columns) if column in columns[:place])
         raise ColumnError(f"two columns are named '{twice}'", source=name, hint="Rename one of them.")
     return columns
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]
