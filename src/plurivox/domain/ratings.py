@@ -172,8 +172,10 @@ class Ratings(RatingCounts):
         of_raters = [name for name in beside if name not in item_attributes]
         if point_columns is not None:
             given = {"item": item, "rater": rater if rater != "rater" else None, "score": None}
-            ready = prepare(raw, point_columns, as_scale(scale), roles=given, attributes=beside, of_raters=of_raters)
-            raw, scale, rater, score = ready.table, ready.scale, ready.rater or rater, str(ready.score)
+            raw, scale, by_rater, score_column, _ = prepare(
+                raw, point_columns, as_scale(scale), roles=given, attributes=beside, of_raters=of_raters
+            )
+            rater, score = by_rater or rater, str(score_column)
         else:
             raw = with_joined(raw, item, beside)
         long = raw.frame()
@@ -268,7 +270,7 @@ class Ratings(RatingCounts):
 
     def every_rating(self) -> EveryRating:
         """Return the ratings together with repeated ones, in the order of item, rater and occasion."""
-        return EveryRating.of(self.item_codes, self.codes_of_raters, self.scores, self.times, self.again)
+        return EveryRating.of(Again(self.item_codes, self.codes_of_raters, self.scores, self.times), self.again)
 
     @checked
     def where(self, *, raters: Wanted | None = None, items: Wanted | None = None) -> Ratings:
@@ -438,11 +440,9 @@ class Ratings(RatingCounts):
             kept = Again(every.item_codes[left], every.rater_codes[left], scores[left].astype(new.dtype), times)
             parts = first_and_again(kept)
         told = replace(
-            intake,
-            recoded="; then ".join(filter(None, (intake.recoded, str(recoding)))),
-            recoded_missing=intake.recoded_missing + n_missing,
-            kept_repeats=len(parts.get("again") or ()),
-        )
+            intake, recoded="; then ".join(filter(None, (intake.recoded, str(recoding)))),
+            recoded_missing=intake.recoded_missing + n_missing, kept_repeats=len(parts.get("again") or ()),
+        )  # fmt: skip
         return replace(self, scale=new, intake=told, **parts)
 
     @checked
