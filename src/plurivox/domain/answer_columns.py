@@ -170,12 +170,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
 
 
-def _state_of(text: str) -> int:
-    """Return the index of a state, -1 if it is blank, -2 if it is unknown."""
-    name = text.strip().lower()
-    return STATES.index(name) if name in STATES else -1 if not name else _UNKNOWN
-
-
 @dataclass(frozen=True, slots=True)
 class AnswerColumns:
     """Checks the columns of a table of answers; its errors name the table and the rows."""
@@ -289,8 +283,9 @@ class AnswerColumns:
         if "state" not in self.table.columns:
             return np.full(self.table.height, -1, dtype=np.int8)
         texts = as_text(self.table["state"])
-        known = {text: _state_of(text) for text in texts.unique().drop_nulls().to_list()}
-        codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int8).to_numpy()
+        known = {"": -1, **{state: at for at, state in enumerate(STATES)}}
+        given = {text: known.get(text.strip().lower(), _UNKNOWN) for text in texts.unique().drop_nulls().to_list()}
+        codes = texts.replace_strict(given, default=-1, return_dtype=pl.Int8).to_numpy()
         wrong = codes == _UNKNOWN
         if wrong.any():
             first = texts[int(np.flatnonzero(wrong)[0])]

@@ -355,7 +355,15 @@ class AttributeReader:
             return Matched(pl.DataFrame({role: []}, schema={role: pl.String}))
         ids = self.coded[role].values.alias(role)
         words = self.rules.unknown if role == "rater" else ()
-        found = [one for name in names if (one := self._column(role, name, words)) is not None]
+        found = []
+        for name in names:  # what was only offered is dropped if it differs within one rater or item
+            try:
+                one = self._from_rows(role, name, words)
+            except AttributeConflictError:
+                if name not in self.offered:
+                    raise
+            else:
+                found += [] if name in self.offered and one.conflicts else [one]
         frame = pl.DataFrame([ids, *(column for one in found for column in one.frame)])
         conflicts = {name: n for one in found for name, n in one.conflicts.items()}
         said = {name: n for one in found for name, n in one.words.items()}
@@ -375,16 +383,6 @@ class AttributeReader:
             frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words,
             several | beside.several,
         )  # fmt: skip
-
-    def _column(self, role: str, name: str, words: Sequence[str]) -> Matched | None:
-        """Return an attribute from the ratings, None if it was only offered and differs within one rater or item."""
-        if name not in self.offered:
-            return self._from_rows(role, name, words)
-        try:
-            found = self._from_rows(role, name, words)
-        except AttributeConflictError:
-            return None
-        return None if found.conflicts else found
 
     def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
         if self.rules.conflicts == "missing":

@@ -296,10 +296,9 @@ class Ratings(RatingCounts):
             items=chosen_rows(self.items, items, "item") if items else None,
             raters=chosen_rows(self.raters, raters, "rater") if raters else None,
         )
-        rated = np.diff(found.offsets) > 0
         rating = found.per_rater() > 0 if found.has_raters else None
         intake = replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters))
-        return replace(without_others(found, items=rated, raters=rating), intake=intake)
+        return replace(without_others(found, items=np.diff(found.offsets) > 0, raters=rating), intake=intake)
 
     def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
         """Return the ratings of some items by some raters; see :func:`ratings_of`."""
@@ -461,9 +460,8 @@ class Ratings(RatingCounts):
             Names for the intervals.
         """
         require_columns(self.raters.columns, [attribute], "the table of raters")
-        values = self.raters[attribute]
-        binned = bin_numbers(values, list(edges), None if labels is None else list(labels))
-        lost = binned.null_count() - clean(values).null_count()
+        binned = bin_numbers(self.raters[attribute], list(edges), None if labels is None else list(labels))
+        lost = binned.null_count() - clean(self.raters[attribute]).null_count()
         unbinned = {**self.intake.unbinned, attribute: lost} if lost else self.intake.unbinned
         return self.with_known(raters=self.raters.with_columns(binned), intake=replace(self.intake, unbinned=unbinned))
 
