@@ -253,12 +253,11 @@ class AnswerColumns:
         self, rows: Ints, rules: list[str], pieces: list[str | None], elsewhere: NDArray[np.bool_]
     ) -> list[pl.Series]:
         """Return the rule and the piece of each text: from this reading, from the table, or that it is not a point."""
-        known = []
-        for name, now in (("rule", rules), ("read", pieces)):
-            there = name in self.table.columns
-            texts = as_text(self.table[name]).replace("", None) if there else self._nothing()
-            known.append(texts.rename(name).scatter(rows, pl.Series(now, dtype=pl.String)))
-        rule, read = known
+        rule, read = (
+            (as_text(self.table[name]).replace("", None) if name in self.table.columns else self._nothing())
+            .rename(name).scatter(rows, pl.Series(now, dtype=pl.String))
+            for name, now in (("rule", rules), ("read", pieces))
+        )  # fmt: skip
         lost = pl.Series(elsewhere) & (rule.is_null() | (rule == NO_RULE))
         return [pl.select(pl.when(lost).then(pl.lit(NOT_ON_SCALE)).otherwise(rule).alias("rule")).to_series(), read]
 
@@ -305,16 +304,15 @@ class AnswerColumns:
             return np.where(inside, numbers, NO_POINT).astype(np.int16), given & ~inside
         texts = id_texts(column) if not column.dtype.is_float() else column.cast(pl.String)
         known = texts.unique().drop_nulls()
-        places = {text: self._position(text) for text in known.to_list()}
+        places = {}
+        for text in known.to_list():
+            try:
+                places[text] = max(self.scale.position(text), NO_POINT)
+            except ScaleError:
+                places[text] = NO_POINT
         point = texts.replace_strict(places, default=NO_POINT, return_dtype=pl.Int16).to_numpy().copy()
         blank = (texts.is_null() | (texts.fill_null("").str.strip_chars() == "")).to_numpy()
         return point, ~blank & (point == NO_POINT)
-
-    def _position(self, text: str) -> int:
-        try:
-            return max(self.scale.position(text), NO_POINT)
-        except ScaleError:
-            return NO_POINT
 
     def _point_columns(self) -> list[str]:
         """Return the columns named after the points, if there is one for each."""
@@ -433,13 +431,6 @@ class AnswerColumns:
             f"it holds {values.dtype}, not lists of numbers", source=self.source, column=column,
             hint="Give lists, or texts such as [0.2, 0.8].",
         )  # fmt: skip
-
-    def families(self, models: pl.Series) -> dict[str, str]:
-        """Return the family of each model, as far as a column gives it."""
-        if "family" not in self.table.columns:
-            return {}
-        pairs = pl.DataFrame({"model": models, "family": as_text(self.table["family"])}).drop_nulls().unique()
-        return dict(sorted(pairs.iter_rows()))
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
         return where(self.source, self.locate, wrong)

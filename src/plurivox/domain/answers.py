@@ -15,6 +15,7 @@ from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.domain.answer_columns import ANSWERED, NO_POINT, NOT_ON_SCALE, READINGS, UNREADABLE, AnswerColumns
 from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
 from plurivox.domain.choices import Conflicts
+from plurivox.domain.code import as_text
 from plurivox.domain.raw import to_polars
 from plurivox.domain.reader import STATES
 from plurivox.domain.recoding import GivenRecoding, Recoding
@@ -158,8 +159,11 @@ class Answers:
         scale = as_scale(scale)
         check = AnswerColumns(to_polars(frame), scale, source, locate or COUNTED_FROM_1)
         check.columns(item)
-        known, item_of = check.items(item)
-        models = check.ids(model, "model") if model in check.table.columns else _repeated(name, check.table.height)
+        ids = check.ids(item, "item")
+        known = ids.unique().sort()
+        item_of = places_of(ids, known).astype(np.int32)
+        one = pl.repeat(name, check.table.height, dtype=pl.String, eager=True)
+        models = check.ids(model, "model") if model in check.table.columns else one
         prompts = check.prompts(prompt, item, item_of)
         given = check.answers(answer, prompts, (item, model, prompt))
         point, state, shares = given.point, given.state, check.shares()
@@ -172,10 +176,14 @@ class Answers:
         order = check.once(item_of, voice_of, sample, voices, known)
         role = "prompt" if prompts is not None else ITEM_TEXT
         taken = {"item": item, "model": model, **({role: prompt} if prompt != item else {}), **given.taken}
+        families: dict[str, str] = {}
+        if "family" in check.table.columns:
+            pairs = pl.DataFrame({"model": models, "family": as_text(check.table["family"])}).drop_nulls().unique()
+            families = dict(sorted(pairs.iter_rows()))
         found = cls(
             scale, voices, known, item_of[order], voice_of[order], sample[order], state[order], point[order],
             None if shares is None else shares[order], None if shown is None else shown[order],
-            None if numbers is None else numbers[order], given.n_elsewhere, check.families(models), source,
+            None if numbers is None else numbers[order], given.n_elsewhere, families, source,
             readings=None if given.readings is None else given.readings[order], n_read=given.n_read,
             columns={role: name for role, name in taken.items() if name in check.table.columns}, orders=orders,
         )  # fmt: skip
@@ -201,19 +209,16 @@ class Answers:
         recoding = Recoding.of(self.scale, rule, unsafe_from)
         point = recoding.positions(self.point).astype(np.int16)
         gone = (self.state == ANSWERED) & (point == NO_POINT)
+        rule = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
+        readings = self._known_readings().with_columns(rule.alias("rule")) if gone.any() else self.readings
         return replace(
             self, scale=recoding.new, point=point, state=np.where(gone, np.int8(UNREADABLE), self.state),
             shares=None if self.shares is None else recoding.shares(self.shares),
-            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)), readings=self._without(gone), orders=(),
+            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)), readings=readings, orders=(),
         )  # fmt: skip
 
-    def _without(self, gone: NDArray[np.bool_]) -> pl.DataFrame | None:
-        """Return the readings, some of which are no longer on the scale."""
-        if self.readings is None and not gone.any():
-            return None
-        known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
-        rule = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
-        return known.with_columns(rule.alias("rule"))
+    def _known_readings(self) -> pl.DataFrame:
+        return pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per answer, by model, prompt, item and sample, with how each was read.
@@ -240,7 +245,6 @@ class Answers:
             "state": pl.Series(STATES, dtype=pl.String).gather(self.state), "answer": labels.gather(point),
             "point": point.cast(pl.Int64),
         }  # fmt: skip
-        known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
         more: dict[str, pl.Series] = {}
         if self.shares is not None:
             lists = pl.Series(self.shares, dtype=pl.Array(pl.Float64, len(labels))).cast(pl.List(pl.Float64))
@@ -248,7 +252,7 @@ class Answers:
         if self.order is not None and self.orders:
             numbers = pl.Series(self.order).replace(NO_POINT, None)
             more["order"] = pl.Series([list(one) for one in self.orders], dtype=pl.List(pl.Int64)).gather(numbers)
-        frame = pl.DataFrame({**columns, **known.to_dict(), **more})
+        frame = pl.DataFrame({**columns, **self._known_readings().to_dict(), **more})
         if self.families:
             family = pl.col("model").replace_strict(dict(self.families), default=None, return_dtype=pl.String)
             frame = frame.with_columns(family.alias("family"))
@@ -276,10 +280,6 @@ class Answers:
     def models(self) -> tuple[str, ...]:
         """The names of the models, sorted."""
         return tuple(sorted({voice.model for voice in self.voices}))
-
-
-def _repeated(text: str, n: int) -> pl.Series:
-    return pl.repeat(text, n, dtype=pl.String, eager=True)
 
 
 def _voices(models: pl.Series, prompts: pl.Series | None) -> tuple[tuple[Voice, ...], NDArray[np.int32]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.cards import card, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.base.wording import short
+from plurivox.base.wording import counted, short
 from plurivox.domain.axis import CROSS, MIN_GROUP_SIZE, WITHHELD, Axis, too_small, withholding
 from plurivox.domain.ratings import Ratings
 from plurivox.statistics.raking import TRIM, Margin, Raked, design_effect, effective_raters, rake
@@ -231,8 +231,7 @@ class Panel:
             found.append(f"{who} no known value of {names}, and a weight of 1.")
         if self.n_trimmed:
             few = self.n_trimmed < min_group_size
-            who = f"fewer than {min_group_size} raters" if few else f"{self.n_trimmed:,} raters"
-            who = "1 rater" if self.n_trimmed == 1 and not few else who
+            who = f"fewer than {min_group_size} raters" if few else counted(self.n_trimmed, "rater")
             found.append(f"Without trimming, {who} would weigh more than {self.trim:g} times the mean.")
         return found
 

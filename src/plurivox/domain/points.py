@@ -223,9 +223,8 @@ def _listed(
     if len(names) != len(scale):
         raise ColumnError(
             f"{len(names)} columns are named, but the scale {scale} has {len(scale)} points",
-            source=source,
-            hint="Name one column for each point, in the order of the scale.",
-        )
+            source=source, hint="Name one column for each point, in the order of the scale.",
+        )  # fmt: skip
     return scale, {"": tuple(names)}
 
 
@@ -268,9 +267,8 @@ def _block(
         if len(names) > 1 or at < 0:
             places = " and ".join(str(columns.index(name) + 1) for name in names)
             which = f"columns {places} are the same point" if len(names) > 1 else f"column {places} means missing"
-            raise ColumnError(
-                f"{which}, {point}", source=source, hint="Rename one, or name the columns one by one in order."
-            )
+            hint = "Rename one, or name the columns one by one in order."
+            raise ColumnError(f"{which}, {point}", source=source, hint=hint)
         placed[at] = names[0]
     lacking = [str(label) for at, label in enumerate(scale.labels) if at not in placed]
     if lacking:

@@ -76,23 +76,18 @@ class Opened:
 def open_source(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterator[Opened]:
     """Open a file or standard input (``-``), unpack it, and make sure that it is what it claims to be."""
     name = "standard input" if os.fspath(path) == STDIN else printable(path)
-    with contextlib.ExitStack() as stack:
-        raw = _open(path, name)
-        if raw is not sys.stdin.buffer:
-            stack.enter_context(raw)
-        plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1] and is_whole(os.fspath(path))
-        yield from _opened(raw, path, name, kind, os.fspath(path) if plain else None)
+    raw = _open(path, name)
+    plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1] and is_whole(os.fspath(path))
+    kept = contextlib.nullcontext(raw) if raw is sys.stdin.buffer else raw
+    with kept, open_stream(raw, path, name, kind, os.fspath(path) if plain else None) as opened:
+        yield opened
 
 
 @contextlib.contextmanager
-def open_stream(raw: IO[bytes], path: str, name: str) -> Iterator[Opened]:
-    """Open a member of an archive in the same way as a file of that name."""
-    yield from _opened(raw, path, name, None, None)
-
-
-def _opened(
-    raw: IO[bytes], path: str | os.PathLike[str], name: str, kind: Kind | None, plain: str | None
+def open_stream(
+    raw: IO[bytes], path: str | os.PathLike[str], name: str, kind: Kind | None = None, plain: str | None = None
 ) -> Iterator[Opened]:
+    """Open a stream, such as a member of an archive, in the same way as a file of that name."""
     counted = _Counted(raw)
     stream, found = _unpacked(io.BufferedReader(counted), path, name, kind)
     with readable(name):
@@ -155,8 +150,10 @@ class _Counted(io.RawIOBase):
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
-        self.come = 0
-        self._size = _file_size(raw)
+        self.come = self._size = 0
+        with contextlib.suppress(OSError, ValueError):  # a stream in memory that stands for standard input
+            known = os.fstat(raw.fileno())
+            self._size = known.st_size if stat.S_ISREG(known.st_mode) else 0  # otherwise it is not known
 
     @property
     def size(self) -> int:
@@ -197,21 +194,12 @@ class _Inflating(io.RawIOBase):
         return len(chunk)
 
 
-def _file_size(raw: IO[bytes]) -> int:
-    """Return the size of a regular file, 0 for anything else."""
-    try:
-        known = os.fstat(raw.fileno())
-    except (OSError, ValueError):  # a stream in memory that stands for standard input
-        return 0
-    return known.st_size if stat.S_ISREG(known.st_mode) else 0
-
-
 @contextlib.contextmanager
 def readable(name: str) -> Iterator[None]:
     """Turn the exceptions of damaged compressed data or an unreadable disk into one clear error."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd().ZstdError) as error:
         raise FileError(
             f"the compressed data is damaged or cut off ({error})", source=name, hint="Download or compress it again."
         ) from None
@@ -262,11 +250,14 @@ def _unpacked(
     if packing != (found if found in ("gzip", "zstd") else None):
         claim = packing or "plain" if inner is None else f"a {'packed ' if packing else ''}{inner}"
         raise FileError(
-            f"its name says {claim}, but it starts like {_article(found)}",
-            source=name,
+            f"its name says {claim}, but it starts like {_article(found)}", source=name,
             hint="Give it the right ending, for example .gz or .zst if it is compressed.",
-        )
-    stream = _unpack(packed, packing, name)
+        )  # fmt: skip
+    stream = packed
+    if packing is not None:
+        unpacking = gzip.GzipFile(fileobj=packed, mode="rb") if packing == "gzip" else _zstd().ZstdFile(packed)
+        counted = cast(_Counted, packed.raw)
+        stream = io.BufferedReader(_Inflating(cast(IO[bytes], unpacking), counted, name), _BUFFER)
     with readable(name):
         start = stream.peek(64)
     if not start:
@@ -281,26 +272,19 @@ def _kind(start: bytes, claimed: Kind | None, name: str) -> Kind:
     if claimed is None and possible:
         return possible[-1]
     kind = claimed or _guess(start)
-    if found is None and kind not in _BINARY:
-        return kind
-    if kind in possible:
+    if kind in possible or (found is None and kind not in _BINARY):
         return kind
     if kind in ("sqlite", "duckdb") and found is None:
         raise FileError(
             f"it does not start like a database of {kind}", source=name,
             hint="It may be damaged or encrypted; export its content as CSV.",
         )  # fmt: skip
-    old = {
-        "old Excel": "Save it as .xlsx, without a password.",
-        "old Feather": "Write it with a newer version, as .arrow or .parquet.",
-    }
-    raise FileError(
-        f"it should be {kind}, but it starts like {_article(found)}",
-        source=name,
-        hint=old.get(
-            found or "", f"Rename it, name its format with --format ({', '.join(KINDS)}), or export it as CSV."
-        ),
-    )
+    hint = f"Rename it, name its format with --format ({', '.join(KINDS)}), or export it as CSV."
+    if found == "old Excel":
+        hint = "Save it as .xlsx, without a password."
+    elif found == "old Feather":
+        hint = "Write it with a newer version, as .arrow or .parquet."
+    raise FileError(f"it should be {kind}, but it starts like {_article(found)}", source=name, hint=hint)
 
 
 def _claims(path: str | os.PathLike[str]) -> tuple[Kind | None, Packing | None]:
@@ -335,13 +319,6 @@ def _guess(start: bytes) -> Kind:
     return "tsv" if b"\t" in line and b"," not in line else "csv"
 
 
-def _unpack(packed: io.BufferedReader, packing: Packing | None, name: str) -> io.BufferedReader:
-    if packing is None:
-        return packed
-    unpacking = gzip.GzipFile(fileobj=packed, mode="rb") if packing == "gzip" else _zstd().ZstdFile(packed)
-    return io.BufferedReader(_Inflating(cast(IO[bytes], unpacking), cast(_Counted, packed.raw), name), _BUFFER)
-
-
 def _zstd() -> Any:
     """Return the zstd module of the standard library, or its backport for Python before 3.14."""
     if sys.version_info >= (3, 14):
@@ -349,10 +326,6 @@ def _zstd() -> Any:
     else:
         from backports import zstd
     return zstd
-
-
-def _zstd_error() -> type[Exception]:
-    return cast(type[Exception], _zstd().ZstdError)
 
 
 def likely(names: Sequence[str]) -> str:

@@ -147,7 +147,12 @@ def read_table_of_ratings(
     layout, point_columns, encoding, raters = reading.layout, reading.point_columns, reading.encoding, reading.raters
     with open_table(source, kind_of(reading.format), encoding, connection) as table:
         if isinstance(table, Ratings):
-            return _stored(table, raters, reading.items).with_poles(reading.poles)
+            if raters is not None or reading.items is not None:
+                raise InputError(
+                    "ratings stored by plurivox already contain their attributes", source=table.intake.source,
+                    hint="Leave out --raters and --items, or read the original table.",
+                )  # fmt: skip
+            return table.with_poles(reading.poles)
         table.pieces = (piece for piece in table.pieces if piece.height)
         if not table.first().height:
             raise no_rows(table.columns, table.name)
@@ -200,20 +205,16 @@ class _Columns:
         """Return the columns of an export, unless others were named, and all it says about items and raters."""
         export = taken.export
         known = replace(
-            self,
-            item=self.item or export.item,
-            rater=self.rater or export.rater,
+            self, item=self.item or export.item, rater=self.rater or export.rater,
             score=self.score or export.question(taken.platform),
-        )
+        )  # fmt: skip
         others = {"time", *ROLES, *known.used}
         items = tuple(name for name in export.item_attributes if name.strip() and name not in others)
         raters = tuple(name for name in export.rater_attributes if name.strip() and name not in {*others, *items})
         return replace(
-            known,
-            item_attributes=(*self.item_attributes, *items),
-            rater_attributes=(*self.rater_attributes, *raters),
-            offered=frozenset((*items, *raters)),
-        )
+            known, item_attributes=(*self.item_attributes, *items),
+            rater_attributes=(*self.rater_attributes, *raters), offered=frozenset((*items, *raters)),
+        )  # fmt: skip
 
     def with_groups(self, by: Sequence[str], columns: Sequence[str], of_raters: Sequence[str]) -> _Columns:
         """Add the columns from which groups will be made, if the table of raters does not have them."""
@@ -249,11 +250,8 @@ class _Columns:
             known = () if table is None else table.frame.columns
             return tuple(name for name in found if name not in self.offered or name not in known)
 
-        return replace(
-            self,
-            rater_attributes=left(self.rater_attributes, raters),
-            item_attributes=left(self.item_attributes, items),
-        )
+        of_raters, of_items = left(self.rater_attributes, raters), left(self.item_attributes, items)
+        return replace(self, rater_attributes=of_raters, item_attributes=of_items)
 
 
 def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -> None:
@@ -355,14 +353,10 @@ def read_predictions(
     if (found := lewidi.predictions(table, points, _name_of(source), like)) is not None:
         return found
     return Predictions.from_frame(
-        table.frame(),
-        points,
-        item=item or id_column(table.columns, "item", wanted, table.name),
+        table.frame(), points, item=item or id_column(table.columns, "item", wanted, table.name),
         model=model or next((name for name in table.columns if name.casefold() == "model"), None),
-        name=_name_of(source),
-        source=table.name,
-        locate=table.locate,
-    )
+        name=_name_of(source), source=table.name, locate=table.locate,
+    )  # fmt: skip
 
 
 def _name_of(source: FilePath) -> str:
@@ -372,13 +366,3 @@ def _name_of(source: FilePath) -> str:
     for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".arrow"):
         name = name.removesuffix(ending)
     return name.strip() or "model"
-
-
-def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
-    if raters is not None or items is not None:
-        raise InputError(
-            "ratings stored by plurivox already contain their attributes",
-            source=ratings.intake.source,
-            hint="Leave out --raters and --items, or read the original table.",
-        )
-    return ratings

@@ -183,7 +183,10 @@ def _long(
 def _wide(
     table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
 ) -> LongTable:
-    frame = _alike(table.frame(), found.values)
+    frame = table.frame()
+    kinds = {frame[name].dtype for name in found.values}
+    if len(kinds) > 1 and not all(kind.is_numeric() or kind == pl.Null for kind in kinds):
+        frame = frame.with_columns(as_text(frame[name]) for name in found.values)
     ids = as_text(frame[found.item])
     twice = ids.is_duplicated()
     if twice.any():
@@ -224,18 +227,10 @@ def _totals(
     ).rename({found.item: "item", _SCORE: "score", _COUNT: "count"})
     names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
 
-    def locate(position: int) -> str:
-        return table.locate(position % n_rows)
-
-    return LongTable(table.name, [long], names, "totals", table.text, locate, item_attributes=item_attributes)
-
-
-def _alike(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the frame with these columns as text, unless they have one type or are all numeric."""
-    kinds = {frame[name].dtype for name in columns}
-    if len(kinds) == 1 or all(kind.is_numeric() or kind == pl.Null for kind in kinds):
-        return frame
-    return frame.with_columns(as_text(frame[name]) for name in columns)
+    return LongTable(
+        table.name, [long], names, "totals", table.text, lambda position: table.locate(position % n_rows),
+        item_attributes=item_attributes,
+    )  # fmt: skip
 
 
 LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}

@@ -270,11 +270,9 @@ def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> 
             rest += chunk
         if len(rest) > MAX_RECORD:
             raise FileError(
-                f"the row is longer than {MAX_RECORD >> 20} MiB",
-                source=name,
-                places=[f"row {rows}"],
+                f"the row is longer than {MAX_RECORD >> 20} MiB", source=name, places=[f"row {rows}"],
                 hint="Look for an unclosed quotation mark, or a file without line ends.",
-            )
+            )  # fmt: skip
     if rest.strip(b" \r\n"):  # a tab alone may be a row
         yield rest
 
@@ -332,11 +330,9 @@ def _decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:
 def not_utf8(name: str, row: int, byte: int) -> FileError:
     """Return the error for text in another encoding."""
     return FileError(
-        f"byte 0x{byte:02x} is not UTF-8 text",
-        source=name,
-        places=[f"row {row}"],
+        f"byte 0x{byte:02x} is not UTF-8 text", source=name, places=[f"row {row}"],
         hint="Save the file as UTF-8, or name its encoding, for example --encoding latin-1.",
-    )
+    )  # fmt: skip
 
 
 def _split_header(block: bytes, name: str) -> tuple[str, bytes]:

@@ -63,9 +63,8 @@ def named(name: str | os.PathLike[str]) -> Named:
     """Return what a name means: a path or an address in an object store, and a demand."""
     text = os.fsdecode(name)
     start, sign, digits = text.rpartition(_DEMAND)
-    demands = (
-        re.fullmatch("[0-9a-fA-F]{64}", digits) is not None
-    )  # even if a folder has the whole name: it may be planted
+    # even if a folder has the whole name, which may be planted
+    demands = re.fullmatch("[0-9a-fA-F]{64}", digits) is not None
     if sign and not demands and not os.path.lexists(text):
         hint = "Copy the whole line that plurivox pack printed."
         raise FileError("what it demands is not a SHA-256, which has 64 digits from 0 to f", source=text, hint=hint)
@@ -95,9 +94,8 @@ def read_manifest(name: str | os.PathLike[str]) -> Manifest:
         text = folder.read(MANIFEST, LARGEST_MANIFEST) if isinstance(folder, RemoteFolder) else manifest_in(folder)
     except OSError as error:
         why = "a link instead of its manifest" if error.errno == errno.ELOOP else error.strerror
-        raise FileError(
-            f"it is not a packed study ({why})", source=source, hint="Make one with plurivox pack."
-        ) from None
+        hint = "Make one with plurivox pack."
+        raise FileError(f"it is not a packed study ({why})", source=source, hint=hint) from None
     digest = hashlib.sha256(text).hexdigest()
     if wanted not in ("", digest):
         hint = "It was packed again or appended to, or somebody else changed it."
