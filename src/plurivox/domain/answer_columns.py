@@ -101,24 +101,6 @@ def is_given(column: pl.Series) -> pl.Series:
     return column.is_not_null()
 
 
-def answer_column(table: pl.DataFrame, taken: Sequence[str], source: str) -> str | None:
-    """Find the column of answers by its name; None if there is none, an error if there are several candidates."""
-    left = [name for name in table.columns if name not in taken]
-    full = [name for name in left if is_given(table[name]).any()]
-    texts = [name for name in full if is_text_column(name) and name != "text"]
-    labels = plain_names(left).get("answer")
-    if "point" in full:
-        return "point"
-    if labels is not None and (labels in full or not (texts or "text" in full) or "state" in left):
-        return labels
-    if len(texts) > 1:
-        raise ColumnError(
-            f"more than one column may hold the answers: {few(texts)}", source=source,
-            hint=f"Name the right one: --answer {texts[0]} (answer={texts[0]!r}).",
-        )  # fmt: skip
-    return texts[0] if texts else "text" if "text" in full else None
-
-
 # Answer columns -------------------------------------------------------------------------------------------------------
 #
 # Check the columns of a table of answers: points and states, distributions, repetitions, and orders of options.
@@ -262,20 +244,35 @@ class AnswerColumns:
         return [pl.select(pl.when(lost).then(pl.lit(NOT_ON_SCALE)).otherwise(rule).alias("rule")).to_series(), read]
 
     def _answer_column(self, column: str | None, taken: Sequence[str]) -> str | None:
+        """Return the column of answers; None if there are only distributions, an error if there are several."""
+        table = self.table
         if column is not None:
-            if column not in self.table.columns:
+            if column not in table.columns:
                 hint = "Name the right one with --answer (answer=)."
                 raise ColumnError(f"there is no column '{column}'", source=self.source, hint=hint)
             return column
-        found = answer_column(self.table, taken, self.source)
-        if found is not None or "distribution" in self.table.columns or self._point_columns():
-            return found
+        left = [name for name in table.columns if name not in taken]
+        full = [name for name in left if is_given(table[name]).any()]
+        texts = [name for name in full if is_text_column(name) and name != "text"]
+        labels = plain_names(left).get("answer")
+        if "point" in full:
+            return "point"
+        if labels is not None and (labels in full or not (texts or "text" in full) or "state" in left):
+            return labels
+        if len(texts) > 1:
+            raise ColumnError(
+                f"more than one column may hold the answers: {few(texts)}", source=self.source,
+                hint=f"Name the right one: --answer {texts[0]} (answer={texts[0]!r}).",
+            )  # fmt: skip
+        if texts or "text" in full:
+            return texts[0] if texts else "text"
+        if "distribution" in table.columns or self._point_columns():
+            return None
         raise ColumnError(
-            f"there is no column of answers; the columns are {few(self.table.columns, 20)}",
-            source=self.source,
+            f"there is no column of answers; the columns are {few(table.columns, 20)}", source=self.source,
             hint="Name the column with --answer (answer=), or call it answer (labels), point (positions from 0) or "
             "response (text to read).",
-        )
+        )  # fmt: skip
 
     def _states(self) -> NDArray[np.int8]:
         """Return the state of each row, -1 where none is given."""

@@ -33,12 +33,11 @@ from plurivox.domain.scale import ALWAYS_MISSING
 Locate = Callable[[int], str]
 
 
-def row_number(first: int) -> Locate:
-    """Return a function that names positions as rows; position 0 is row ``first``."""
-    return lambda position: f"row {position + first}"
+def _row(position: int) -> str:
+    return f"row {position + 1}"
 
 
-COUNTED_FROM_1 = row_number(1)
+COUNTED_FROM_1: Locate = _row
 
 
 def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:

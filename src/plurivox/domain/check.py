@@ -27,7 +27,7 @@ from plurivox.domain.attributes import (
 from plurivox.domain.choices import RULES, UNKNOWN, Duplicates
 from plurivox.domain.code import ABSENT, Coded, Coder, FirstRows, Pieces, rows_where
 from plurivox.domain.numbers import Times, as_written
-from plurivox.domain.part import Again, RatingRows, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.part import Again, RatingRows, Repeats, packed_words, pair_bits, settled, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
 
 SEVERAL = "several: "
@@ -377,8 +377,8 @@ def _ordered(columns: CodedColumns, rows: RatingRows, rule: Duplicates) -> tuple
                 hint="Add the rows up so that each item has one.",
             )  # fmt: skip
         return totals, Repeats(np.empty(0, np.int64), np.empty(0, np.int64))
-    sizes = len(coded["item"].values), len(coded["rater"].values), len(columns.scale)
-    kept, repeats = sorted_ratings(rows, *sizes, rule)
+    bits = pair_bits(len(coded["rater"].values), len(columns.scale), len(coded["item"].values))
+    kept, repeats = settled(packed_words(rows.item, rows.rater, rows.score, bits), bits, rule, rows.time)
     if len(repeats) and rule == "error":
         raise repeated_pairs(columns, repeats)
     return kept, repeats

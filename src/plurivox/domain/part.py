@@ -159,18 +159,6 @@ class Repeats:
         return len(self.item)
 
 
-def sorted_ratings(
-    rows: RatingRows, n_items: int, n_raters: int, n_points: int, rule: Duplicates
-) -> tuple[RatingRows, Repeats]:
-    """Order ratings by item and rater; keep the repeats that the rule names, or all of them under ``"error"``.
-
-    First and last go by time, then by the order of rows; ratings without a time come after those with one.
-    """
-    assert rows.rater is not None
-    bits = pair_bits(n_raters, n_points, n_items)
-    return settled(packed_words(rows.item, rows.rater, rows.score, bits), bits, rule, rows.time)
-
-
 def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]:
     """Return how many bits of a word rater and score take; raise an error if too few are left for the items."""
     bits = ((n_raters - 1).bit_length(), (n_points - 1).bit_length())
@@ -182,7 +170,11 @@ def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]
 def settled(
     words: Words, bits: tuple[int, int], rule: Duplicates, times: NDArray[np.float64] | None = None
 ) -> tuple[RatingRows, Repeats]:
-    """Order ratings that are packed into words, in place if the rule allows, and deal with repeats."""
+    """Order ratings that are packed into words, in place if the rule allows, by item and rater; deal with repeats.
+
+    It keeps the repeats that the rule names, or all of them under ``"error"``. First and last go by time, then by the
+    order of rows; ratings without a time come after those with one.
+    """
     if rule in ("first", "last", "keep") or times is not None:
         order = np.argsort(words >> np.uint64(bits[1]), kind="stable")
         words = words[order]
@@ -368,7 +360,7 @@ class EveryRating:
         starts = np.flatnonzero(_begins(items, raters))
         sizes = np.diff(starts, append=len(order))
         timed = first.times is not None and again.times is not None
-        times = np.concatenate([first.times, again.times])[order] if timed else None  # type: ignore[list-item]
+        times = np.concatenate([first.times, again.times])[order] if timed else None
         occasions = np.arange(len(order)) - np.repeat(starts, sizes) + 1
         scores = np.concatenate([first.scores, again.scores])[order]
         return cls(items, raters, scores, times, occasions, np.repeat(sizes > 1, sizes))

@@ -14,7 +14,6 @@ import polars as pl
 
 from plurivox.base.errors import FileError, MissingExtraError, few
 from plurivox.base.wording import counted
-from plurivox.domain.attributes import row_number
 from plurivox.domain.raw import ROWS, RawTable, frame_of_cells, refuse_columns
 from plurivox.read.opening import ANSWERS, INSIDE, Opened, likely
 
@@ -72,7 +71,7 @@ def _table(opened: Opened, called: str, columns: Sequence[str], fetch: Fetch, re
                 return
             yield frame_of_cells(columns, rows)
 
-    return RawTable(called, columns, pieces(), text=True, locate=row_number(1), size=opened.size)
+    return RawTable(called, columns, pieces(), text=True, size=opened.size)
 
 
 # SQLite --------------------------------------------------------------------------------------------------------------

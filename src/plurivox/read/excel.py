@@ -53,8 +53,9 @@ def repacked(data: bytes, name: str, most: int) -> bytes:
     """
     archive = Archive(io.BytesIO(data), name, len(data), most=most, per_byte=0)
     packed = io.BytesIO()
-    texts = _Texts()
     parts: list[_Part] = []
+    # where each text that cells share ends; a comment may contain what looks like an end
+    ends, at, odd = [np.zeros(1, np.int64)], 0, False
     with archive.readable(), zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
         for member in archive.members():
             if not member.filename.lower().endswith((".xml", ".rels")):
@@ -66,9 +67,13 @@ def repacked(data: bytes, name: str, most: int) -> bytes:
                 for piece in _to_tags(stream, name):
                     into.write(part.scan(piece))
                     if shared:
-                        texts.scan(piece)
+                        odd = odd or b"<!" in piece
+                        found = [found.end() for found in _END_OF_TEXT.finditer(piece)]
+                        ends.append(np.array(found, dtype=np.int64) + at)
+                        at += len(piece)
+    lengths = np.diff(np.concatenate([*ends, np.array([at], np.int64)]))  # at most, in bytes
     for part in parts:
-        part.refuse(texts.lengths(), name)
+        part.refuse(np.full_like(lengths, lengths.max()) if odd else lengths, name)
     return packed.getvalue()
 
 
@@ -139,28 +144,6 @@ class _Part:
         text = int(lengths[known].sum()) + (self.n_shared - len(plain)) * longest
         if text > _MAX_TEXT:
             raise _too_much(name, f"{text >> 20:,} MiB of text in its cells")
-
-
-class _Texts:
-    """The length of each text that cells share."""
-
-    def __init__(self) -> None:
-        self._ends: list[NDArray[np.int64]] = []
-        self._at = 0
-        self._odd = False
-
-    def scan(self, chunk: bytes) -> None:
-        """Scan the next piece."""
-        self._odd = self._odd or b"<!" in chunk  # a comment may contain what looks like an end
-        ends = [found.end() for found in _END_OF_TEXT.finditer(chunk)]
-        self._ends.append(np.array(ends, dtype=np.int64) + self._at)
-        self._at += len(chunk)
-
-    def lengths(self) -> NDArray[np.int64]:
-        """Return an upper bound on the length of each text in bytes."""
-        ends = np.concatenate([np.zeros(1, np.int64), *self._ends, np.array([self._at], np.int64)])
-        found = np.diff(ends)
-        return np.full_like(found, found.max()) if self._odd else found
 
 
 def _number(letters: bytes) -> int:

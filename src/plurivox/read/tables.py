@@ -22,7 +22,7 @@ from plurivox.read.packed.folder import is_packed, named
 from plurivox.read.packed.manifest import MANIFEST
 from plurivox.read.packed.stored import PackedRatings
 from plurivox.read.parquet import unpacked_size
-from plurivox.read.text import read_delimited, read_json_lines
+from plurivox.read.text import as_utf8, json_lines, read_delimited
 
 _ROWS = 1 << 20
 """How many rows of a Parquet file are read at once."""
@@ -111,7 +111,7 @@ def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack
     if opened.kind == "json":
         return read_json(opened, encoding=encoding)
     if opened.kind == "jsonl":
-        return read_json_lines(opened, encoding=encoding)
+        return json_lines(as_utf8(opened.stream, opened.name, encoding), opened.name, opened.size)
     return read_delimited(opened, delimiter="\t" if opened.kind == "tsv" else None, encoding=encoding)
 
 

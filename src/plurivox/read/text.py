@@ -20,7 +20,6 @@ import polars as pl
 
 from plurivox.base.csv_files import GUARD, unguarded, unguarded_name
 from plurivox.base.errors import ColumnError, FileError
-from plurivox.domain.attributes import row_number
 from plurivox.domain.raw import RawTable, refuse_columns
 from plurivox.read.opening import Opened, is_whole
 
@@ -144,11 +143,6 @@ def _without_text(frame: pl.DataFrame) -> list[int]:
     return frame.select(pl.all_horizontal(pl.all() == "").arg_true()).to_series().to_list()
 
 
-def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
-    """Read one JSON object per line; every value becomes text, nested ones as JSON."""
-    return json_lines(as_utf8(opened.stream, opened.name, encoding), opened.name, opened.size)
-
-
 def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int]) -> RawTable:
     """Read one JSON object per line from a function that returns the next bytes."""
     blocks = _blocks(read, name, quotes=False)
@@ -194,7 +188,7 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
             if lines.strip():
                 yield parse(lines)
 
-    return RawTable(name, columns, pieces(), text=True, locate=row_number(1), size=size)
+    return RawTable(name, columns, pieces(), text=True, size=size)
 
 
 _CONSTANT = re.compile(rb'("(?:[^"\\]|\\.)*")|(NaN|-?Infinity)')
