@@ -27,7 +27,17 @@ from plurivox.base.errors import (
     no_column,
 )
 from plurivox.domain.choices import CONFLICTS, UNKNOWN, Conflicts
-from plurivox.domain.code import ABSENT, Coded, Codes, FirstRows, as_text, rows_where, stretches, whole_floats
+from plurivox.domain.code import (
+    ABSENT,
+    Coded,
+    Codes,
+    FirstRows,
+    Translated,
+    as_text,
+    rows_where,
+    stretches,
+    whole_floats,
+)
 from plurivox.domain.scale import ALWAYS_MISSING
 
 Locate = Callable[[int], str]
@@ -396,7 +406,8 @@ class AttributeReader:
         said = is_said(column.values, words).to_numpy()
         codes: Codes = column.codes
         if values.null_count():  # a value such as NA means missing
-            codes = _SomeUnknown(column.codes, values.is_null().to_numpy())
+            known = np.where(values.is_null().to_numpy(), ABSENT, np.arange(len(values)))
+            codes = Translated(column.codes, np.append(known, ABSENT).astype(np.int32))
         own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
         if several.any():
             self._judge(role, name, values, codes, several)
@@ -447,21 +458,6 @@ class AttributeReader:
                 hint=f"Leave it out; if it describes {other}s, name it with --{other}-attributes; if the first value "
                 f"of each {role} counts, use --conflicts first.",
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _SomeUnknown:
-    """The codes of a column, some of which mean unknown."""
-
-    codes: Codes
-    unknown: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        own = self.codes[rows]
-        return np.where(np.append(self.unknown, False)[own], ABSENT, own).astype(np.int32)
 
 
 def _caller() -> int:

@@ -130,11 +130,11 @@ def _smallest(low: int, high: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Translated:
-    """The codes of rows whose provisional codes are on disk: ``rank[provisional - low]``."""
+    """The codes of rows whose provisional codes may be on disk: ``rank[provisional - low]``, the last of it for -1."""
 
-    provisional: Spill
+    provisional: Codes
     rank: NDArray[Any]
-    low: int
+    low: int = 0
 
     def __len__(self) -> int:
         return len(self.provisional)

@@ -57,15 +57,12 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
             raise InputError(f"question '{name}' holds totals, but combining needs to know who answered")
     order = _priorities(first, rule)
     answers = pl.concat(
-        pl.DataFrame(
-            {
-                "item": ratings.items["item"].gather(ratings.item_codes),
-                "rater": ratings.raters["rater"].gather(ratings.codes_of_raters),
-                "priority": order[ratings.scores],
-            }
-        )
+        pl.DataFrame({
+            "item": ratings.items["item"].gather(ratings.item_codes),
+            "rater": ratings.raters["rater"].gather(ratings.codes_of_raters), "priority": order[ratings.scores],
+        })
         for ratings in questions.values()
-    )
+    )  # fmt: skip
     best = answers.group_by("item", "rater").agg(pl.col("priority").max())
     labels = label_column(first.scale).gather(np.argsort(order)[best["priority"].to_numpy()])
     combined = Ratings.from_frame(

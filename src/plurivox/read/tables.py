@@ -40,33 +40,31 @@ def open_table(
     A workbook, a database, an archive or a folder may hold several tables; ``study.xlsx::Raters`` names one. Several
     files with the same columns are one table.
     """
+    with ExitStack() as stack:
+        yield _opened(source, kind, encoding, connection, stack)
+
+
+def _opened(source: Any, kind: Kind | None, encoding: str, connection: Any, stack: ExitStack) -> RawTable | Ratings:
     if not isinstance(source, str | os.PathLike):
         from plurivox.read.members import read_files
 
-        with ExitStack() as stack:
-            yield read_files([os.fspath(one) for one in source], kind, encoding, stack, table_in)
-        return
+        return read_files([os.fspath(one) for one in source], kind, encoding, stack, table_in)
     if connection is not None:
         try:
             frame = pl.read_database(os.fspath(source), connection, infer_schema_length=None)
         except Exception as error:  # each database has exceptions of its own
             raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
-        yield RawTable.from_frame(frame, "query")
-        return
+        return RawTable.from_frame(frame, "query")
     file, inside = split_name(source)
-    with ExitStack() as stack:
-        if is_packed(file):
-            if isinstance(folder := named(file).folder, Path):
-                note_input(folder / MANIFEST)
-            yield PackedRatings.open(file)
-            return
-        if os.path.isdir(file):
-            from plurivox.read.members import read_folder
+    if is_packed(file):
+        if isinstance(folder := named(file).folder, Path):
+            note_input(folder / MANIFEST)
+        return PackedRatings.open(file)
+    if os.path.isdir(file):
+        from plurivox.read.members import read_folder
 
-            yield read_folder(file, inside, kind, encoding, stack, table_in)
-            return
-        opened = stack.enter_context(open_source(file, kind))
-        yield table_in(opened, inside, encoding, stack)
+        return read_folder(file, inside, kind, encoding, stack, table_in)
+    return table_in(stack.enter_context(open_source(file, kind)), inside, encoding, stack)
 
 
 def is_stored(source: str | os.PathLike[str]) -> bool:

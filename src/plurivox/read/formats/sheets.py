@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plurivox.base.errors import ColumnError, ScaleError, few, no_column
 from plurivox.base.wording import counted
 from plurivox.domain.attributes import as_categories, in_order
-from plurivox.domain.raw import RawTable, by_name
+from plurivox.domain.raw import RawTable, by_name, plain_names
 from plurivox.domain.scale import ALWAYS_MISSING, text_of
 from plurivox.read.formats.record import Export, Tally
 from plurivox.read.respondents import (
@@ -29,7 +29,6 @@ from plurivox.read.respondents import (
     is_administrative,
     is_id,
     named_like_question,
-    plain,
     tells_of_people,
 )
 from plurivox.read.settings import ReadSettings
@@ -435,29 +434,27 @@ def _one(text: str, columns: Sequence[str]) -> list[str]:
     return []
 
 
-def respondent_column(head: pl.DataFrame, columns: Sequence[str], asked: ReadSettings, source: str) -> str | None:
-    """Return the column of respondents: the one that was asked for, one named so, or the first if its values differ.
+def respondent_column(
+    head: pl.DataFrame, columns: Sequence[str], asked: ReadSettings, source: str
+) -> tuple[str | None, list[str]]:
+    """Return the column of respondents and the others: one asked for, named so, or the first if its values differ.
 
     It is None if plurivox itself made that column because each row is one respondent.
     """
+    found: str | None = None
     if asked.rater is not None and asked.rater in columns:
-        return asked.rater
-    if asked.rater is not None and not asked.rater.startswith(RATER):
+        found = asked.rater
+    elif asked.rater is not None and not asked.rater.startswith(RATER):
         raise no_column(asked.rater, columns, source, role=" for the rater")
-    if asked.rater is not None:
-        return None
-    free = [name for name in columns if name not in asked.rater_attributes]
-    plainly = {plain(name): name for name in reversed(free)}
-    known = [by_name(free, "rater"), *(plainly.get(name) for name in _RESPONDENT)]
-    found = next(  # tools leave some columns blank
-        (one for one in known if one and any(str(cell).strip() for cell in head[one].drop_nulls().head(100))), None
-    )
-    if found is not None or not free:
-        return found
-    first = free[0]
-    odd = is_administrative(first) or tells_of_people(first) or named_like_question(first) or asks_for_words(first)
-    if odd or not head.height or head[first].is_duplicated().any():
-        return None
-    # numbers close together that are not row numbers may be scores
-    one = held(head[first], None, ())
-    return None if one.holds_scores and one.spread <= NARROW and sorted(one.numbers) != [*one.numbers] else first
+    elif asked.rater is None and (free := [name for name in columns if name not in asked.rater_attributes]):
+        plainly = plain_names(free)
+        known = [by_name(free, "rater"), *(plainly.get(name) for name in _RESPONDENT)]
+        told = (one for one in known if one and any(str(cell).strip() for cell in head[one].drop_nulls().head(100)))
+        found = next(told, None)  # tools leave some columns blank
+        first = free[0]
+        odd = is_administrative(first) or tells_of_people(first) or named_like_question(first) or asks_for_words(first)
+        if found is None and not odd and head.height and not head[first].is_duplicated().any():
+            one = held(head[first], None, ())  # numbers close together that are not row numbers may be scores
+            if not (one.holds_scores and one.spread <= NARROW and sorted(one.numbers) != [*one.numbers]):
+                found = first
+    return found, [name for name in columns if name != found]

@@ -73,8 +73,7 @@ def qualtrics_ratings(table: RawTable, asked: ReadSettings) -> Export:
     head = head[headers.n_rows :]
     if not head.height:
         raise no_rows(table.columns, table.name)
-    respondent = respondent_column(head, table.columns, asked, table.name)
-    others = [name for name in table.columns if name != respondent]
+    respondent, others = respondent_column(head, table.columns, asked, table.name)
     named = [name for name in others if _QUESTION.search(headers.ids.get(name, ""))]
     found = sort_columns(head, others, asked, table.name, named=named, texts=headers.texts)
     notes = []
@@ -145,8 +144,7 @@ def google_forms_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSet
 def google_forms_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and grid item, or each respondent and question if there are no grids."""
     head = table.first().head(HEAD)
-    respondent = respondent_column(head, table.columns, asked, table.name)
-    others = [name for name in table.columns if name != respondent]
+    respondent, others = respondent_column(head, table.columns, asked, table.name)
     grid = {name: match for name in others if (match := _GRID.fullmatch(name))}
     named = list(grid) if len(grid) > 1 else None
     found = sort_columns(head, others, asked, table.name, named=named)
@@ -207,8 +205,7 @@ def survey_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings)
 def survey_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and question."""
     head = table.first().head(HEAD)
-    respondent = respondent_column(head, table.columns, asked, table.name)
-    others = [name for name in table.columns if name != respondent]
+    respondent, others = respondent_column(head, table.columns, asked, table.name)
     scores = [name for name in others if held(head[name], asked.scale, asked.missing).holds_scores]
     named = question_names(others, len([name for name in scores if not is_administrative(name)]))
     found = sort_columns(head, others, asked, table.name, named=named)
