@@ -429,5 +429,12 @@ class AnswerColumns:
             hint="Give lists, or texts such as [0.2, 0.8].",
         )  # fmt: skip
 
+    def families(self, models: pl.Series) -> dict[str, str]:
+        """Return the family of each model, as far as a column gives it."""
+        if "family" not in self.table.columns:
+            return {}
+        pairs = pl.DataFrame({"model": models, "family": as_text(self.table["family"])}).drop_nulls().unique()
+        return dict(sorted(pairs.iter_rows()))
+
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
         return where(self.source, self.locate, wrong)

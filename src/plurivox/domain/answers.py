@@ -15,7 +15,6 @@ from plurivox.base.cards import card, heading_of, plain_grid
 from plurivox.domain.answer_columns import ANSWERED, NO_POINT, NOT_ON_SCALE, READINGS, UNREADABLE, AnswerColumns
 from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
 from plurivox.domain.choices import Conflicts
-from plurivox.domain.code import as_text
 from plurivox.domain.raw import to_polars
 from plurivox.domain.reader import STATES
 from plurivox.domain.recoding import GivenRecoding, Recoding
@@ -176,14 +175,10 @@ class Answers:
         order = check.once(item_of, voice_of, sample, voices, known)
         role = "prompt" if prompts is not None else ITEM_TEXT
         taken = {"item": item, "model": model, **({role: prompt} if prompt != item else {}), **given.taken}
-        families: dict[str, str] = {}
-        if "family" in check.table.columns:
-            pairs = pl.DataFrame({"model": models, "family": as_text(check.table["family"])}).drop_nulls().unique()
-            families = dict(sorted(pairs.iter_rows()))
         found = cls(
             scale, voices, known, item_of[order], voice_of[order], sample[order], state[order], point[order],
             None if shares is None else shares[order], None if shown is None else shown[order],
-            None if numbers is None else numbers[order], given.n_elsewhere, families, source,
+            None if numbers is None else numbers[order], given.n_elsewhere, check.families(models), source,
             readings=None if given.readings is None else given.readings[order], n_read=given.n_read,
             columns={role: name for role, name in taken.items() if name in check.table.columns}, orders=orders,
         )  # fmt: skip

@@ -132,9 +132,13 @@ class RatingCounts:
             inside = group >= 0
             n_ratings += np.bincount(group[inside], minlength=n_groups)
             cells = group[inside].astype(np.int64) * part.n_items + part.item_of_each()[inside]
-            n_items += np.bincount(
-                _distinct(cells, n_groups * part.n_items) // max(part.n_items, 1), minlength=n_groups
-            )
+            if n_groups * part.n_items > 50 * len(cells):  # marking cells would leave most unmarked
+                met = np.unique(cells)
+            else:
+                marked = np.zeros(n_groups * part.n_items, bool)
+                marked[cells] = True
+                met = np.flatnonzero(marked)
+            n_items += np.bincount(met // max(part.n_items, 1), minlength=n_groups)
         return n_items, n_ratings
 
     def profiles(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
@@ -164,12 +168,3 @@ class RatingCounts:
             made.flags.writeable = False
             self._found[what] = made
         return np.asarray(self._found[what])
-
-
-def _distinct(cells: NDArray[np.int64], n_cells: int) -> NDArray[np.int64]:
-    """Return the distinct numbers below ``n_cells``, in order; by marking them, unless most would stay unmarked."""
-    if n_cells > 50 * len(cells):
-        return np.unique(cells)
-    met = np.zeros(n_cells, bool)
-    met[cells] = True
-    return np.flatnonzero(met)

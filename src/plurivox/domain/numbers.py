@@ -262,7 +262,11 @@ def _worded_points(
         )  # fmt: skip
     read = _looked_up(answers, lookup)
     points = scale or _inferred(read, missing)
-    return AnswersWritten(read, _described(points, pairs.values()), f"numbers taken from answers such as {example!r}")
+    words_of = {pair.number: pair.words for pair in reversed(pairs.values())}
+    meanings = [words_of.get(text_of(label), "") for label in points.labels]
+    if all(meanings) and not points.descriptions:  # the words describe the points
+        points = points.with_descriptions(meanings)
+    return AnswersWritten(read, points, f"numbers taken from answers such as {example!r}")
 
 
 def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Tell) -> None:
@@ -279,15 +283,6 @@ def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Te
                     **tell([other, answer]),
                     hint="Correct them so that each number has one text and each text one number.",
                 )
-
-
-def _described(scale: Scale, pairs: Collection[_Worded]) -> Scale:
-    """Return the scale with the words as descriptions of its points, if every point has some and none had before."""
-    words = {pair.number: pair.words for pair in reversed(list(pairs))}
-    texts = [words.get(text_of(label)) for label in scale.labels]
-    if scale.descriptions or not all(texts):
-        return scale
-    return scale.with_descriptions([text for text in texts if text])
 
 
 # Times ----------------------------------------------------------------------------------------------------------------

@@ -130,13 +130,7 @@ class Predictions:
         models, items = names.unique().sort(), ids.unique().sort()
         row = places_of(names, models)
         column = places_of(ids, items)
-        repeated = pl.Series(row * len(items) + column).is_duplicated().to_numpy()
-        if repeated.any():
-            first = int(np.flatnonzero(repeated)[0])
-            raise DuplicateError(
-                f"{names[first]} predicts item {ids[first]} more than once", **check.where(repeated),
-                hint="Keep one row per model and item.",
-            )  # fmt: skip
+        check.once(pl.DataFrame({"model": names, "item": ids}), "", "model and item")
         check.filled(len(models), len(items), len(shares), len(scale))
         placed = np.full((len(models), len(items), len(scale)), np.nan)
         placed[row, column] = shares
@@ -251,13 +245,7 @@ class Predictions:
             "rater": check.ids(table[rater], "rater"),
             "point": check.positions(table[point], scale),
         })  # fmt: skip
-        repeated = long.select("model", "item", "rater").is_duplicated().to_numpy()
-        if repeated.any():
-            which, what, *_ = long.row(int(np.flatnonzero(repeated)[0]))
-            raise DuplicateError(
-                f"{which} predicts a rater of item {what} more than once", **check.where(repeated),
-                hint="Keep one row per model, item and rater.",
-            )  # fmt: skip
+        check.once(long.select("model", "item", "rater"), "a rater of ", "model, item and rater")
         counted = long.group_by("model", "item", maintain_order=True).agg(
             (pl.col("point") == at).mean().alias(str(label)) for at, label in enumerate(scale.labels)
         )
@@ -376,14 +364,14 @@ class _Check:
         texts = id_texts(column)
         blank = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
         if blank.any():
-            raise IdError(f"the {role} is missing", column=column.name, **self.where(blank), hint="Fill it in.")
+            raise IdError(f"the {role} is missing", column=column.name, **self._where(blank), hint="Fill it in.")
         odd = texts.str.contains(r"\p{Cc}").to_numpy()
         if odd.any():
             first = texts[int(np.flatnonzero(odd)[0])]
             raise IdError(
                 f"the {role} {first!r} holds a control character",
                 column=column.name,
-                **self.where(odd),
+                **self._where(odd),
                 hint="Remove it; names may contain any printable text.",
             )
         return texts
@@ -398,7 +386,7 @@ class _Check:
             first = sums[np.flatnonzero(wrong)[0]]
             raise InputError(
                 f"the probabilities sum to {first:.7g}, not to 1",
-                **self.where(wrong),
+                **self._where(wrong),
                 hint="Give probabilities with enough digits, or divide those of each item by their sum.",
             )
         numbers /= sums[:, None]
@@ -423,7 +411,7 @@ class _Check:
                 raise InputError(
                     f"a probability {what}" if shown is None else f"the probability {shown} {what}",
                     column=column.name,
-                    **self.where(wrong),
+                    **self._where(wrong),
                     hint="Give a number from 0 to 1 for every point, or leave the whole row out.",
                 )
         return values
@@ -445,6 +433,16 @@ class _Check:
             found.append(at)
         return pl.Series(found, dtype=pl.Int64)
 
+    def once(self, keys: pl.DataFrame, whom: str, each: str) -> None:
+        """Raise if a model predicts an item, or a rater of it, twice."""
+        repeated = keys.is_duplicated().to_numpy()
+        if repeated.any():
+            name, item, *_ = keys.row(int(np.flatnonzero(repeated)[0]))
+            raise DuplicateError(
+                f"{name} predicts {whom}item {item} more than once", **self._where(repeated),
+                hint=f"Keep one row per {each}.",
+            )  # fmt: skip
+
     def filled(self, n_models: int, n_items: int, n_given: int, n_points: int) -> None:
         """Raise if models predict so few of the items that a table of all of them would be empty, and large."""
         if n_models * n_items * n_points > max(MAX_CELLS, CELLS_PER_GIVEN * n_given * n_points):
@@ -454,6 +452,5 @@ class _Check:
                 hint="Check the column of models; put models that predict other items in separate files.",
             )
 
-    def where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return what an error says about where wrong rows are."""
+    def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
         return where(self.source, self.locate, wrong)

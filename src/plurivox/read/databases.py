@@ -81,7 +81,13 @@ def _sqlite(opened: Opened, path: str, inside: str | None, stack: contextlib.Exi
     name = opened.name
     end = time.monotonic() + MAX_SECONDS  # stops a computation that does not end
     with _sqlite_readable(name):
-        connection = stack.enter_context(contextlib.closing(_connected(path)))
+        # Unless a log of changes lies next to the file, no other file is touched or made.
+        target = Path(os.path.realpath(path))
+        changing = any(os.path.exists(f"{target}{end_of_log}") for end_of_log in ("-wal", "-journal"))
+        uri = f"{target.as_uri()}?mode=ro{'' if changing else '&immutable=1'}"
+        # Blocks are fetched in a thread that works ahead, one at a time.
+        connected = sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
+        connection = stack.enter_context(contextlib.closing(connected))
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE)
         for setting in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
@@ -107,15 +113,6 @@ def _sqlite(opened: Opened, path: str, inside: str | None, stack: contextlib.Exi
         return cursor.fetchmany(n_rows)
 
     return _table(opened, called, [one[0] for one in cursor.description], fetch, _sqlite_readable)
-
-
-def _connected(path: str) -> sqlite3.Connection:
-    """Connect read-only; unless a log of changes lies next to the file, no other file is touched or made."""
-    target = Path(os.path.realpath(path))
-    changing = any(os.path.exists(f"{target}{end}") for end in ("-wal", "-journal"))
-    uri = f"{target.as_uri()}?mode=ro{'' if changing else '&immutable=1'}"
-    # Blocks are fetched in a thread that works ahead, one at a time.
-    return sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
 
 
 def _refuse_damage(connection: sqlite3.Connection, opened: Opened) -> None:

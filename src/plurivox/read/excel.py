@@ -9,6 +9,7 @@ packed again, and calamine sees only that, so that no other reading of the same 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import re
@@ -114,7 +115,9 @@ class _Part:
     def scan(self, chunk: bytes) -> bytes:
         """Scan the next piece, which ends before a tag; return it with errors turned into text."""
         cells = _EMPTY.sub(b"", chunk) if b"/>" in chunk else chunk
-        self.column = max([self.column, *map(_number, set(_COLUMN.findall(cells)))])
+        for letters in set(_COLUMN.findall(cells)):
+            number = functools.reduce(lambda known, one: known * 26 + one - ord("A") + 1, letters.upper(), 0)
+            self.column = max(self.column, number)
         self.row = max([self.row, *map(int, set(_ROW.findall(cells)))])
         n_cells = len(_CELL.findall(cells))
         self.n_cells += n_cells
@@ -144,14 +147,6 @@ class _Part:
         text = int(lengths[known].sum()) + (self.n_shared - len(plain)) * longest
         if text > _MAX_TEXT:
             raise _too_much(name, f"{text >> 20:,} MiB of text in its cells")
-
-
-def _number(letters: bytes) -> int:
-    """Return the number of a column, counted from 1."""
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + letter - ord("A") + 1
-    return number
 
 
 _NOT_AVAILABLE = "#N/A"

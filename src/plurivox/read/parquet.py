@@ -281,7 +281,12 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
     counts = None if with_raters else _codes(frame["count"], _MOST_COUNT)
     if counts is not None and (counts < 1).any():
         raise ValueError("a count is below 1")
-    times = _times(frame["time_value"]) if intake.time_unit else None
+    times = None
+    if intake.time_unit:
+        column = frame["time_value"]
+        if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
+            raise ValueError(f"{column.name} holds something other than times")
+        times = column.to_numpy()
     rater = second.astype(np.int32) if with_raters else None
     scores: Any = score.astype(scale.dtype)
     found = Ratings(scale, items, raters, item.astype(np.int32), rater, scores, counts, intake, times=times)
@@ -307,13 +312,6 @@ def _digest(described: dict[str, Any], ratings: Ratings) -> str:
         if array is not None:
             whole.update(np.ascontiguousarray(array).data)
     return whole.hexdigest()
-
-
-def _times(column: pl.Series) -> NDArray[np.float64]:
-    """Return times, which are finite or unknown."""
-    if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
-        raise ValueError(f"{column.name} holds something other than times")
-    return column.to_numpy()
 
 
 def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:

@@ -147,12 +147,7 @@ def read_table_of_ratings(
     layout, point_columns, encoding, raters = reading.layout, reading.point_columns, reading.encoding, reading.raters
     with open_table(source, kind_of(reading.format), encoding, connection) as table:
         if isinstance(table, Ratings):
-            if raters is not None or reading.items is not None:
-                raise InputError(
-                    "ratings stored by plurivox already contain their attributes", source=table.intake.source,
-                    hint="Leave out --raters and --items, or read the original table.",
-                )  # fmt: skip
-            return table.with_poles(reading.poles)
+            return _stored(table, reading)
         table.pieces = (piece for piece in table.pieces if piece.height)
         if not table.first().height:
             raise no_rows(table.columns, table.name)
@@ -252,6 +247,15 @@ class _Columns:
 
         of_raters, of_items = left(self.rater_attributes, raters), left(self.item_attributes, items)
         return replace(self, rater_attributes=of_raters, item_attributes=of_items)
+
+
+def _stored(ratings: Ratings, reading: ReadSettings) -> Ratings:
+    if reading.raters is not None or reading.items is not None:
+        raise InputError(
+            "ratings stored by plurivox already contain their attributes", source=ratings.intake.source,
+            hint="Leave out --raters and --items, or read the original table.",
+        )  # fmt: skip
+    return ratings.with_poles(reading.poles)
 
 
 def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -> None:

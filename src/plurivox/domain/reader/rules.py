@@ -220,19 +220,13 @@ def _is_final(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option is called the answer."""
     if not one.main:
         return False
-    before = seen.before(one)
-    called = phrases.BEST.match(seen.small, one.end, seen.end) is not None or (
-        _fits(seen, one)
-        and ((before.strip() != "" and phrases.FINAL.search(before) is not None) or _corrects(seen, one))
-    )
+    before, previous = seen.before(one), one.previous
+    called = phrases.BEST.match(seen.small, one.end, seen.end) is not None
+    if not called and _fits(seen, one):
+        called = before.strip() != "" and phrases.FINAL.search(before) is not None
+        if not called and previous is not None and one.start - previous.end <= 80:  # it may replace the one before it
+            called = phrases.CORRECTED.search(seen.small, previous.end, one.start) is not None
     return called and phrases.HYPOTHETICAL.search(before) is None and phrases.CONFIDENCE.search(before) is None
-
-
-def _corrects(seen: AnswerText, one: Mention) -> bool:
-    """Return whether an option replaces one before it."""
-    if one.previous is None or one.start - one.previous.end > 80:
-        return False
-    return phrases.CORRECTED.search(seen.small, one.previous.end, one.start) is not None
 
 
 def _is_held(seen: AnswerText, one: Mention) -> bool:

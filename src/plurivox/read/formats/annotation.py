@@ -55,11 +55,6 @@ def _questions(columns: Sequence[str]) -> list[str]:
     return [name.removesuffix(_RESPONSES) for name in columns if name.endswith(_RESPONSES)]
 
 
-def argilla_ratings(table: RawTable, asked: ReadSettings) -> Export:
-    """Return one row per record and user."""
-    return _nested(table, asked) if set(table.columns) >= _NESTED else _flattened(table)
-
-
 def _flattened(table: RawTable) -> Export:
     """Read records with columns ``severity.responses``, ``severity.responses.users`` and ``….status``."""
     tally = Tally()
@@ -194,8 +189,9 @@ def answers(table: RawTable, asked: ReadSettings) -> Export:
 
 
 ARGILLA = Platform(
-    name="argilla", title="an export of Argilla", fits=argilla_fits, ratings=argilla_ratings, answers=answers
-)
+    name="argilla", title="an export of Argilla", fits=argilla_fits, answers=answers,
+    ratings=lambda table, asked: _nested(table, asked) if set(table.columns) >= _NESTED else _flattened(table),
+)  # fmt: skip
 
 
 # doccano --------------------------------------------------------------------------------------------------------------

@@ -269,7 +269,11 @@ def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[HeldA
         others = [other for other in seen.values() if other.shape in ("list", "text") and other not in raters]
         mine = [other for other in others if len(raters) == 1 or _stem(other) == _stem(one)]
         labels = [other.name for other in mine if other.is_list("score") or other.name in wanted]
-        alike = [other.name for other in mine if other.name not in labels and _alike(one, other)]
+        alike = []
+        for other in mine:  # lists with as many entries as there are raters wherever both exist
+            pairs = [pair for pair in zip(one.sizes, other.sizes, strict=False) if None not in pair]
+            if other.name not in labels and pairs and all(a == b for a, b in pairs):
+                alike.append(other.name)
         labels, more = (labels, alike) if labels else (alike, [])
         if labels:
             separators = {other.name: other.separator for other in (one, *mine) if other.separator}
@@ -278,12 +282,6 @@ def _parallel(seen: Mapping[str, Seen], wanted: Sequence[str]) -> Iterator[HeldA
 
 def _stem(one: Seen) -> str:
     return one.named.stem if one.named else ""
-
-
-def _alike(raters: Seen, other: Seen) -> bool:
-    """Return whether a list has as many entries as there are raters wherever both exist."""
-    pairs = [pair for pair in zip(raters.sizes, other.sizes, strict=False) if None not in pair]
-    return bool(pairs) and all(a == b for a, b in pairs)
 
 
 def _objects(seen: Mapping[str, Seen], asked: ReadSettings, wanted: Sequence[str]) -> list[HeldAnswers]:

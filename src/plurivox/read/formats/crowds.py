@@ -72,7 +72,10 @@ def prolific_ratings(table: RawTable, asked: ReadSettings) -> Export:
 def raters(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per participant, with what needs a decision in :data:`WAITING`."""
     frame = table.frame()
-    frame = frame.with_columns(_known(one) for one in frame).with_row_index(_ROW)
+    known = (clean(one) for one in frame)  # what Prolific no longer discloses is missing
+    frame = frame.with_columns(
+        one.set(one.is_in(list(_MISSING)), None) if one.dtype == pl.String else one for one in known
+    ).with_row_index(_ROW)
     status = answer(_PROLIFIC_STATUS).str.to_uppercase().fill_null("UNKNOWN")
     undone, awaited = status.is_in(_PROLIFIC_UNDONE), status == _UNREVIEWED
     what = pl.when(undone).then(pl.lit(UNFINISHED)).otherwise(pl.lit(REJECTED))
@@ -94,12 +97,6 @@ def raters(table: RawTable, asked: ReadSettings) -> Export:
         ),
         rater=_RATER, rater_attributes=tuple(attributes),
     )  # fmt: skip
-
-
-def _known(column: pl.Series) -> pl.Series:
-    """Return a column in which what Prolific no longer discloses is missing."""
-    column = clean(column)
-    return column.set(column.is_in(list(_MISSING)), None) if column.dtype == pl.String else column
 
 
 PROLIFIC = Platform(
@@ -188,21 +185,18 @@ def mturk_ratings(table: RawTable, asked: ReadSettings) -> Export:
             empty = made.select(pl.all_horizontal(pl.col(name).is_null() for name in (item, *names))).to_series()
             tally.left_out["empty places of HITs"] += int(empty.sum())
             made = made.filter(~empty) if empty.any() else made
-        return tally.decided(made, _mturk_rejected(made), REJECTED, asked)
+        status = (pl.col(_MTURK_STATUS) if _MTURK_STATUS in made.columns else _NOTHING).str.strip_chars()
+        status = status.str.to_lowercase()
+        rejected = status.is_in(["rejected"]).fill_null(value=False)
+        if _REJECT in made.columns:  # marked for rejection
+            rejected |= answer(_REJECT).is_not_null() & ~status.is_in(["approved"]).fill_null(value=False)
+        return tally.decided(made, made.select(rejected.alias("rejected")).to_series(), REJECTED, asked)
 
     columns = list(dict.fromkeys([*table.columns, *derived(next(iter(numbers), 0))]))
     return Export(
         table=reworked(table, columns, make, max(1, len(numbers))), item=item, rater="WorkerId", tally=tally,
         questions=tuple(names), item_attributes=tuple(name for name in batch.shown.values() if name != item),
     )  # fmt: skip
-
-
-def _mturk_rejected(made: pl.DataFrame) -> pl.Series:
-    """Return which rows were rejected, or are marked for rejection."""
-    status = (pl.col(_MTURK_STATUS) if _MTURK_STATUS in made.columns else _NOTHING).str.strip_chars().str.to_lowercase()
-    marked = answer(_REJECT).is_not_null() & ~status.is_in(["approved"]).fill_null(value=False)
-    rejected = status.is_in(["rejected"]).fill_null(value=False)
-    return made.select((rejected | marked if _REJECT in made.columns else rejected).alias("rejected")).to_series()
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +386,13 @@ def toloka_ratings(table: RawTable, asked: ReadSettings) -> Export:
     def make(piece: pl.DataFrame) -> pl.DataFrame:
         piece = piece.filter(pl.any_horizontal(answer(name).is_not_null() for name in table.columns))
         piece = _done(piece, tally).with_columns(text.alias(name) for name, text in derived.items())
-        return tally.decided(piece, _toloka_rejected(piece), REJECTED, asked)
+        rejected = pl.lit(value=False)
+        if _TOLOKA_STATUS in piece.columns:
+            rejected = answer(_TOLOKA_STATUS).str.to_lowercase() == "rejected"
+        if _VERDICT in piece.columns:
+            rejected = rejected.fill_null(value=False) | (answer(_VERDICT) == "-")
+        rejected = rejected.fill_null(value=False).alias("\0rejected")
+        return tally.decided(piece, piece.with_columns(rejected)["\0rejected"], REJECTED, asked)
 
     return Export(
         table=reworked(table, list(dict.fromkeys([*table.columns, *derived])), make), item=item, rater=_WORKER,
@@ -413,16 +413,6 @@ def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
         tally.left_out[what] += piece.height - kept.height
         piece = kept
     return piece
-
-
-def _toloka_rejected(piece: pl.DataFrame) -> pl.Series:
-    """Return which rows were rejected, or are marked for rejection."""
-    rejected = pl.lit(value=False)
-    if _TOLOKA_STATUS in piece.columns:
-        rejected = answer(_TOLOKA_STATUS).str.to_lowercase() == "rejected"
-    if _VERDICT in piece.columns:
-        rejected = rejected.fill_null(value=False) | (answer(_VERDICT) == "-")
-    return piece.with_columns(rejected.fill_null(value=False).alias("\0rejected"))["\0rejected"]
 
 
 TOLOKA = Platform(name="toloka", title="assignments of Toloka", fits=toloka_fits, ratings=toloka_ratings)
