@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 import polars as pl
 
@@ -33,6 +33,7 @@ from plurivox.read.opening import (
     UNPACKED_PER_BYTE,
     Kind,
     Opened,
+    Watched,
     ending_of,
     likely,
     open_source,
@@ -127,7 +128,13 @@ class Archive:
                 "it is encrypted", source=f"{self.name}::{member.filename}", hint="Unpack it with its password first."
             )
         with self.readable():
-            return io.BufferedReader(_Unpacked(self, self._file.open(member)))
+            stream = self._file.open(member)
+
+        def read(size: int) -> bytes:
+            with self.readable():
+                return stream.read(size)
+
+        return io.BufferedReader(Watched(read, self.count, stream.close))
 
     def count(self, n_bytes: int) -> None:
         """Raise an error if more was unpacked than a file of this size can hold."""
@@ -141,27 +148,6 @@ class Archive:
     def close(self) -> None:
         """Close it."""
         self._file.close()
-
-
-class _Unpacked(io.RawIOBase):
-    """Reads a file in an archive and counts its bytes."""
-
-    def __init__(self, archive: Archive, stream: IO[bytes]) -> None:
-        self._archive, self._stream = archive, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with self._archive.readable():
-            chunk = self._stream.read(len(buffer))
-        self._archive.count(len(chunk))
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 Read = Callable[[Opened, str | None, str, ExitStack], RawTable | Ratings]

@@ -88,10 +88,13 @@ def open_stream(
     raw: IO[bytes], path: str | os.PathLike[str], name: str, kind: Kind | None = None, plain: str | None = None
 ) -> Iterator[Opened]:
     """Open a stream, such as a member of an archive, in the same way as a file of that name."""
-    counted = _Counted(raw)
+    counted, known = Watched(getattr(raw, "read1", raw.read)), 0
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory that stands for standard input
+        status = os.fstat(raw.fileno())
+        known = status.st_size if stat.S_ISREG(status.st_mode) else 0  # otherwise it is not known
     stream, found = _unpacked(io.BufferedReader(counted), path, name, kind)
     with readable(name):
-        yield Opened(stream, found, name, plain, lambda: counted.size)
+        yield Opened(stream, found, name, plain, lambda: known or counted.come)
 
 
 def whole(opened: Opened) -> bytes:
@@ -145,53 +148,31 @@ def is_whole(text: str) -> bool:
     return True
 
 
-class _Counted(io.RawIOBase):
-    """Reads a stream and knows the size of the file, or how much has come from a pipe."""
+class Watched(io.RawIOBase):
+    """Reads a stream, counts the bytes that have come from it, and tells a function about each new lot of them."""
 
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw = raw
-        self.come = self._size = 0
-        with contextlib.suppress(OSError, ValueError):  # a stream in memory that stands for standard input
-            known = os.fstat(raw.fileno())
-            self._size = known.st_size if stat.S_ISREG(known.st_mode) else 0  # otherwise it is not known
-
-    @property
-    def size(self) -> int:
-        """How large the file is, or how many bytes have come from a pipe."""
-        return self._size or self.come
+    def __init__(
+        self, read: Callable[[int], bytes], tell: Callable[[int], object] = int, close: Callable[[], object] = int
+    ) -> None:
+        self._read, self._tell, self._close = read, tell, close
+        self.come = 0
 
     def readable(self) -> bool:
+        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        chunk = self._raw.read1(len(buffer)) if hasattr(self._raw, "read1") else self._raw.read(len(buffer))
+        """Read the next bytes into a buffer, and return how many there are."""
+        chunk = self._read(len(buffer))
         buffer[: len(chunk)] = chunk
         self.come += len(chunk)
+        self._tell(len(chunk))
         return len(chunk)
 
-
-class _Inflating(io.RawIOBase):
-    """Reads a stream as it is unpacked, and raises an error once far more comes out than went in."""
-
-    def __init__(self, unpacking: IO[bytes], packed: _Counted, name: str) -> None:
-        self._unpacking, self._packed, self._name = unpacking, packed, name
-        self._come = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self._unpacking.read(len(buffer))
-        buffer[: len(chunk)] = chunk
-        self._come += len(chunk)
-        most = max(MAX_UNPACKED, UNPACKED_PER_BYTE * self._packed.come)
-        if self._come > most:
-            raise FileError(
-                f"it unpacks to more than {most >> 20:,} MiB, at least {UNPACKED_PER_BYTE:,} times its size",
-                source=self._name,
-                hint="Check its content; if it is right, unpack it first.",
-            )
-        return len(chunk)
+    def close(self) -> None:
+        """Close what it reads from, if it was told how."""
+        self._close()
+        super().close()
 
 
 @contextlib.contextmanager
@@ -256,8 +237,17 @@ def _unpacked(
     stream = packed
     if packing is not None:
         unpacking = gzip.GzipFile(fileobj=packed, mode="rb") if packing == "gzip" else _zstd().ZstdFile(packed)
-        counted = cast(_Counted, packed.raw)
-        stream = io.BufferedReader(_Inflating(cast(IO[bytes], unpacking), counted, name), _BUFFER)
+
+        def refuse_much(_: int) -> None:  # once far more comes out than went in
+            most = max(MAX_UNPACKED, UNPACKED_PER_BYTE * cast(Watched, packed.raw).come)
+            if inflated.come > most:
+                raise FileError(
+                    f"it unpacks to more than {most >> 20:,} MiB, at least {UNPACKED_PER_BYTE:,} times its size",
+                    source=name, hint="Check its content; if it is right, unpack it first.",
+                )  # fmt: skip
+
+        inflated = Watched(unpacking.read, refuse_much)
+        stream = io.BufferedReader(inflated, _BUFFER)
     with readable(name):
         start = stream.peek(64)
     if not start:
