@@ -88,14 +88,16 @@ class Scale:
             raise ScaleError(_too_many(len(labels) if isinstance(labels, Sized) else None))
         tokens = tuple(text_of(token) for token in missing)
         positions = _positions_of(points, tokens)
-        known = known_scale(name) if name else None
         parts = {
             "labels": points, "values": _values_of(points, values), "missing": tokens, "poles": as_poles(poles),
-            "descriptions": descriptions_of(points, descriptions), "name": known.name if known else "",
-            "_positions": positions,
+            "descriptions": descriptions_of(points, descriptions), "name": name, "_positions": positions,
         }  # fmt: skip
-        if known is not None and known.labels != points:
-            raise ScaleError(f"the points of {known.name!r} are others", hint=f"Scale.named({known.name!r}) has them.")
+        if name:
+            known = known_scale(name)
+            if known.labels != points:
+                problem, hint = f"the points of {known.name!r} are others", f"Scale.named({known.name!r}) has them."
+                raise ScaleError(problem, hint=hint)
+            parts["name"] = known.name
         for part, value in parts.items():
             object.__setattr__(self, part, value)
 
