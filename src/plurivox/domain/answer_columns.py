@@ -279,7 +279,7 @@ class AnswerColumns:
         if "state" not in self.table.columns:
             return np.full(self.table.height, -1, dtype=np.int8)
         texts = as_text(self.table["state"])
-        known = {"": -1, **{state: at for at, state in enumerate(STATES)}}
+        known = {"": -1} | {str(state): at for at, state in enumerate(STATES)}
         given = {text: known.get(text.strip().lower(), _UNKNOWN) for text in texts.unique().drop_nulls().to_list()}
         codes = texts.replace_strict(given, default=-1, return_dtype=pl.Int8).to_numpy()
         wrong = codes == _UNKNOWN

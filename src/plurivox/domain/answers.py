@@ -204,8 +204,8 @@ class Answers:
         recoding = Recoding.of(self.scale, rule, unsafe_from)
         point = recoding.positions(self.point).astype(np.int16)
         gone = (self.state == ANSWERED) & (point == NO_POINT)
-        rule = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
-        readings = self._known_readings().with_columns(rule.alias("rule")) if gone.any() else self.readings
+        how = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
+        readings = self._known_readings().with_columns(how.alias("rule")) if gone.any() else self.readings
         return replace(
             self, scale=recoding.new, point=point, state=np.where(gone, np.int8(UNREADABLE), self.state),
             shares=None if self.shares is None else recoding.shares(self.shares),

@@ -46,9 +46,8 @@ def ratings_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken
 
 def export_of(table: RawTable, given: str | None, asked: ReadSettings, what: What) -> Export | None:
     """Return what an export of a platform says about raters or items, or what models answer in it; None if nothing."""
-    platform = _platform(table, given, asked, what)
-    found: Export | None = platform and getattr(platform, what)(table, asked)
-    return found
+    read: Any = getattr(_platform(table, given, asked, what), what, None)
+    return None if read is None else read(table, asked)
 
 
 def _platform(table: RawTable, given: str | None, asked: ReadSettings, what: str) -> Platform | None:

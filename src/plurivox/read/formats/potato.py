@@ -193,12 +193,6 @@ class _States:
             raise wrong(f"the {column} of a user is not an object", place, self.table.name)
         return found
 
-    def _object(self, value: Any, place: str, column: str) -> dict[str, Any]:
-        found = nested(value, place, self.table.name, column)
-        if found is not None and not isinstance(found, dict):
-            raise wrong(f"the {column} of a user is not an object", place, self.table.name)
-        return found or {}
-
 
 def _given(found: Any, place: str, source: str) -> Iterator[Given]:
     """Yield what was chosen or typed: from pairs of label and value, or from an object of objects."""

@@ -199,8 +199,8 @@ def nested(value: Any, place: str, source: str, column: str) -> Any:
         except json.JSONDecodeError:
             return json.loads(as_json(value))
     except (ValueError, RecursionError) as error:
-        known = isinstance(error, json.JSONDecodeError)
-        why = error.msg if known else "it is nested too deeply, or holds a huge number"
+        beyond = "it is nested too deeply, or holds a huge number"
+        why = error.msg if isinstance(error, json.JSONDecodeError) else beyond
         raise FileError(
             f"the cell is not JSON ({why})", source=source, column=column, places=[place],
             hint="Export the file again, or name its format with --format.",

@@ -78,7 +78,7 @@ class Appender(Packer):
         else:
             own = self.read(table, old.scale, missing)
         known, shift = self._scale(own)
-        common = {role: self._ids(role, own.coded[role], table.source) for role in _ROLES}
+        common: dict[str, Coded] = {role: self._ids(role, own.coded[role], table.source) for role in _ROLES}
         columns = replace(own, coded={**own.coded, **common}, scale=known)
         maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
         layers = self._moved(maps["item"], maps["rater"], shift)

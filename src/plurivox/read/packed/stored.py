@@ -242,17 +242,17 @@ class PackedRatings(Ratings):
             "only some of them with --where, or .where(…)."
         )
 
-    @property
+    @property  # type: ignore[override]
     def item_codes(self) -> NDArray[np.int32]:
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
-    @property
+    @property  # type: ignore[override]
     def rater_codes(self) -> NDArray[np.int32]:
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
-    @property
+    @property  # type: ignore[override]
     def scores(self) -> Any:
         """Not available; use :meth:`in_memory`."""
         self._too_many()
@@ -264,11 +264,8 @@ class PackedRatings(Ratings):
 
     def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
         """Return the ratings of some items by some raters, in memory."""
-        item_codes, rater_codes, scores = (
-            [np.empty(0, np.int32)],
-            [np.empty(0, np.int32)],
-            [np.empty(0, self.scale.dtype)],
-        )
+        item_codes, rater_codes = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        scores: list[Any] = [np.empty(0, self.scale.dtype)]
         for part in self.parts():
             item = part.item_of_each() + part.first
             keep = np.ones(len(item), bool) if items is None else items[item]
