@@ -242,18 +242,18 @@ class PackedRatings(Ratings):
             "only some of them with --where, or .where(…)."
         )
 
-    @property  # type: ignore[override]
-    def item_codes(self) -> NDArray[np.int32]:
+    @property
+    def item_codes(self) -> NDArray[np.int32]:  # type: ignore[override]
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
-    @property  # type: ignore[override]
-    def rater_codes(self) -> NDArray[np.int32]:
+    @property
+    def rater_codes(self) -> NDArray[np.int32]:  # type: ignore[override]
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
-    @property  # type: ignore[override]
-    def scores(self) -> Any:
+    @property
+    def scores(self) -> Any:  # type: ignore[override]
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
