@@ -253,7 +253,7 @@ def test_one_part_or_several_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
 
     cut = part.cut
     monkeypatch.setattr(
-        "plurivox.domain.ratings.cut", lambda *arrays: cut(arrays[0], arrays[1], arrays[2], arrays[3], size=40)
+        "plurivox.domain.counts.cut", lambda *arrays: cut(arrays[0], arrays[1], arrays[2], arrays[3], size=40)
     )
     ratings = rated(rows)
     assert len(ratings.parts()) > 3

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import plurivox as pv
 from plurivox.base.errors import ColumnError, DuplicateError, InputError, SelectionError
-from plurivox.domain import ratings as ratings_module
+from plurivox.domain import counts as counts_module
 from plurivox.domain.answers import Answers
 from plurivox.domain.part import cut
 from plurivox.lenses.alignment.models import guessed_families
@@ -160,7 +160,7 @@ EVERY_DRAW: dict[str, Any] = {"by": ["age", "gender"], "subset": "violation", "b
 def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     study = pv.simulate(n_items=60, n_raters=40, seed=4)
     one = pv.alignment(study.ratings, study.answers, subsamples=20, **EVERY_DRAW)
-    monkeypatch.setattr(ratings_module, "cut", partial(cut, size=100))
+    monkeypatch.setattr(counts_module, "cut", partial(cut, size=100))
     again = pv.Ratings.from_frame(study.ratings_frame, scale=study.scale, raters=study.raters, items=study.items)
     assert len(again.parts()) > 5
     several = pv.alignment(again, study.answers, subsamples=20, **EVERY_DRAW)

@@ -136,6 +136,6 @@ def test_totals_have_no_groups() -> None:
     from plurivox.domain.check import LongTable, check
 
     pieces = [pl.DataFrame({"item": ["x", "x"], "score": [0, 1], "count": [2, 3]})]
-    totals = Ratings.from_checked(check(LongTable("t", pieces, {"item": "item", "score": "score"}), Scale.range(0, 1)))
+    totals = Ratings(**check(LongTable("t", pieces, {"item": "item", "score": "score"}), Scale.range(0, 1)))
     with pytest.raises(NeedsRatersError, match="counts per scale point"):
         Axis.of(totals, "gender")

@@ -543,7 +543,7 @@ def test_neither_threads_nor_batches_nor_blocks_nor_parts_change_a_bit(monkeypat
     assert asked(threads=3) == whole
     monkeypatch.setattr("plurivox.lenses.items.dividing.CELLS", 100)
     assert asked(threads=2) == whole
-    monkeypatch.setattr("plurivox.domain.ratings.cut", functools.partial(cut, size=70))
+    monkeypatch.setattr("plurivox.domain.counts.cut", functools.partial(cut, size=70))
     assert asked(threads=2) == whole
 
 

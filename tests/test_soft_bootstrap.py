@@ -14,7 +14,7 @@ from scipy import stats
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.domain import ratings as ratings_module
+from plurivox.domain import counts as counts_module
 from plurivox.domain.part import cut
 from plurivox.engine import run
 from plurivox.engine.draws import item_weights
@@ -50,7 +50,7 @@ def test_processes_and_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
     all_metrics = soft(simulated.ratings, predictions, **options)
     with ProcessPoolExecutor(2) as processes:
         assert_same(soft(simulated.ratings, predictions, executor=processes, **options), all_metrics)
-        monkeypatch.setattr(ratings_module, "cut", functools.partial(cut, size=40))
+        monkeypatch.setattr(counts_module, "cut", functools.partial(cut, size=40))
         again = pv.Ratings.from_frame(simulated.ratings_frame, scale=simulated.scale, raters=simulated.raters)
         assert len(again.parts()) > 3
         assert_same(soft(again, predictions, metrics=own, **options), once)
@@ -67,7 +67,7 @@ def test_bundles_in_several_parts_differ_by_rounding_at_most(monkeypatch: pytest
     predictions = simulated.predictions
     assert predictions is not None
     once = soft(simulated.ratings, predictions, bootstrap=60)
-    monkeypatch.setattr(ratings_module, "cut", functools.partial(cut, size=40))
+    monkeypatch.setattr(counts_module, "cut", functools.partial(cut, size=40))
     again = pv.Ratings.from_frame(simulated.ratings_frame, scale=simulated.scale, raters=simulated.raters)
     several = soft(again, predictions, bootstrap=60)
     for mine, theirs in zip(once.draws, several.draws, strict=True):

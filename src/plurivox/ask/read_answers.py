@@ -19,7 +19,7 @@ from plurivox.domain.recoding import Recoding
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.read.beside import attribute_table, read_table
-from plurivox.read.formats import answers_of as exported_answers
+from plurivox.read.formats import export_of
 from plurivox.read.opening import ANSWERS, printable, split_name
 from plurivox.read.read import read_predictions
 from plurivox.read.settings import Format, ReadSettings
@@ -95,7 +95,7 @@ def _answers(
         return Answers.from_frame(read_inspect_log(path, scale=points), points, source=printable(path))
     table = read_table(os.fspath(path), format=format, encoding=encoding)
     asked = ReadSettings(item=item or known.get("item"), score=answer or known.get("score"))
-    if (export := exported_answers(table, format, asked)) is not None:
+    if (export := export_of(table, format, asked, "answers")) is not None:
         return Answers.from_frame(export.table.frame(), points, source=table.name, locate=export.table.locate)
     for given in (item, model, answer):
         if given is not None and given not in table.columns:

@@ -101,24 +101,6 @@ def is_given(column: pl.Series) -> pl.Series:
     return column.is_not_null()
 
 
-def answer_column(table: pl.DataFrame, taken: Sequence[str], source: str) -> str | None:
-    """Find the column of answers by its name; None if there is none, an error if there are several candidates."""
-    left = [name for name in table.columns if name not in taken]
-    full = [name for name in left if is_given(table[name]).any()]
-    texts = [name for name in full if is_text_column(name) and name != "text"]
-    labels = plain_names(left).get("answer")
-    if "point" in full:
-        return "point"
-    if labels is not None and (labels in full or not (texts or "text" in full) or "state" in left):
-        return labels
-    if len(texts) > 1:
-        raise ColumnError(
-            f"more than one column may hold the answers: {few(texts)}", source=source,
-            hint=f"Name the right one: --answer {texts[0]} (answer={texts[0]!r}).",
-        )  # fmt: skip
-    return texts[0] if texts else "text" if "text" in full else None
-
-
 # Answer columns -------------------------------------------------------------------------------------------------------
 #
 # Check the columns of a table of answers: points and states, distributions, repetitions, and orders of options.
@@ -168,12 +150,6 @@ class AnswersFound(NamedTuple):
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
-
-
-def _state_of(text: str) -> int:
-    """Return the index of a state, -1 if it is blank, -2 if it is unknown."""
-    name = text.strip().lower()
-    return STATES.index(name) if name in STATES else -1 if not name else _UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,38 +235,53 @@ class AnswerColumns:
         self, rows: Ints, rules: list[str], pieces: list[str | None], elsewhere: NDArray[np.bool_]
     ) -> list[pl.Series]:
         """Return the rule and the piece of each text: from this reading, from the table, or that it is not a point."""
-        known = []
-        for name, now in (("rule", rules), ("read", pieces)):
-            there = name in self.table.columns
-            texts = as_text(self.table[name]).replace("", None) if there else self._nothing()
-            known.append(texts.rename(name).scatter(rows, pl.Series(now, dtype=pl.String)))
-        rule, read = known
+        rule, read = (
+            (as_text(self.table[name]).replace("", None) if name in self.table.columns else self._nothing())
+            .rename(name).scatter(rows, pl.Series(now, dtype=pl.String))
+            for name, now in (("rule", rules), ("read", pieces))
+        )  # fmt: skip
         lost = pl.Series(elsewhere) & (rule.is_null() | (rule == NO_RULE))
         return [pl.select(pl.when(lost).then(pl.lit(NOT_ON_SCALE)).otherwise(rule).alias("rule")).to_series(), read]
 
     def _answer_column(self, column: str | None, taken: Sequence[str]) -> str | None:
+        """Return the column of answers; None if there are only distributions, an error if there are several."""
+        table = self.table
         if column is not None:
-            if column not in self.table.columns:
+            if column not in table.columns:
                 hint = "Name the right one with --answer (answer=)."
                 raise ColumnError(f"there is no column '{column}'", source=self.source, hint=hint)
             return column
-        found = answer_column(self.table, taken, self.source)
-        if found is not None or "distribution" in self.table.columns or self._point_columns():
-            return found
+        left = [name for name in table.columns if name not in taken]
+        full = [name for name in left if is_given(table[name]).any()]
+        texts = [name for name in full if is_text_column(name) and name != "text"]
+        labels = plain_names(left).get("answer")
+        if "point" in full:
+            return "point"
+        if labels is not None and (labels in full or not (texts or "text" in full) or "state" in left):
+            return labels
+        if len(texts) > 1:
+            raise ColumnError(
+                f"more than one column may hold the answers: {few(texts)}", source=self.source,
+                hint=f"Name the right one: --answer {texts[0]} (answer={texts[0]!r}).",
+            )  # fmt: skip
+        if texts or "text" in full:
+            return texts[0] if texts else "text"
+        if "distribution" in table.columns or self._point_columns():
+            return None
         raise ColumnError(
-            f"there is no column of answers; the columns are {few(self.table.columns, 20)}",
-            source=self.source,
+            f"there is no column of answers; the columns are {few(table.columns, 20)}", source=self.source,
             hint="Name the column with --answer (answer=), or call it answer (labels), point (positions from 0) or "
             "response (text to read).",
-        )
+        )  # fmt: skip
 
     def _states(self) -> NDArray[np.int8]:
         """Return the state of each row, -1 where none is given."""
         if "state" not in self.table.columns:
             return np.full(self.table.height, -1, dtype=np.int8)
         texts = as_text(self.table["state"])
-        known = {text: _state_of(text) for text in texts.unique().drop_nulls().to_list()}
-        codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int8).to_numpy()
+        known = {"": -1} | {str(state): at for at, state in enumerate(STATES)}
+        given = {text: known.get(text.strip().lower(), _UNKNOWN) for text in texts.unique().drop_nulls().to_list()}
+        codes = texts.replace_strict(given, default=-1, return_dtype=pl.Int8).to_numpy()
         wrong = codes == _UNKNOWN
         if wrong.any():
             first = texts[int(np.flatnonzero(wrong)[0])]
@@ -310,16 +301,15 @@ class AnswerColumns:
             return np.where(inside, numbers, NO_POINT).astype(np.int16), given & ~inside
         texts = id_texts(column) if not column.dtype.is_float() else column.cast(pl.String)
         known = texts.unique().drop_nulls()
-        places = {text: self._position(text) for text in known.to_list()}
+        places = {}
+        for text in known.to_list():
+            try:
+                places[text] = max(self.scale.position(text), NO_POINT)
+            except ScaleError:
+                places[text] = NO_POINT
         point = texts.replace_strict(places, default=NO_POINT, return_dtype=pl.Int16).to_numpy().copy()
         blank = (texts.is_null() | (texts.fill_null("").str.strip_chars() == "")).to_numpy()
         return point, ~blank & (point == NO_POINT)
-
-    def _position(self, text: str) -> int:
-        try:
-            return max(self.scale.position(text), NO_POINT)
-        except ScaleError:
-            return NO_POINT
 
     def _point_columns(self) -> list[str]:
         """Return the columns named after the points, if there is one for each."""

@@ -158,8 +158,11 @@ class Answers:
         scale = as_scale(scale)
         check = AnswerColumns(to_polars(frame), scale, source, locate or COUNTED_FROM_1)
         check.columns(item)
-        known, item_of = check.items(item)
-        models = check.ids(model, "model") if model in check.table.columns else _repeated(name, check.table.height)
+        ids = check.ids(item, "item")
+        known = ids.unique().sort()
+        item_of = places_of(ids, known).astype(np.int32)
+        one = pl.repeat(name, check.table.height, dtype=pl.String, eager=True)
+        models = check.ids(model, "model") if model in check.table.columns else one
         prompts = check.prompts(prompt, item, item_of)
         given = check.answers(answer, prompts, (item, model, prompt))
         point, state, shares = given.point, given.state, check.shares()
@@ -201,19 +204,16 @@ class Answers:
         recoding = Recoding.of(self.scale, rule, unsafe_from)
         point = recoding.positions(self.point).astype(np.int16)
         gone = (self.state == ANSWERED) & (point == NO_POINT)
+        how = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
+        readings = self._known_readings().with_columns(how.alias("rule")) if gone.any() else self.readings
         return replace(
             self, scale=recoding.new, point=point, state=np.where(gone, np.int8(UNREADABLE), self.state),
             shares=None if self.shares is None else recoding.shares(self.shares),
-            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)), readings=self._without(gone), orders=(),
+            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)), readings=readings, orders=(),
         )  # fmt: skip
 
-    def _without(self, gone: NDArray[np.bool_]) -> pl.DataFrame | None:
-        """Return the readings, some of which are no longer on the scale."""
-        if self.readings is None and not gone.any():
-            return None
-        known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
-        rule = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
-        return known.with_columns(rule.alias("rule"))
+    def _known_readings(self) -> pl.DataFrame:
+        return pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per answer, by model, prompt, item and sample, with how each was read.
@@ -240,7 +240,6 @@ class Answers:
             "state": pl.Series(STATES, dtype=pl.String).gather(self.state), "answer": labels.gather(point),
             "point": point.cast(pl.Int64),
         }  # fmt: skip
-        known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
         more: dict[str, pl.Series] = {}
         if self.shares is not None:
             lists = pl.Series(self.shares, dtype=pl.Array(pl.Float64, len(labels))).cast(pl.List(pl.Float64))
@@ -248,7 +247,7 @@ class Answers:
         if self.order is not None and self.orders:
             numbers = pl.Series(self.order).replace(NO_POINT, None)
             more["order"] = pl.Series([list(one) for one in self.orders], dtype=pl.List(pl.Int64)).gather(numbers)
-        frame = pl.DataFrame({**columns, **known.to_dict(), **more})
+        frame = pl.DataFrame({**columns, **self._known_readings().to_dict(), **more})
         if self.families:
             family = pl.col("model").replace_strict(dict(self.families), default=None, return_dtype=pl.String)
             frame = frame.with_columns(family.alias("family"))
@@ -276,10 +275,6 @@ class Answers:
     def models(self) -> tuple[str, ...]:
         """The names of the models, sorted."""
         return tuple(sorted({voice.model for voice in self.voices}))
-
-
-def _repeated(text: str, n: int) -> pl.Series:
-    return pl.repeat(text, n, dtype=pl.String, eager=True)
 
 
 def _voices(models: pl.Series, prompts: pl.Series | None) -> tuple[tuple[Voice, ...], NDArray[np.int32]]:

@@ -27,18 +27,27 @@ from plurivox.base.errors import (
     no_column,
 )
 from plurivox.domain.choices import CONFLICTS, UNKNOWN, Conflicts
-from plurivox.domain.code import ABSENT, Coded, Codes, FirstRows, as_text, rows_where, stretches, whole_floats
+from plurivox.domain.code import (
+    ABSENT,
+    Coded,
+    Codes,
+    FirstRows,
+    Translated,
+    as_text,
+    rows_where,
+    stretches,
+    whole_floats,
+)
 from plurivox.domain.scale import ALWAYS_MISSING
 
 Locate = Callable[[int], str]
 
 
-def row_number(first: int) -> Locate:
-    """Return a function that names positions as rows; position 0 is row ``first``."""
-    return lambda position: f"row {position + first}"
+def _row(position: int) -> str:
+    return f"row {position + 1}"
 
 
-COUNTED_FROM_1 = row_number(1)
+COUNTED_FROM_1: Locate = _row
 
 
 def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:
@@ -355,7 +364,15 @@ class AttributeReader:
             return Matched(pl.DataFrame({role: []}, schema={role: pl.String}))
         ids = self.coded[role].values.alias(role)
         words = self.rules.unknown if role == "rater" else ()
-        found = [one for name in names if (one := self._column(role, name, words)) is not None]
+        found = []
+        for name in names:  # what was only offered is dropped if it differs within one rater or item
+            try:
+                one = self._from_rows(role, name, words)
+            except AttributeConflictError:
+                if name not in self.offered:
+                    raise
+            else:
+                found += [] if name in self.offered and one.conflicts else [one]
         frame = pl.DataFrame([ids, *(column for one in found for column in one.frame)])
         conflicts = {name: n for one in found for name, n in one.conflicts.items()}
         said = {name: n for one in found for name, n in one.words.items()}
@@ -376,16 +393,6 @@ class AttributeReader:
             several | beside.several,
         )  # fmt: skip
 
-    def _column(self, role: str, name: str, words: Sequence[str]) -> Matched | None:
-        """Return an attribute from the ratings, None if it was only offered and differs within one rater or item."""
-        if name not in self.offered:
-            return self._from_rows(role, name, words)
-        try:
-            found = self._from_rows(role, name, words)
-        except AttributeConflictError:
-            return None
-        return None if found.conflicts else found
-
     def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
         if self.rules.conflicts == "missing":
             for name, n in conflicts.items():
@@ -399,7 +406,8 @@ class AttributeReader:
         said = is_said(column.values, words).to_numpy()
         codes: Codes = column.codes
         if values.null_count():  # a value such as NA means missing
-            codes = _SomeUnknown(column.codes, values.is_null().to_numpy())
+            known = np.where(values.is_null().to_numpy(), ABSENT, np.arange(len(values)))
+            codes = Translated(column.codes, np.append(known, ABSENT).astype(np.int32))
         own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
         if several.any():
             self._judge(role, name, values, codes, several)
@@ -450,21 +458,6 @@ class AttributeReader:
                 hint=f"Leave it out; if it describes {other}s, name it with --{other}-attributes; if the first value "
                 f"of each {role} counts, use --conflicts first.",
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _SomeUnknown:
-    """The codes of a column, some of which mean unknown."""
-
-    codes: Codes
-    unknown: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        own = self.codes[rows]
-        return np.where(np.append(self.unknown, False)[own], ABSENT, own).astype(np.int32)
 
 
 def _caller() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,18 +22,6 @@ OUTSIDE = -1
 WITHHELD = "withheld"  # the internal name for all withheld groups together
 
 By = str | Sequence[str]
-
-
-def _without(attribute: str, known: Sequence[str]) -> SelectionError:
-    """Return the error that raters lack an attribute, with the one that was probably meant."""
-    if not known:
-        return SelectionError(
-            f"raters have no attribute '{attribute}', nor any other",
-            hint="Give a table of raters with --raters, or name a column of the ratings.",
-        )
-    near = [name for name in known if attribute.casefold() in name.casefold()]
-    hint = f"Name it in full: '{near[0]}'." if len(near) == 1 else None
-    return SelectionError(f"raters have no attribute '{attribute}'; they have: {few(known)}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +85,15 @@ class Axis:
         attributes = (by,) if isinstance(by, str) else tuple(by)
         for attribute in attributes:
             if attribute not in ratings.raters.columns:
-                raise _without(attribute, ratings.raters.columns[1:])
+                known, hint = ratings.raters.columns[1:], None
+                problem = f"raters have no attribute '{attribute}'; they have: {few(known)}"
+                near = [name for name in known if attribute.casefold() in name.casefold()]
+                if not known:
+                    problem = f"raters have no attribute '{attribute}', nor any other"
+                    hint = "Give a table of raters with --raters, or name a column of the ratings."
+                elif len(near) == 1:
+                    hint = f"Name it in full: '{near[0]}'."
+                raise SelectionError(problem, hint=hint)
         if len(set(attributes)) < len(attributes) or not attributes:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
@@ -484,7 +480,12 @@ def _given_away_on(items: NDArray[np.integer], sides: NDArray[np.int8], shown: M
     weights = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
     basis = np.swapaxes(vectors * weights[:, np.newaxis], -1, -2)
     away = np.zeros(n_items, dtype=bool)
-    for label in _labels_on(sides):
+    codes = sides.astype(np.int64)
+    alike = np.zeros(codes.shape[1], dtype=np.int64)
+    for one in codes:
+        _, alike = np.unique(alike * 3 + one, return_inverse=True)
+    pairs = (codes[a] * 3 + codes[b] for a in range(len(codes)) for b in range(a))
+    for label in (alike, *codes, *pairs):  # raters in sets: by all axes, by each, and by each pair
         width = label.max(initial=0) + 1
         sets, place, sizes = np.unique(items * width + label, return_inverse=True, return_counts=True)
         few = sizes < least
@@ -493,13 +494,3 @@ def _given_away_on(items: NDArray[np.integer], sides: NDArray[np.int8], shown: M
         inside = (np.einsum("ist,it->is", basis[owner], sums) ** 2).sum(axis=1)
         away[owner[inside > sizes[few] * (1 - _SPANNED)]] = True
     return away
-
-
-def _labels_on(sides: NDArray[np.int8]) -> Iterator[NDArray[np.int64]]:
-    """Yield ways to sort raters into sets: by all axes, by each, and by each pair."""
-    codes = sides.astype(np.int64)
-    alike = np.zeros(codes.shape[1], dtype=np.int64)
-    for one in codes:
-        _, alike = np.unique(alike * 3 + one, return_inverse=True)
-    yield from (alike, *codes)
-    yield from (codes[a] * 3 + codes[b] for a in range(len(codes)) for b in range(a))

@@ -27,7 +27,7 @@ from plurivox.domain.attributes import (
 from plurivox.domain.choices import RULES, UNKNOWN, Duplicates
 from plurivox.domain.code import ABSENT, Coded, Coder, FirstRows, Pieces, rows_where
 from plurivox.domain.numbers import Times, as_written
-from plurivox.domain.part import Again, RatingRows, Repeats, sorted_ratings, sorted_totals
+from plurivox.domain.part import Again, RatingRows, Repeats, packed_words, pair_bits, settled, sorted_totals
 from plurivox.domain.scale import Label, Scale, text_of
 
 SEVERAL = "several: "
@@ -103,13 +103,12 @@ class Intake:
         """Return sentences about what holds no rating and what else there is to know about the file."""
         left = ", ".join(f"{what} ({n:,})" for what, n in self.left_out.items())
         told = [f"left out because they hold no rating that counts: {left}"] if left else []
-        return [f"{one[:1] if self._names_a_file(one) else one[:1].upper()}{one[1:].rstrip('.')}."
-                for one in (*told, *self.remarks)]  # fmt: skip
-
-    def _names_a_file(self, remark: str) -> bool:
-        """Return whether a remark begins with the name of a file, which stays as written."""
-        name, colon, _ = remark.partition(": ")
-        return bool(colon) and (name.split("::")[0] == self.source.split("::")[0] or "." in name)
+        found = []
+        for one in (*told, *self.remarks):
+            name, colon, _ = one.partition(": ")  # the name of a file stays as written
+            is_file = colon and (name.split("::")[0] == self.source.split("::")[0] or "." in name)
+            found.append(f"{one[:1] if is_file else one[:1].upper()}{one[1:].rstrip('.')}.")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +182,9 @@ class CodedColumns:
     def intake(self, repeats: Repeats, duplicates: Duplicates, n_missing: int, **more: Any) -> Intake:
         """Return what was noticed."""
         return Intake(
-            source=self.table.source,
-            layout=self.table.layout,
-            columns=dict(self.table.names),
-            rows=self.n_rows,
-            missing_scores=n_missing,
-            repeated_pairs=len(repeats),
-            duplicates=duplicates,
-            tied_repeats=repeats.tied,
-            scale_inferred=self.scale_inferred,
-            time_unit=self.time_unit,
-            numbers=self.how,
-            **more,
-        )
+            self.table.source, self.table.layout, dict(self.table.names), self.n_rows, n_missing, len(repeats),
+            duplicates, repeats.tied, self.scale_inferred, time_unit=self.time_unit, numbers=self.how, **more,
+        )  # fmt: skip
 
 
 def check(
@@ -328,16 +317,19 @@ def _positions(
     if len(answers) > MAX_DISTINCT_SCORES:
         raise ScoreError(
             f"there are {len(answers):,} different scores, too many for a rating scale",
-            source=table.source,
-            column=column,
-            hint="Check that this is the score column.",
-        )
+            source=table.source, column=column, hint="Check that this is the score column.",
+        )  # fmt: skip
     extra = [text_of(token) for token in missing]
     crowded = [text_of(answer).startswith(SEVERAL) for answer in answers]
     single = [None if several else answer for answer, several in zip(answers, crowded, strict=True)]
+
+    def rows_with(texts: Sequence[str]) -> dict[str, Any]:  # what an error says about where answers are
+        places = [place for place, answer in enumerate(answers) if str(answer) in texts]
+        return {"column": column, **where(table.source, table.locate, rows_of(scores, places))}
+
     try:
         more = [text_of(one) for one in beside] if scores.values.dtype == pl.String else list(beside)
-        numbered, known, how = as_written([*more, *single], scale, extra, lambda found: _rows_of(table, scores, found))
+        numbered, known, how = as_written([*more, *single], scale, extra, rows_with)
         numbered = numbered[len(more) :]
     except ScaleError as error:
         raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
@@ -355,12 +347,6 @@ def _positions(
     if off:
         raise _off_scale(table, scores, known, off)
     return known, position_of, how
-
-
-def _rows_of(table: LongTable, scores: Coded, answers: Sequence[str]) -> dict[str, Any]:
-    """Return what an error says about where answers are."""
-    places = [place for place, answer in enumerate(scores.values.to_list()) if str(answer) in answers]
-    return {"column": table.names["score"], **where(table.source, table.locate, rows_of(scores, places))}
 
 
 def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) -> ScoreError:
@@ -385,10 +371,14 @@ def _ordered(columns: CodedColumns, rows: RatingRows, rule: Duplicates) -> tuple
     if rows.rater is None:
         totals, twice = sorted_totals(rows)
         if twice is not None:
-            raise _repeated_totals(columns.table, coded["item"], twice)
+            raise DuplicateError(
+                f"item {coded['item'].values[twice]!r} has more than one row of totals", source=columns.table.source,
+                places=sorted({columns.table.locate(int(row)) for row in rows_of(coded["item"], [twice]).first}),
+                hint="Add the rows up so that each item has one.",
+            )  # fmt: skip
         return totals, Repeats(np.empty(0, np.int64), np.empty(0, np.int64))
-    sizes = len(coded["item"].values), len(coded["rater"].values), len(columns.scale)
-    kept, repeats = sorted_ratings(rows, *sizes, rule)
+    bits = pair_bits(len(coded["rater"].values), len(columns.scale), len(coded["item"].values))
+    kept, repeats = settled(packed_words(rows.item, rows.rater, rows.score, bits), bits, rule, rows.time)
     if len(repeats) and rule == "error":
         raise repeated_pairs(columns, repeats)
     return kept, repeats
@@ -415,29 +405,13 @@ def repeated_pairs(columns: CodedColumns, repeats: Repeats) -> DuplicateError:
         places.append(f"{at} (item {items.values[item]!r})")
     pairs = "1 (item, rater) pair is" if len(repeats) == 1 else f"{len(repeats):,} (item, rater) pairs are"
     return DuplicateError(
-        f"{pairs} rated more than once",
-        source=table.source,
-        places=places,
-        n_places=len(repeats),
+        f"{pairs} rated more than once", source=table.source, places=places, n_places=len(repeats),
         hint="Choose which rating counts with --duplicates first, last, mode or keep, or remove the others.",
-    )
-
-
-def _repeated_totals(table: LongTable, items: Coded, item: int) -> DuplicateError:
-    return DuplicateError(
-        f"item {items.values[item]!r} has more than one row of totals",
-        source=table.source,
-        places=sorted({table.locate(int(row)) for row in rows_of(items, [item]).first}),
-        hint="Add the rows up so that each item has one.",
-    )
+    )  # fmt: skip
 
 
 def _at(
-    error: type[InputError],
-    table: LongTable,
-    role: str,
-    rows: FirstRows,
-    problem: str,
+    error: type[InputError], table: LongTable, role: str, rows: FirstRows, problem: str,
     hint: str = "Fill it in or remove the row.",
-) -> Any:
+) -> Any:  # fmt: skip
     return error(problem, column=table.names[role], **where(table.source, table.locate, rows), hint=hint)

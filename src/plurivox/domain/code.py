@@ -130,11 +130,11 @@ def _smallest(low: int, high: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Translated:
-    """The codes of rows whose provisional codes are on disk: ``rank[provisional - low]``."""
+    """The codes of rows whose provisional codes may be on disk: ``rank[provisional - low]``, the last of it for -1."""
 
-    provisional: Spill
+    provisional: Codes
     rank: NDArray[Any]
-    low: int
+    low: int = 0
 
     def __len__(self) -> int:
         return len(self.provisional)
@@ -284,12 +284,11 @@ class Coder:
         """Give values that are not yet known the next codes and a slot."""
         first = len(self._values)
         self._values = pl.concat([self._values, new], rechunk=True)
-        if len(self._values) * _SLOTS_PER_VALUE > len(self._slots):
-            size = len(self._slots)
-            while len(self._values) * _SLOTS_PER_VALUE > size:
-                size *= 4
-            self._slots = np.zeros(size, dtype=np.uint32)
-            first = 1
+        size = len(self._slots)
+        while len(self._values) * _SLOTS_PER_VALUE > size:
+            size *= 4
+        if size > len(self._slots):
+            self._slots, first = np.zeros(size, dtype=np.uint32), 1
         codes = np.arange(first, len(self._values), dtype=np.uint32)
         slots = self._slot_of(self._values[first:])
         while len(codes):
@@ -319,9 +318,8 @@ def _small_integers(values: pl.Series, *, text: bool) -> NDArray[np.int32] | Non
 
 def _total_length(numbers: NDArray[np.int32]) -> int:
     """Return how many characters the numbers take when each is written in its shortest form."""
-    total = len(numbers)
-    if total and numbers.min() < 0:
-        total += int(np.count_nonzero(numbers < 0))
+    total = len(numbers) + int(np.count_nonzero(numbers < 0))
+    if total > len(numbers):
         numbers = np.abs(numbers.astype(np.int64))
     bound, high = 10, int(numbers.max(initial=0))
     while bound <= high:

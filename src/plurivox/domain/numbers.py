@@ -158,17 +158,15 @@ def _commas(
     first = odd[cells[0]]
     decimal = {answer: odd[answer].replace(",", ".") for answer in cells if _COMMA.fullmatch(odd[answer])}
     if all(_THOUSANDS.fullmatch(odd[answer]) for answer in cells) and not (scale and _fit(decimal.values(), scale)):
-        either = (
-            f" and may be {first.replace(',', '')} or {first.replace(',', '.')}" if decimal else " between thousands"
-        )
+        either = f"a comma and may be {first.replace(',', '')} or {first.replace(',', '.')}"
         raise ScoreError(
-            f"{first!r} has {'a comma' if decimal else 'commas'}{either}",
+            f"{first!r} has {either if decimal else 'commas between thousands'}",
             **tell(cells),
             hint="Remove commas that separate thousands; if they are decimal commas, write decimal points, or give a "
             "scale with these points with --scale.",
         )
     how = "decimal commas read as points"
-    found = [decimal.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
+    found = _looked_up(answers, decimal)
     try:
         return AnswersWritten(found, scale or _inferred(found, missing), how)
     except ScaleError as error:
@@ -215,8 +213,12 @@ def _shares(
             f"{odd[example]!r} is out of {top}, but the scale {scale} has a different highest point",
             **tell(list(found)), hint="Give the scale of these scores with --scale.",
         )  # fmt: skip
-    read = [texts.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
-    return AnswersWritten(read, scale, f"answers such as {odd[example]!r} read as points out of {top}")
+    how = f"answers such as {odd[example]!r} read as points out of {top}"
+    return AnswersWritten(_looked_up(answers, texts), scale, how)
+
+
+def _looked_up(answers: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
+    return [texts.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
 
 
 def _up_to(top: int, numbers: Collection[str]) -> Scale:
@@ -248,23 +250,23 @@ def _worded_points(
     pairs = {answer: worded for answer, worded in found.items() if not {*worded} & {*missing}}
     _refuse_clash(pairs, odd, tell)
     example = odd[next(iter(pairs or found))]
-    if (
-        scale is not None
-        and not _fit([pair.number for pair in pairs.values()], scale)
-        and _fit([pair.words for pair in pairs.values()], scale)
-    ):
+    numbers, words = ([pair[at] for pair in pairs.values()] for at in (0, 1))
+    if scale is not None and not _fit(numbers, scale) and _fit(words, scale):
         lookup |= {answer: pair.words for answer, pair in pairs.items()}
-        return AnswersWritten([lookup.get(answer, answer) for answer in answers], scale,
-                       f"words taken from answers such as {example!r}")  # fmt: skip
+        return AnswersWritten(_looked_up(answers, lookup), scale, f"words taken from answers such as {example!r}")
     plain = [answer for answer in odd if answer not in found]
     if scale is None and plain:
         raise ScoreError(
             f"{odd[plain[0]]!r} has no number, unlike {example!r}",
             **tell(plain), hint=f"If it means no rating, use --missing {odd[plain[0]]!r}.",
         )  # fmt: skip
-    read = [lookup.get(answer, answer) if isinstance(answer, str) else answer for answer in answers]
+    read = _looked_up(answers, lookup)
     points = scale or _inferred(read, missing)
-    return AnswersWritten(read, _described(points, pairs.values()), f"numbers taken from answers such as {example!r}")
+    words_of = {pair.number: pair.words for pair in reversed(pairs.values())}
+    meanings = [words_of.get(text_of(label), "") for label in points.labels]
+    if all(meanings) and not points.descriptions:  # the words describe the points
+        points = points.with_descriptions(meanings)
+    return AnswersWritten(read, points, f"numbers taken from answers such as {example!r}")
 
 
 def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Tell) -> None:
@@ -281,15 +283,6 @@ def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Te
                     **tell([other, answer]),
                     hint="Correct them so that each number has one text and each text one number.",
                 )
-
-
-def _described(scale: Scale, pairs: Collection[_Worded]) -> Scale:
-    """Return the scale with the words as descriptions of its points, if every point has some and none had before."""
-    words = {pair.number: pair.words for pair in reversed(list(pairs))}
-    texts = [words.get(text_of(label)) for label in scale.labels]
-    if scale.descriptions or not all(texts):
-        return scale
-    return scale.with_descriptions([text for text in texts if text])
 
 
 # Times ----------------------------------------------------------------------------------------------------------------
@@ -380,19 +373,14 @@ def _finite(numbers: pl.Series) -> pl.Series:
 
 def _days(texts: pl.Series) -> pl.Series:
     """Return ISO dates as days, null where a text is not a date; dates without a zone are in UTC."""
+    names = ("hour", "minute", "second", "ahead", "more")
+    hour, minute, second, ahead, more = (
+        pl.col(name).str.replace(",", ".").cast(pl.Float64).fill_null(0) for name in names
+    )
+    ahead = pl.when(pl.col("sign") == "-").then(-1).otherwise(1) * (ahead * 3600 + more * 60)
+    day = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
     parts = texts.alias("time").str.extract_groups(_ISO).struct.unnest()
-    found = parts.select(
-        pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
-        + (
-            _number("hour") * 3600 + _number("minute") * 60 + _number("second")
-            - pl.when(pl.col("sign") == "-").then(-1).otherwise(1) * (_number("ahead") * 3600 + _number("more") * 60)
-        ) / _DAY
-    )  # fmt: skip
-    return found.to_series()
-
-
-def _number(name: str) -> pl.Expr:
-    return pl.col(name).str.replace(",", ".").cast(pl.Float64).fill_null(0)
+    return parts.select(day + (hour * 3600 + minute * 60 + second - ahead) / _DAY).to_series()
 
 
 def time_column(times: NDArray[np.float64], unit: str) -> pl.Series:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.cards import card, plain_grid
 from plurivox.base.errors import NeedsRatersError, SelectionError, few
-from plurivox.base.wording import short
+from plurivox.base.wording import counted, short
 from plurivox.domain.axis import CROSS, MIN_GROUP_SIZE, WITHHELD, Axis, too_small, withholding
 from plurivox.domain.ratings import Ratings
 from plurivox.statistics.raking import TRIM, Margin, Raked, design_effect, effective_raters, rake
@@ -177,21 +177,19 @@ class Panel:
             for at, (value, share) in enumerate(zip(margin.values, margin.shares, strict=True)):
                 own = whole & (margin.codes == at)
                 n, weight = int(np.count_nonzero(own)), float(self.raked.weights[own].sum())
-                row = {"attribute": margin.name, "value": value, "population_share": float(share)}
-                row |= {"weighted_share": weight / max(float(self.raked.weights[whole].sum()), 1e-300)}
-                row |= {"n_raters": n, "panel_share": n / max(int(np.count_nonzero(whole)), 1)}
-                rows.append(row | {"mean_weight": weight / n if n else None})
+                rows.append({
+                    "attribute": margin.name, "value": value, "population_share": float(share), "n_raters": n,
+                    "weighted_share": weight / max(float(self.raked.weights[whole].sum()), 1e-300),
+                    "panel_share": n / max(int(np.count_nonzero(whole)), 1), "mean_weight": weight / n if n else None,
+                })  # fmt: skip
             if min_group_size > 1 and axis.withheld.any():
                 own_rows, rows = rows[-len(margin.values) :], rows[: -len(margin.values)]
                 rows += itertools.compress(own_rows, ~axis.withheld)
                 hidden = list(itertools.compress(own_rows, axis.withheld))
                 sums = {name: sum(row[name] for row in hidden) for name in ("population_share", "weighted_share")}
                 rows.append({"attribute": margin.name, "value": WITHHELD, **sums})
-        schema = {
-            "attribute": pl.String, "value": pl.String, "n_raters": pl.Int64, "panel_share": pl.Float64,
-            "population_share": pl.Float64, "weighted_share": pl.Float64, "mean_weight": pl.Float64,
-        }  # fmt: skip
-        return pl.DataFrame(rows, schema=schema)
+        shares = dict.fromkeys(("panel_share", "population_share", "weighted_share", "mean_weight"), pl.Float64)
+        return pl.DataFrame(rows, {"attribute": pl.String, "value": pl.String, "n_raters": pl.Int64, **shares})
 
     def _shown(self, least: int) -> list[Axis]:
         """Return the margins as axes of the raters who rated, which know what is withheld."""
@@ -233,8 +231,7 @@ class Panel:
             found.append(f"{who} no known value of {names}, and a weight of 1.")
         if self.n_trimmed:
             few = self.n_trimmed < min_group_size
-            who = f"fewer than {min_group_size} raters" if few else f"{self.n_trimmed:,} raters"
-            who = "1 rater" if self.n_trimmed == 1 and not few else who
+            who = f"fewer than {min_group_size} raters" if few else counted(self.n_trimmed, "rater")
             found.append(f"Without trimming, {who} would weigh more than {self.trim:g} times the mean.")
         return found
 
@@ -277,22 +274,16 @@ def weighted(ratings: Ratings, population: PopulationShares, trim: float = TRIM)
         )
     rated = ratings.per_rater() > 0
     margins = tuple(_margin(ratings, target, rated, population.source) for target in population.targets)
-    raked = _raked(margins, rated, population.source, trim)
+    try:
+        found = rake([replace(margin, codes=margin.codes[rated]) for margin in margins], trim=trim)
+    except SelectionError as error:
+        raise SelectionError(error.problem, source=population.source, hint=error.hint) from None
+    # those who rated nothing, and so contribute nothing, have a weight of 1
+    raked = Raked(np.ones(len(rated)), np.zeros(len(rated), bool), np.zeros(len(rated), bool))
+    raked.weights[rated], raked.known[rated], raked.trimmed[rated] = found.weights, found.known, found.trimmed
     raked.weights.flags.writeable = False
     panel = Panel(population, margins, raked, rated, float(trim))
     return ratings.with_known(weights=raked.weights, panel=panel)
-
-
-def _raked(margins: Sequence[Margin], rated: NDArray[np.bool_], source: str, trim: float) -> Raked:
-    """Return the weights of raters who rated; the others, who contribute nothing, have 1."""
-    present = [replace(margin, codes=margin.codes[rated]) for margin in margins]
-    try:
-        found = rake(present, trim=trim)
-    except SelectionError as error:
-        raise SelectionError(error.problem, source=source, hint=error.hint) from None
-    weights, known, trimmed = np.ones(len(rated)), np.zeros(len(rated), bool), np.zeros(len(rated), bool)
-    weights[rated], known[rated], trimmed[rated] = found.weights, found.known, found.trimmed
-    return Raked(weights, known, trimmed)
 
 
 def _margin(ratings: Ratings, target: TargetShares, rated: NDArray[np.bool_], source: str) -> Margin:
@@ -315,8 +306,10 @@ def _margin(ratings: Ratings, target: TargetShares, rated: NDArray[np.bool_], so
         places[axis.groups.index(group)] = at
     for group, share in shares.items():
         if share <= 0:
+            who = n[axis.groups.index(group)]
+            have = "1 rater has" if who == 1 else f"{who:,} raters have"
             raise SelectionError(
-                f"the share of {target.name} = '{short(group)}' is 0, and {_raters(n[axis.groups.index(group)])} it",
+                f"the share of {target.name} = '{short(group)}' is 0, and {have} it",
                 source=source, column="share",
                 hint="Leave these raters out before weighting (--where, .where(…)), or give their share.",
             )  # fmt: skip
@@ -324,13 +317,12 @@ def _margin(ratings: Ratings, target: TargetShares, rated: NDArray[np.bool_], so
     return Margin(target.name, tuple(shares), places[codes], given / given.sum())
 
 
-def _raters(n: int) -> str:
-    return "1 rater has" if n == 1 else f"{n:,} raters have"
-
-
 def _matched(target: TargetShares, groups: Sequence[str], source: str, *, n_parts: int) -> dict[str, float]:
     """Return the share of each group that raters form, or raise if a group or a share has no counterpart."""
-    exact = {_crossed(value, n_parts): value for value in target.shares}
+    exact = {}
+    for value in target.shares:  # as axes write it
+        parts = split(value)
+        exact[CROSS.join(parts) if n_parts > 1 and len(parts) == n_parts else value] = value
     folded: dict[str, list[str]] = {}
     for text, value in exact.items():
         folded.setdefault(_folded(text), []).append(value)
@@ -355,12 +347,6 @@ def _matched(target: TargetShares, groups: Sequence[str], source: str, *, n_part
                 hint="Merge it with another value in both tables, or leave this margin out.",
             )  # fmt: skip
     return {group: found[group] for group in groups}
-
-
-def _crossed(value: str, n_parts: int) -> str:
-    """Return a value of a crossing of this many attributes as axes write it."""
-    parts = split(value)
-    return CROSS.join(parts) if n_parts > 1 and len(parts) == n_parts else value
 
 
 def _folded(value: str) -> str:

@@ -138,13 +138,8 @@ class RatingRows:
 
     def __getitem__(self, rows: NDArray[Any]) -> RatingRows:
         """Return some of the rows."""
-        return RatingRows(
-            self.item[rows],
-            None if self.rater is None else self.rater[rows],
-            self.score[rows],
-            None if self.count is None else self.count[rows],
-            None if self.time is None else self.time[rows],
-        )
+        columns = (self.item, self.rater, self.score, self.count, self.time)
+        return RatingRows(*(None if one is None else one[rows] for one in columns))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +159,6 @@ class Repeats:
         return len(self.item)
 
 
-def sorted_ratings(
-    rows: RatingRows, n_items: int, n_raters: int, n_points: int, rule: Duplicates
-) -> tuple[RatingRows, Repeats]:
-    """Order ratings by item and rater; keep the repeats that the rule names, or all of them under ``"error"``.
-
-    First and last go by time, then by the order of rows; ratings without a time come after those with one.
-    """
-    assert rows.rater is not None
-    bits = pair_bits(n_raters, n_points, n_items)
-    return settled(packed_words(rows.item, rows.rater, rows.score, bits), bits, rule, rows.time)
-
-
 def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]:
     """Return how many bits of a word rater and score take; raise an error if too few are left for the items."""
     bits = ((n_raters - 1).bit_length(), (n_points - 1).bit_length())
@@ -187,7 +170,11 @@ def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]
 def settled(
     words: Words, bits: tuple[int, int], rule: Duplicates, times: NDArray[np.float64] | None = None
 ) -> tuple[RatingRows, Repeats]:
-    """Order ratings that are packed into words, in place if the rule allows, and deal with repeats."""
+    """Order ratings that are packed into words, in place if the rule allows, by item and rater; deal with repeats.
+
+    It keeps the repeats that the rule names, or all of them under ``"error"``. First and last go by time, then by the
+    order of rows; ratings without a time come after those with one.
+    """
     if rule in ("first", "last", "keep") or times is not None:
         order = np.argsort(words >> np.uint64(bits[1]), kind="stable")
         words = words[order]
@@ -223,8 +210,7 @@ def _by_time(words: Words, times: NDArray[np.float64], score_bits: int) -> NDArr
 
 def sorted_totals(rows: RatingRows) -> tuple[RatingRows, int | None]:
     """Order totals by item and point; the second value is an item that has a point twice, if any."""
-    order = np.lexsort((rows.score, rows.item))
-    rows = rows[order]
+    rows = rows[np.lexsort((rows.score, rows.item))]
     again = (rows.item[1:] == rows.item[:-1]) & (rows.score[1:] == rows.score[:-1])
     return rows, int(rows.item[1:][again][0]) if again.any() else None
 
@@ -325,12 +311,9 @@ class Again:
         """Compare all fields."""
         if not isinstance(other, Again):
             return NotImplemented
-        return (
-            np.array_equal(self.item_codes, other.item_codes)
-            and np.array_equal(self.rater_codes, other.rater_codes)
-            and np.array_equal(self.scores, other.scores)
-            and same_times(self.times, other.times)
-        )
+        names = ("item_codes", "rater_codes", "scores")
+        alike = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return alike and same_times(self.times, other.times)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
@@ -364,41 +347,35 @@ class EveryRating:
     repeated: NDArray[np.bool_]
 
     @classmethod
-    def of(
-        cls,
-        item_codes: NDArray[np.int32],
-        rater_codes: NDArray[np.int32],
-        scores: NDArray[Any],
-        times: NDArray[np.float64] | None,
-        again: Again | None,
-    ) -> EveryRating:
+    def of(cls, first: Again, again: Again | None) -> EveryRating:
         """Merge first ratings, which are sorted by item and rater, with later ones."""
-        n = len(scores)
+        n = len(first)
         if again is None:
-            return cls(item_codes, rater_codes, scores, times, np.ones(n, np.int64), np.zeros(n, bool))
-        items = np.concatenate([item_codes, again.item_codes])
-        raters = np.concatenate([rater_codes, again.rater_codes])
+            known = (first.item_codes, first.rater_codes, first.scores, first.times)
+            return cls(*known, np.ones(n, np.int64), np.zeros(n, bool))
+        items = np.concatenate([first.item_codes, again.item_codes])
+        raters = np.concatenate([first.rater_codes, again.rater_codes])
         order = np.lexsort((raters, items))  # stable, and both parts are in order of occasion
         items, raters = items[order], raters[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (np.diff(items) != 0) | (np.diff(raters) != 0)
-        starts = np.flatnonzero(new)
+        starts = np.flatnonzero(_begins(items, raters))
         sizes = np.diff(starts, append=len(order))
-        moments = None if times is None or again.times is None else np.concatenate([times, again.times])[order]
-        return cls(
-            items,
-            raters,
-            np.concatenate([scores, again.scores])[order],
-            moments,
-            np.arange(len(order)) - np.repeat(starts, sizes) + 1,
-            np.repeat(sizes > 1, sizes),
-        )
+        timed = first.times is not None and again.times is not None
+        times = np.concatenate([first.times, again.times])[order] if timed else None
+        occasions = np.arange(len(order)) - np.repeat(starts, sizes) + 1
+        scores = np.concatenate([first.scores, again.scores])[order]
+        return cls(items, raters, scores, times, occasions, np.repeat(sizes > 1, sizes))
+
+
+def _begins(items: NDArray[Any], raters: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where another pair of item and rater begins."""
+    new = np.ones(len(items), dtype=bool)
+    new[1:] = (np.diff(items) != 0) | (np.diff(raters) != 0)
+    return new
 
 
 def first_and_again(every: Again) -> dict[str, Any]:
     """Split ratings sorted by item, rater and occasion into the first ones and the later ones."""
-    first = np.ones(len(every), dtype=bool)
-    first[1:] = (np.diff(every.item_codes) != 0) | (np.diff(every.rater_codes) != 0)
+    first = _begins(every.item_codes, every.rater_codes)
     return {
         "item_codes": every.item_codes[first], "rater_codes": every.rater_codes[first], "scores": every.scores[first],
         "times": None if every.times is None else every.times[first], "again": every.some(~first),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -61,14 +60,8 @@ def with_joined(table: RawTable, item: str | None, keep: Sequence[str] | None = 
     return _made(table, others.with_columns(ids))
 
 
-class PreparedTable(NamedTuple):
-    """A table whose ids and scores are in one column each, and what is known about it so far."""
-
-    table: RawTable
-    scale: Scale | None
-    rater: str | None
-    score: str | None
-    layout: Layout | None
+PreparedTable = tuple[RawTable, Scale | None, str | None, str | None, Layout | None]
+"""A table whose ids and scores are in one column each, its scale, the columns of raters and scores, and its layout."""
 
 
 def prepare(
@@ -88,23 +81,21 @@ def prepare(
     table = with_joined(table, roles["item"], attributes)
     rater, score = roles["rater"], roles["score"]
     if given is None:
-        return PreparedTable(table, scale, rater, score, layout)
+        return (table, scale, rater, score, layout)
     points = PointColumns.of(table.columns, given, scale, table.name)
     clash = "--score" if score else "--wide" if layout == "wide" else None
     if points.by_rater:
         clash = clash or ("--rater" if rater else f"the column '{of_raters[0]}'" if of_raters else None)
     if clash:
+        said = f"{points.text} already says what {clash} says"
         raise InputError(
-            f"{points.text} already says what {clash} says"
-            if clash[0] == "-"
-            else f"{clash} cannot be used if each rater has columns of their own",
-            source=table.name,
-            hint=f"Leave out either {clash} or the columns of points.",
-        )
+            said if clash[0] == "-" else f"{clash} cannot be used if each rater has columns of their own",
+            source=table.name, hint=f"Leave out either {clash} or the columns of points.",
+        )  # fmt: skip
     if layout == "totals":
-        return PreparedTable(points.counts(table, roles["item"], attributes), points.scale, rater, None, layout)
+        return (points.counts(table, roles["item"], attributes), points.scale, rater, None, layout)
     rater = BY_RATER if points.by_rater else rater
-    return PreparedTable(points.scores(table, attributes), points.scale, rater, points.text, "long")
+    return (points.scores(table, attributes), points.scale, rater, points.text, "long")
 
 
 def _made(table: RawTable, frame: pl.DataFrame, locate: Locate | None = None) -> RawTable:
@@ -131,8 +122,13 @@ class PointColumns:
             return cls(text, *_listed(columns, names, scale, source))
         found = _matching(columns, given, source)
         points = list(dict.fromkeys(point for block in found.values() for point in block))
+        if scale is None and not all(map(_NUMBER.fullmatch, points)):
+            raise ScaleError(
+                f"the points are text, which has no order of its own: {few(sorted(points))}", source=source,
+                column=given, hint="Give the points from lowest to highest, for example --scale No,Unsure,Yes.",
+            )  # fmt: skip
         try:
-            known = scale or _in_order(points)
+            known = scale or Scale.parse(",".join(sorted(points, key=float)))
         except ScaleError as error:
             raise ScaleError(error.problem, source=source, column=given, hint=error.hint) from None
         blocks = {rater: _block(columns, block, known, given, source) for rater, block in found.items()}
@@ -227,9 +223,8 @@ def _listed(
     if len(names) != len(scale):
         raise ColumnError(
             f"{len(names)} columns are named, but the scale {scale} has {len(scale)} points",
-            source=source,
-            hint="Name one column for each point, in the order of the scale.",
-        )
+            source=source, hint="Name one column for each point, in the order of the scale.",
+        )  # fmt: skip
     return scale, {"": tuple(names)}
 
 
@@ -255,16 +250,6 @@ def _matching(columns: Sequence[str], pattern: str, source: str) -> dict[str, di
     return found
 
 
-def _in_order(points: Sequence[str]) -> Scale:
-    """Return numbers from low to high as a scale; text has no order."""
-    if all(map(_NUMBER.fullmatch, points)):
-        return Scale.parse(",".join(sorted(points, key=float)))
-    raise ScaleError(
-        f"the points are text, which has no order of its own: {few(sorted(points))}",
-        hint="Give the points from lowest to highest, for example --scale No,Unsure,Yes.",
-    )
-
-
 def _block(
     columns: Sequence[str], block: dict[str, list[str]], scale: Scale, pattern: str, source: str
 ) -> tuple[str, ...]:
@@ -282,9 +267,8 @@ def _block(
         if len(names) > 1 or at < 0:
             places = " and ".join(str(columns.index(name) + 1) for name in names)
             which = f"columns {places} are the same point" if len(names) > 1 else f"column {places} means missing"
-            raise ColumnError(
-                f"{which}, {point}", source=source, hint="Rename one, or name the columns one by one in order."
-            )
+            hint = "Rename one, or name the columns one by one in order."
+            raise ColumnError(f"{which}, {point}", source=source, hint=hint)
         placed[at] = names[0]
     lacking = [str(label) for at, label in enumerate(scale.labels) if at not in placed]
     if lacking:

@@ -130,7 +130,7 @@ class Predictions:
         models, items = names.unique().sort(), ids.unique().sort()
         row = places_of(names, models)
         column = places_of(ids, items)
-        check.once(row * len(items) + column, names, ids)
+        check.once(pl.DataFrame({"model": names, "item": ids}), "", "model and item")
         check.filled(len(models), len(items), len(shares), len(scale))
         placed = np.full((len(models), len(items), len(scale)), np.nan)
         placed[row, column] = shares
@@ -245,7 +245,7 @@ class Predictions:
             "rater": check.ids(table[rater], "rater"),
             "point": check.positions(table[point], scale),
         })  # fmt: skip
-        check.raters_once(long)
+        check.once(long.select("model", "item", "rater"), "a rater of ", "model, item and rater")
         counted = long.group_by("model", "item", maintain_order=True).agg(
             (pl.col("point") == at).mean().alias(str(label)) for at, label in enumerate(scale.labels)
         )
@@ -351,14 +351,13 @@ class _Check:
                 source=self.source,
                 hint=f"Give one column of probabilities for each point of {scale}, named like the point.",
             )
-        for names in (found[at] for at in range(len(scale))):
-            if len(names) > 1:
-                raise ColumnError(
-                    f"the columns {' and '.join(names)} name the same point",
-                    source=self.source,
-                    hint="Keep one of them, or rename the other.",
-                )
-        return [found[at][0] for at in range(len(scale))]
+        in_order = [found[at] for at in range(len(scale))]
+        if twice := [names for names in in_order if len(names) > 1]:
+            raise ColumnError(
+                f"the columns {' and '.join(twice[0])} name the same point",
+                source=self.source, hint="Keep one of them, or rename the other.",
+            )  # fmt: skip
+        return [names[0] for names in in_order]
 
     def ids(self, column: pl.Series, role: str) -> pl.Series:
         """Return ids as text."""
@@ -379,9 +378,7 @@ class _Check:
 
     def shares(self, table: pl.DataFrame) -> NDArray[np.float64]:
         """Return probabilities, each row divided by its sum."""
-        numbers = np.empty((table.height, table.width))
-        for at, column in enumerate(table):
-            numbers[:, at] = self._numbers(column)
+        numbers = np.column_stack([self._numbers(column) for column in table])
         with np.errstate(over="ignore"):
             sums = numbers.sum(axis=1)
         wrong = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
@@ -436,27 +433,15 @@ class _Check:
             found.append(at)
         return pl.Series(found, dtype=pl.Int64)
 
-    def raters_once(self, long: pl.DataFrame) -> None:
-        """Raise if a model predicts a rater's point twice."""
-        repeated = long.select("model", "item", "rater").is_duplicated().to_numpy()
+    def once(self, keys: pl.DataFrame, whom: str, each: str) -> None:
+        """Raise if a model predicts an item, or a rater of it, twice."""
+        repeated = keys.is_duplicated().to_numpy()
         if repeated.any():
-            name, item, *_ = long.row(int(np.flatnonzero(repeated)[0]))
+            name, item, *_ = keys.row(int(np.flatnonzero(repeated)[0]))
             raise DuplicateError(
-                f"{name} predicts a rater of item {item} more than once",
-                **self._where(repeated),
-                hint="Keep one row per model, item and rater.",
-            )
-
-    def once(self, cells: NDArray[np.int64], models: pl.Series, items: pl.Series) -> None:
-        """Raise if a model predicts an item twice."""
-        repeated = pl.Series(cells).is_duplicated().to_numpy()
-        if repeated.any():
-            first = int(np.flatnonzero(repeated)[0])
-            raise DuplicateError(
-                f"{models[first]} predicts item {items[first]} more than once",
-                **self._where(repeated),
-                hint="Keep one row per model and item.",
-            )
+                f"{name} predicts {whom}item {item} more than once", **self._where(repeated),
+                hint=f"Keep one row per {each}.",
+            )  # fmt: skip
 
     def filled(self, n_models: int, n_items: int, n_given: int, n_points: int) -> None:
         """Raise if models predict so few of the items that a table of all of them would be empty, and large."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from plurivox.base.arguments import checked
 from plurivox.base.errors import InputError, ScaleError, SelectionError
-from plurivox.domain.ratings import Ratings, with_parts
+from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import label_column
 from plurivox.domain.scale import Label
 
@@ -57,15 +57,12 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
             raise InputError(f"question '{name}' holds totals, but combining needs to know who answered")
     order = _priorities(first, rule)
     answers = pl.concat(
-        pl.DataFrame(
-            {
-                "item": ratings.items["item"].gather(ratings.item_codes),
-                "rater": ratings.raters["rater"].gather(ratings.codes_of_raters),
-                "priority": order[ratings.scores],
-            }
-        )
+        pl.DataFrame({
+            "item": ratings.items["item"].gather(ratings.item_codes),
+            "rater": ratings.raters["rater"].gather(ratings.codes_of_raters), "priority": order[ratings.scores],
+        })
         for ratings in questions.values()
-    )
+    )  # fmt: skip
     best = answers.group_by("item", "rater").agg(pl.col("priority").max())
     labels = label_column(first.scale).gather(np.argsort(order)[best["priority"].to_numpy()])
     combined = Ratings.from_frame(
@@ -79,7 +76,7 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
         recoded_missing=sum(ratings.intake.recoded_missing for ratings in questions.values()),
         **_NO_TIMES,
     )
-    found = with_parts(combined, intake=intake)
+    found = combined.with_known(intake=intake)
     return found if first.panel is None else found.weighted(first.panel.population, trim=first.panel.trim)
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import bisect
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base import later
-from plurivox.base.arguments import Frame, Kind, checked, fits, is_frame, is_path
+from plurivox.base.arguments import Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
-from plurivox.base.errors import NeedsRatersError, SelectionError, few
+from plurivox.base.errors import SelectionError, few
 from plurivox.domain.attributes import AttributeRules, AttributeTable, clean, columns_of_raters
 from plurivox.domain.check import Intake, LongTable, check
 from plurivox.domain.choices import UNKNOWN, Conflicts, Duplicates
+from plurivox.domain.counts import RatingCounts
 from plurivox.domain.numbers import time_column
-from plurivox.domain.part import Again, EveryRating, Part, cut, first_and_again, same_times
+from plurivox.domain.part import Again, EveryRating, Part, first_and_again, same_times
 from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.domain.raw import (
+    GivenPopulation,
     RawTable,
     Wanted,
     chosen_rows,
@@ -32,29 +32,13 @@ from plurivox.domain.raw import (
     require_columns,
     to_polars,
 )
-from plurivox.domain.recoding import GivenRecoding, Recoding, bin_numbers
+from plurivox.domain.recoding import Edges, GivenRecoding, Names, Recoding, bin_numbers
 from plurivox.domain.scale import MISSING, GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
 
-GivenPopulation = Annotated[
-    Any,
-    Kind(
-        "a file or a frame with the columns attribute, value and share, or a mapping of attributes to shares of values",
-        lambda given: isinstance(given, Mapping) or hasattr(given, "targets") or is_path(given) or is_frame(given),
-    ),
-]
-Edges = Annotated[
-    Sequence[float],
-    Kind("a list of numbers", lambda given: fits(given, Sequence[float]) and all(map(math.isfinite, given))),
-]
-Names = Annotated[
-    Sequence[str],
-    Kind("a list of texts that differ", lambda given: fits(given, Sequence[str]) and len(set(given)) == len(given)),
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ratings:
+class Ratings(RatingCounts):
     """Who rated what, on which scale, as integer codes sorted by item and rater.
 
     Make one with :func:`plurivox.read_ratings`, :meth:`from_frame` or :func:`plurivox.simulate`.
@@ -188,45 +172,29 @@ class Ratings:
         of_raters = [name for name in beside if name not in item_attributes]
         if point_columns is not None:
             given = {"item": item, "rater": rater if rater != "rater" else None, "score": None}
-            ready = prepare(raw, point_columns, as_scale(scale), roles=given, attributes=beside, of_raters=of_raters)
-            raw, scale, rater, score = ready.table, ready.scale, ready.rater or rater, str(ready.score)
+            raw, scale, by_rater, score_column, _ = prepare(
+                raw, point_columns, as_scale(scale), roles=given, attributes=beside, of_raters=of_raters
+            )
+            rater, score = by_rater or rater, str(score_column)
         else:
             raw = with_joined(raw, item, beside)
         long = raw.frame()
-        roles = {"item": item, "rater": rater, "score": score}
-        if time is not None:
-            roles["time"] = time
+        roles = {"item": item, "rater": rater, "score": score} | ({} if time is None else {"time": time})
         require_columns(long.columns, roles.values(), "frame")
         require_apart([*rater_attributes, *item_attributes], "frame", timed=time is not None)
         table = LongTable(
-            source="frame",
-            locate=raw.locate,
-            pieces=[pick(long, roles, [*rater_attributes, *item_attributes])],
-            names=roles,
-            rater_attributes=tuple(rater_attributes),
-            item_attributes=tuple(item_attributes),
-        )
-        found = cls.from_checked(
-            check(
-                table,
-                as_scale(scale),
-                missing=missing,
-                duplicates=duplicates,
-                raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
-                items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
-                rules=AttributeRules(conflicts, tuple(unknown)),
-            )
-        )
-        return from_points(found.with_poles(poles), point_columns)
-
-    @classmethod
-    def from_checked(cls, checked: Mapping[str, Any]) -> Ratings:
-        """Wrap what was checked."""
-        return cls(**checked)
-
-    def __len__(self) -> int:
-        """Return the number of ratings."""
-        return self.n_entries if self.multiplicity is None else int(self.multiplicity.sum())
+            source="frame", locate=raw.locate, pieces=[pick(long, roles, [*rater_attributes, *item_attributes])],
+            names=roles, rater_attributes=tuple(rater_attributes), item_attributes=tuple(item_attributes),
+        )  # fmt: skip
+        parts = check(
+            table, as_scale(scale), missing=missing, duplicates=duplicates,
+            raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
+            items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
+            rules=AttributeRules(conflicts, tuple(unknown)),
+        )  # fmt: skip
+        told = "" if point_columns is None else point_columns_text(point_columns)
+        parts["intake"] = replace(parts["intake"], point_columns=told)
+        return cls(**parts).with_poles(poles)
 
     def __repr__(self) -> str:
         by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
@@ -252,13 +220,8 @@ class Ratings:
         """Compare the ratings and what is known about items and raters, not how they were read."""
         if not isinstance(other, Ratings):
             return NotImplemented
-        pairs = (
-            (self.item_codes, other.item_codes),
-            (self.rater_codes, other.rater_codes),
-            (self.scores, other.scores),
-            (self.multiplicity, other.multiplicity),
-            (self.weights, other.weights),
-        )
+        arrays = ("item_codes", "rater_codes", "scores", "multiplicity", "weights")
+        pairs = ((getattr(self, name), getattr(other, name)) for name in arrays)
         return (
             self.scale == other.scale
             and all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
@@ -270,154 +233,24 @@ class Ratings:
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
-    @property
-    def n_items(self) -> int:
-        """The number of items, including those with only missing scores."""
-        return self.items.height
-
-    @property
-    def n_raters(self) -> int:
-        """The number of raters, 0 for totals."""
-        return self.raters.height
-
-    @property
-    def has_raters(self) -> bool:
-        """Whether it is known who gave which rating."""
-        return self.multiplicity is None
-
     def in_memory(self) -> Ratings:
         """Return the ratings in memory; those packed on disk are read."""
         return self
-
-    @property
-    def codes_of_raters(self) -> NDArray[np.int32]:
-        """The rater of each rating.
-
-        Raises
-        ------
-        NeedsRatersError
-            If the table holds totals.
-        """
-        if self.rater_codes is None:
-            raise NeedsRatersError(
-                f"{self.intake.source} holds counts per scale point, but this analysis needs to know who rated. "
-                "Give a table with one row per rating."
-            )
-        return self.rater_codes
-
-    @property
-    def crossed(self) -> bool:
-        """Whether every rater rated every item."""
-        return self.has_raters and len(self) == self.n_items * self.n_raters
-
-    @property
-    def n_entries(self) -> int:
-        """How many rows the ratings have: one for each, or for as many as ``multiplicity`` says."""
-        return int(self.offsets[-1])
-
-    def parts(self) -> Sequence[Part]:
-        """Return the ratings in runs of whole items, cut by the data alone: what every lens adds up."""
-        if not self._parts:
-            self._parts.extend(cut(self.offsets, self.rater_codes, self.scores, self.multiplicity))
-        return tuple(self._parts)
-
-    def of_items(self, first: int, last: int) -> Part:
-        """Return the ratings of items ``first`` to ``last``, exclusive, as one part."""
-        found = [
-            one.some(slice(max(first - one.first, 0), min(last - one.first, one.n_items)))
-            for one in self._parts_with(first, last)
-        ]
-        if len(found) == 1:
-            return found[0]
-        offsets = np.cumsum(np.concatenate([[0], *(np.diff(one.offsets) for one in found)])).astype(np.int64)
-        arrays = zip(*((one.raters, one.scores, one.multiplicity) for one in found), strict=True)
-        return Part(first, offsets, *map(np.concatenate, arrays))
-
-    def _parts_with(self, first: int, last: int) -> list[Part]:
-        """Return the parts that have any of some items."""
-        parts = self.parts()
-        at = bisect.bisect_right(range(len(parts)), first, key=lambda one: parts[one].first) - 1
-        found: list[Part] = []
-        while at < len(parts) and (not found or parts[at].first < last):
-            found.append(parts[at])
-            at += 1
-        return found
-
-    def counts(self) -> NDArray[np.int64]:
-        """Return how often each item got each point, items × points."""
-        found = np.zeros((self.n_items, len(self.scale)), dtype=np.int64)
-        for part in self.parts():
-            own, cells = found[part.items].reshape(-1), part.item_of_each() * len(self.scale) + part.scores
-            if len(part.multiplicity):
-                own[cells] = part.multiplicity
-            else:
-                own[:] = np.bincount(cells, minlength=len(own))
-        return found
-
-    def used(self) -> NDArray[np.int64]:
-        """Return how often each point was given."""
-        found = np.zeros(len(self.scale), np.int64)
-        for part in self.parts():
-            each = part.multiplicity if len(part.multiplicity) else None
-            found += np.bincount(part.scores, each, len(self.scale)).astype(np.int64)
-        return found
-
-    def sizes(self, codes: NDArray[np.int32], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many items the raters of each group rated, and how many ratings they gave."""
-        n_items, n_ratings = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
-        for part in self.parts():
-            group = codes[part.raters]
-            inside = group >= 0
-            n_ratings += np.bincount(group[inside], minlength=n_groups)
-            cells = group[inside].astype(np.int64) * part.n_items + part.item_of_each()[inside]
-            n_items += np.bincount(
-                _distinct(cells, n_groups * part.n_items) // max(part.n_items, 1), minlength=n_groups
-            )
-        return n_items, n_ratings
-
-    def profiles(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
-        """Return how often the raters of each group gave each point, groups × points."""
-        found = np.zeros(n_groups * len(self.scale), np.int64)
-        for part in self.parts():
-            group = codes[part.raters].astype(np.int64)
-            cells = (group * len(self.scale) + part.scores)[group >= 0]
-            found += np.bincount(cells, minlength=len(found))
-        return found.reshape(n_groups, len(self.scale))
-
-    def per_rater(self) -> NDArray[np.int64]:
-        """Return how many ratings each rater gave."""
-
-        def counted() -> NDArray[np.int64]:
-            found = np.zeros(self.n_raters, np.int64)
-            for part in self.parts() if self.has_raters else ():
-                found += np.bincount(part.raters, minlength=self.n_raters)
-            return found
-
-        return self.once("per rater", counted)
-
-    def once(self, what: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return something computed from all ratings on first use; nobody may write to it."""
-        if what not in self._found:
-            made = make()
-            made.flags.writeable = False
-            self._found[what] = made
-        return np.asarray(self._found[what])
 
     def to_frame(self) -> pl.DataFrame:
         """Return the ratings as a long polars frame of ids and labels, sorted by item and rater.
 
         For pairs that were rated more than once, this is the first rating; :meth:`repeats` returns all of them.
         """
-        labels = label_column(self.scale)
-        frame = pl.DataFrame({"item": self.items["item"].gather(self.item_codes)})
+        columns = [self.items["item"].gather(self.item_codes)]
         if self.rater_codes is not None:
-            frame = frame.with_columns(self.raters["rater"].gather(self.rater_codes))
-        frame = frame.with_columns(labels.gather(self.scores.astype(np.uint32)))
+            columns.append(self.raters["rater"].gather(self.rater_codes))
+        columns.append(label_column(self.scale).gather(self.scores.astype(np.uint32)))
         if self.multiplicity is not None:
-            frame = frame.with_columns(pl.Series("count", self.multiplicity))
+            columns.append(pl.Series("count", self.multiplicity))
         if self.times is not None:
-            frame = frame.with_columns(time_column(self.times, self.intake.time_unit))
-        return frame
+            columns.append(time_column(self.times, self.intake.time_unit))
+        return pl.DataFrame(columns)
 
     def repeats(self) -> pl.DataFrame:
         """Return all ratings of pairs that were rated more than once, with the number of their occasion from 1.
@@ -427,18 +260,17 @@ class Ratings:
         every = self.every_rating()
         chosen = every.repeated
         columns: list[pl.Series] = [
-            self.items["item"].gather(every.item_codes[chosen]),
-            self.raters["rater"].gather(every.rater_codes[chosen]),
+            self.items["item"].gather(every.item_codes[chosen]), self.raters["rater"].gather(every.rater_codes[chosen]),
             pl.Series("occasion", every.occasions[chosen]),
             label_column(self.scale).gather(every.scores[chosen].astype(np.uint32)),
-        ]
+        ]  # fmt: skip
         if every.times is not None:
             columns.append(time_column(every.times[chosen], self.intake.time_unit))
         return pl.DataFrame(columns)
 
     def every_rating(self) -> EveryRating:
         """Return the ratings together with repeated ones, in the order of item, rater and occasion."""
-        return EveryRating.of(self.item_codes, self.codes_of_raters, self.scores, self.times, self.again)
+        return EveryRating.of(Again(self.item_codes, self.codes_of_raters, self.scores, self.times), self.again)
 
     @checked
     def where(self, *, raters: Wanted | None = None, items: Wanted | None = None) -> Ratings:
@@ -464,10 +296,9 @@ class Ratings:
             items=chosen_rows(self.items, items, "item") if items else None,
             raters=chosen_rows(self.raters, raters, "rater") if raters else None,
         )
-        rated = np.diff(found.offsets) > 0
         rating = found.per_rater() > 0 if found.has_raters else None
         intake = replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters))
-        return replace(without_others(found, items=rated, raters=rating), intake=intake)
+        return replace(without_others(found, items=np.diff(found.offsets) > 0, raters=rating), intake=intake)
 
     def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
         """Return the ratings of some items by some raters; see :func:`ratings_of`."""
@@ -476,8 +307,7 @@ class Ratings:
             keep &= items[self.item_codes]
         if raters is not None:
             keep &= raters[self.codes_of_raters]
-        again = self.again
-        if again is not None:
+        if (again := self.again) is not None:
             left = np.ones(len(again), bool) if items is None else items[again.item_codes]
             again = again.some(left if raters is None else left & raters[again.rater_codes])
         by_rating = ("item_codes", "rater_codes", "scores", "multiplicity", "times")
@@ -524,7 +354,7 @@ class Ratings:
         return self if self.weights is None else self.with_known(weights=None, panel=None)
 
     def with_known(self, **known: Any) -> Ratings:
-        """Return the ratings with some of their parts replaced; see :func:`with_parts`."""
+        """Return the ratings with another scale of the same length, other attributes, weights or another intake."""
         return replace(self, **known)
 
     @checked
@@ -552,7 +382,7 @@ class Ratings:
             raise SelectionError(f"items have no attribute '{column}'; they have: {known}")
         given = self.items.select("item", rater=pl.lit("gold"), score=column)
         names = {"item": "item", "rater": "rater", "score": column}
-        found = Ratings.from_checked(check(LongTable(source="items", pieces=[given], names=names), as_scale(scale)))
+        found = Ratings(**check(LongTable(source="items", pieces=[given], names=names), as_scale(scale)))
         source = f"column {column} of the items"
         return replace(
             found, raters=found.raters.clear(), rater_codes=None, multiplicity=np.ones(len(found.scores), np.int64),
@@ -562,7 +392,7 @@ class Ratings:
     @checked
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
         """Return the ratings with names for the two ends of their scale; with None, unchanged."""
-        return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
+        return self if poles is None else self.with_known(scale=self.scale.with_poles(poles))
 
     @checked
     def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Ratings:
@@ -597,10 +427,8 @@ class Ratings:
         if self.multiplicity is not None:
             counts = recoding.sums(self.counts())
             items, points = np.nonzero(counts)
-            parts: dict[str, Any] = {
-                "item_codes": items.astype(np.int32), "scores": points.astype(new.dtype),
-                "multiplicity": counts[items, points],
-            }  # fmt: skip
+            parts: dict[str, Any] = {"item_codes": items.astype(np.int32), "scores": points.astype(new.dtype)}
+            parts["multiplicity"] = counts[items, points]
             n_missing = len(self) - int(counts.sum())
         else:
             every = self.every_rating()
@@ -611,11 +439,9 @@ class Ratings:
             kept = Again(every.item_codes[left], every.rater_codes[left], scores[left].astype(new.dtype), times)
             parts = first_and_again(kept)
         told = replace(
-            intake,
-            recoded="; then ".join(filter(None, (intake.recoded, str(recoding)))),
-            recoded_missing=intake.recoded_missing + n_missing,
-            kept_repeats=len(parts.get("again") or ()),
-        )
+            intake, recoded="; then ".join(filter(None, (intake.recoded, str(recoding)))),
+            recoded_missing=intake.recoded_missing + n_missing, kept_repeats=len(parts.get("again") or ()),
+        )  # fmt: skip
         return replace(self, scale=new, intake=told, **parts)
 
     @checked
@@ -634,11 +460,10 @@ class Ratings:
             Names for the intervals.
         """
         require_columns(self.raters.columns, [attribute], "the table of raters")
-        values = self.raters[attribute]
-        binned = bin_numbers(values, list(edges), None if labels is None else list(labels))
-        lost = binned.null_count() - clean(values).null_count()
-        intake = replace(self.intake, unbinned={**self.intake.unbinned, attribute: lost}) if lost else None
-        return with_parts(self, raters=self.raters.with_columns(binned), intake=intake)
+        binned = bin_numbers(self.raters[attribute], list(edges), None if labels is None else list(labels))
+        lost = binned.null_count() - clean(self.raters[attribute]).null_count()
+        unbinned = {**self.intake.unbinned, attribute: lost} if lost else self.intake.unbinned
+        return self.with_known(raters=self.raters.with_columns(binned), intake=replace(self.intake, unbinned=unbinned))
 
 
 def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
@@ -673,27 +498,3 @@ def without_others(
             changes |= {"weights": weights, "panel": panel}
         again = again and replace(again, rater_codes=rank[again.rater_codes])
     return replace(ratings, **changes, again=again)
-
-
-def with_parts(
-    ratings: Ratings, *, raters: pl.DataFrame | None = None, intake: Intake | None = None, scale: Scale | None = None
-) -> Ratings:
-    """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
-    given: dict[str, Any] = {"raters": raters, "intake": intake, "scale": scale}
-    return ratings.with_known(**{name: part for name, part in given.items() if part is not None})
-
-
-def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:
-    """Return ratings that remember which columns of points they were read from, if any."""
-    if point_columns is None:
-        return ratings
-    return with_parts(ratings, intake=replace(ratings.intake, point_columns=point_columns_text(point_columns)))
-
-
-def _distinct(cells: NDArray[np.int64], n_cells: int) -> NDArray[np.int64]:
-    """Return the distinct numbers below ``n_cells``, in order; by marking them, unless most would stay unmarked."""
-    if n_cells > 50 * len(cells):
-        return np.unique(cells)
-    met = np.zeros(n_cells, bool)
-    met[cells] = True
-    return np.flatnonzero(met)

@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.base.arguments import Kind, is_frame, is_path
 from plurivox.base.errors import ColumnError, FileError, SelectionError, few, no_column
 from plurivox.base.wording import short
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories, category_order
@@ -275,6 +276,13 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 Wanted = Mapping[str, Label | Iterable[Label]]
+GivenPopulation = Annotated[
+    Any,
+    Kind(
+        "a file or a frame with the columns attribute, value and share, or a mapping of attributes to shares of values",
+        lambda given: isinstance(given, Mapping) or hasattr(given, "targets") or is_path(given) or is_frame(given),
+    ),
+]
 
 
 def label_column(scale: Scale) -> pl.Series:

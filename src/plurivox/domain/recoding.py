@@ -160,7 +160,10 @@ def _ruled(old: Scale, pairs: Sequence[tuple[str, str | None]]) -> Recoding:
             hint="Name every point of the scale; to leave one out, make it missing: 2=missing.",
         )
     order = tuple(targets[at] for at in range(len(old)))
-    return Recoding(old, Scale(numbers_of(list(names)), poles=_ends(old, order)), order)
+    kept, poles = [target for target in order if target != MISSING], old.poles
+    if poles is not None and kept != sorted(kept):  # exchanged if the order is reversed, otherwise none
+        poles = poles[::-1] if kept == sorted(kept, reverse=True) else None
+    return Recoding(old, Scale(numbers_of(list(names)), poles=poles), order)
 
 
 def _binned(old: Scale, n_bins: int) -> Recoding:
@@ -178,23 +181,12 @@ def _binned(old: Scale, n_bins: int) -> Recoding:
         )
     runs = np.array_split(np.arange(len(old)), n_bins)
     targets = tuple(place for place, run in enumerate(runs) for _ in run)
-    return Recoding(old, Scale(numbers_of([_range(old, run.tolist()) for run in runs]), poles=old.poles), targets)
-
-
-def _range(scale: Scale, places: Sequence[int]) -> str:
-    """Return the name of a run of points: 21–40, or -10 to -1, whose dash would look like a sign."""
-    first, last = str(scale.labels[places[0]]), str(scale.labels[places[-1]])
-    if len(places) == 1:
-        return first
-    return f"{first} to {last}" if "-" in first + last else f"{first}–{last}"
-
-
-def _ends(old: Scale, targets: Sequence[int]) -> tuple[str, str] | None:
-    """Return the names of the ends: unchanged if the order is kept, exchanged if it is reversed, otherwise none."""
-    kept = [target for target in targets if target != MISSING]
-    if old.poles is None or kept == sorted(kept):
-        return old.poles
-    return old.poles[::-1] if kept == sorted(kept, reverse=True) else None
+    names = []
+    for run in runs:
+        first, last = str(old.labels[run[0]]), str(old.labels[run[-1]])
+        between = " to " if "-" in first + last else "–"  # the dash in -10–-1 would look like a sign
+        names.append(first if len(run) == 1 else f"{first}{between}{last}")
+    return Recoding(old, Scale(numbers_of(names), poles=old.poles), targets)
 
 
 def _places(scale: Scale, points: str) -> range:
@@ -248,6 +240,15 @@ def _split(old: Scale, first: Label | None) -> Recoding:
 
 # Numbers in intervals -------------------------------------------------------------------------------------------------
 
+Edges = Annotated[
+    Sequence[float],
+    Kind("a list of numbers", lambda given: fits(given, Sequence[float]) and all(map(math.isfinite, given))),
+]
+Names = Annotated[
+    Sequence[str],
+    Kind("a list of texts that differ", lambda given: fits(given, Sequence[str]) and len(set(given)) == len(given)),
+]
+
 
 def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:
     """Sort numbers into intervals that start at the edges; the last one is open-ended.
@@ -287,9 +288,8 @@ def _numbers(column: pl.Series, edges: Sequence[float]) -> pl.Series:
         if not (match := _OPEN.fullmatch(text)):
             continue
         number = float(match["number"].replace(",", "."))
-        if match["above"] and (match["below"] or number < edges[-1]):
-            continue
-        if match["below"] and number > edges[0]:
+        too_low = match["above"] and (match["below"] or number < edges[-1])
+        if too_low or (match["below"] and number > edges[0]):
             continue
         found[text] = math.nextafter(edges[0], -math.inf) if match["below"] else number
     written = texts.replace_strict(list(found), list(found.values()), default=None, return_dtype=pl.Float64)

@@ -83,16 +83,23 @@ class Scale:
         descriptions: Iterable[str] | Mapping[str, Iterable[str]] = (),
         name: str = "",
     ) -> None:
-        points = _counted(labels)
+        points = tuple(itertools.islice(labels, MAX_POINTS + 1))  # too many could not be held
+        if len(points) > MAX_POINTS:
+            raise ScaleError(_too_many(len(labels) if isinstance(labels, Sized) else None))
         tokens = tuple(text_of(token) for token in missing)
         positions = _positions_of(points, tokens)
-        object.__setattr__(self, "labels", points)
-        object.__setattr__(self, "values", _values_of(points, values))
-        object.__setattr__(self, "missing", tokens)
-        object.__setattr__(self, "poles", as_poles(poles))
-        object.__setattr__(self, "descriptions", descriptions_of(points, descriptions))
-        object.__setattr__(self, "name", _name_of(name, points) if name else "")
-        object.__setattr__(self, "_positions", positions)
+        parts = {
+            "labels": points, "values": _values_of(points, values), "missing": tokens, "poles": as_poles(poles),
+            "descriptions": descriptions_of(points, descriptions), "name": name, "_positions": positions,
+        }  # fmt: skip
+        if name:
+            known = known_scale(name)
+            if known.labels != points:
+                problem, hint = f"the points of {known.name!r} are others", f"Scale.named({known.name!r}) has them."
+                raise ScaleError(problem, hint=hint)
+            parts["name"] = known.name
+        for part, value in parts.items():
+            object.__setattr__(self, part, value)
 
     @classmethod
     @checked
@@ -227,13 +234,6 @@ def known_scale(name: str) -> NamedScale:
             hint=f"Give points such as 0:4 or No,Unsure,Yes, a TOML file, or one of these: {', '.join(NAMED)}.",
         )
     return found
-
-
-def _name_of(name: str, points: Sequence[Label]) -> str:
-    known = known_scale(name)
-    if known.labels != points:
-        raise ScaleError(f"the points of {known.name!r} are others", hint=f"Scale.named({known.name!r}) has them.")
-    return known.name
 
 
 def as_poles(poles: GivenPoles | None) -> tuple[str, str] | None:
@@ -378,14 +378,6 @@ def few_points(scale: Sized, what: str) -> None:
         )
 
 
-def _counted(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Return the points, but raise before there are too many to hold."""
-    points = tuple(itertools.islice(labels, MAX_POINTS + 1))
-    if len(points) > MAX_POINTS:
-        raise ScaleError(_too_many(len(labels) if isinstance(labels, Sized) else None))
-    return points
-
-
 def _positions_of(points: tuple[Label, ...], missing: tuple[str, ...]) -> dict[str, int]:
     if len(points) < 2:
         raise ScaleError(
@@ -418,7 +410,8 @@ def _values_of(points: tuple[Label, ...], values: Sequence[float] | None) -> tup
     if len(result) != len(points):
         raise ScaleError(f"{len(points)} points have {len(result)} values", hint=hint)
     if not all(map(math.isfinite, result)) or any(b <= a for a, b in itertools.pairwise(result)):
-        raise ScaleError(f"the values of the points do not increase: {_short(result)}", hint=hint)
+        shown = ", ".join(f"{value:g}" for value in result[:8]) + (", …" if len(result) > 8 else "")
+        raise ScaleError(f"the values of the points do not increase: {shown}", hint=hint)
     return result
 
 
@@ -461,11 +454,6 @@ def descriptions_in(known: Descriptions, prompt: str) -> tuple[str, ...]:
 def plain_descriptions(known: Descriptions) -> list[str] | dict[str, list[str]]:
     """Return descriptions as plain lists, for JSON and TOML."""
     return list(known) if isinstance(known, tuple) else {name: list(texts) for name, texts in known.items()}
-
-
-def _short(values: Sequence[float]) -> str:
-    shown = ", ".join(f"{value:g}" for value in values[:8])
-    return shown + (", …" if len(values) > 8 else "")
 
 
 def _too_many(n_points: int | None) -> str:

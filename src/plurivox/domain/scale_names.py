@@ -6,7 +6,7 @@ Named scales are suggested if answers fit one, and used if one is named; no scal
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,152 +41,94 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _agree(how: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the two points of a degree of agreement, as "Slightly agree" and as "Agree slightly"."""
-    low, high = f"{how} disagree", f"{how} agree"
-    return (low, f"Disagree {how.lower()}"), (high, f"Agree {how.lower()}")
+_WORDINGS = {
+    "Strongly disagree": "Strongly disagree/Disagree strongly",
+    "Neither agree": "Neither agree nor disagree/Neither disagree nor agree/Neither/Neutral/Undecided",
+    "Strongly agree": "Strongly agree/Agree strongly",
+    "Slightly disagree": "Slightly disagree/Disagree slightly/Somewhat disagree/Disagree somewhat",
+    "Slightly agree": "Slightly agree/Agree slightly/Somewhat agree/Agree somewhat",
+    "Somewhat disagree": "Somewhat disagree/Disagree somewhat",
+    "Somewhat agree": "Somewhat agree/Agree somewhat",
+    "Rarely": "Rarely/Seldom",
+    "Often": "Often/Frequently",
+    "Neither satisfied": "Neither satisfied nor dissatisfied/Neither dissatisfied nor satisfied/Neither/Neutral",
+    "Neither likely": "Neither likely nor unlikely/Neither unlikely nor likely/Neither/Neutral",
+    "Medium": "Medium/Moderate",
+    "Unsure": "Unsure/Not sure/Uncertain/Maybe",
+}
+"""Other wordings of points that several scales have."""
+_TABLE = """\
+likert-agree | agreement | disagreed with < agreed with |
+    Strongly disagree < Disagree < Neither agree < Agree < Strongly agree
+likert-agree-4 | agreement | disagreed with < agreed with | Strongly disagree < Disagree < Agree < Strongly agree
+likert-agree-6 | agreement | disagreed with < agreed with |
+    Strongly disagree < Disagree < Slightly disagree < Slightly agree < Agree < Strongly agree
+likert-agree-7 | agreement | disagreed with < agreed with |
+    Strongly disagree < Disagree < Slightly disagree < Neither agree < Slightly agree < Agree < Strongly agree
+likert-agree-somewhat | agreement | disagreed with < agreed with |
+    Strongly disagree < Somewhat disagree < Neither agree < Somewhat agree < Strongly agree
+likert-agree-somewhat-4 | agreement | disagreed with < agreed with |
+    Strongly disagree < Somewhat disagree < Somewhat agree < Strongly agree
+likert-frequency | frequency | rare < frequent | Never < Rarely < Sometimes/Occasionally < Often < Always
+likert-frequency-very-often | frequency | rare < frequent | Never < Rarely < Sometimes/Occasionally < Often < Very often
+likert-frequency-4 | frequency | rare < frequent | Never < Rarely < Sometimes/Occasionally < Often
+likert-frequency-3 | frequency | rare < frequent | Never < Sometimes/Occasionally < Always
+likert-frequency-half | frequency | rare < frequent |
+    Never < Sometimes < About half the time < Most of the time < Always
+likert-satisfaction | satisfaction | dissatisfied < satisfied |
+    Very dissatisfied < Dissatisfied < Neither satisfied < Satisfied < Very satisfied
+likert-satisfaction-4 | satisfaction | dissatisfied < satisfied |
+    Very dissatisfied < Dissatisfied < Satisfied < Very satisfied
+likert-satisfaction-somewhat | satisfaction | dissatisfied < satisfied |
+    Very dissatisfied < Somewhat dissatisfied < Neither satisfied < Somewhat satisfied < Very satisfied
+likert-satisfaction-extremely | satisfaction | dissatisfied < satisfied |
+    Extremely dissatisfied < Somewhat dissatisfied < Neither satisfied < Somewhat satisfied < Extremely satisfied
+likert-quality | quality | poor < good | Very poor < Poor < Fair/Average/Acceptable < Good < Very good
+likert-quality-excellent | quality | poor < good | Poor < Fair < Good < Very good < Excellent
+likert-quality-bad | quality | bad < good | Bad < Poor < Fair < Good < Excellent
+likert-quality-4 | quality | poor < good | Poor < Fair < Good < Excellent
+likert-good | quality | bad < good |
+    Very bad < Bad < Neither good nor bad/Neither bad nor good/Neutral/Okay/OK < Good < Very good
+likert-importance | importance | unimportant < important |
+    Not at all important/Not important at all < Slightly important < Moderately important < Very important <
+    Extremely important
+likert-likelihood | likelihood | unlikely < likely | Very unlikely < Unlikely < Neither likely < Likely < Very likely
+likert-likelihood-extremely | likelihood | unlikely < likely |
+    Extremely unlikely < Somewhat unlikely < Neither likely < Somewhat likely < Extremely likely
+likert-severity | severity | harmless < severe | None < Mild < Moderate < Severe
+likert-severity-5 | severity | harmless < severe | None < Mild < Moderate < Severe < Very severe
+likert-extent | a degree | weak < strong |
+    Not at all < Slightly/A little < Moderately/Somewhat < Very/Very much < Extremely
+likert-level | a level | low < high | Very low < Low < Medium < High < Very high
+likert-level-3 | a level | low < high | Low < Medium < High
+likert-sentiment | sentiment | negative < positive | Very negative < Negative < Neutral < Positive < Very positive
+likert-sentiment-3 | sentiment | negative < positive | Negative < Neutral < Positive
+yes-no | yes or no | no < yes | No < Yes
+no-unsure-yes | yes, no or unsure | no < yes | No < Unsure < Yes
+true-false | true or false | false < true | False < True
+safe-unsafe | safe or unsafe | safe < unsafe | Safe < Unsafe
+safe-unsure-unsafe | safe, unsafe or unsure | safe < unsafe | Safe < Unsure < Unsafe
+"""
+"""A scale a row, which may go on in the next line: its name, what it measures, its poles, and its points, lowest first.
+
+A slash separates wordings of a point that is not among those above.
+"""
 
 
-_NO_SIDE = ("Neither agree nor disagree", "Neither disagree nor agree", "Neither", "Neutral", "Undecided")
-_STRONGLY, _SOMEWHAT = _agree("Strongly"), _agree("Somewhat")
-_SLIGHTLY = tuple((*slightly, *somewhat) for slightly, somewhat in zip(_agree("Slightly"), _SOMEWHAT, strict=True))
-_DISAGREE, _AGREE = ("Disagree",), ("Agree",)
-_NEITHER_SATISFIED = (
-    "Neither satisfied nor dissatisfied", "Neither dissatisfied nor satisfied", "Neither", "Neutral",
-)  # fmt: skip
-_NEITHER_LIKELY = ("Neither likely nor unlikely", "Neither unlikely nor likely", "Neither", "Neutral")
-_UNSURE = ("Unsure", "Not sure", "Uncertain", "Maybe")
-_NEVER, _RARELY = ("Never",), ("Rarely", "Seldom")
-_SOMETIMES, _OFTEN = ("Sometimes", "Occasionally"), ("Often", "Frequently")
+def _scales() -> Iterator[NamedScale]:
+    for row in _TABLE.replace("\n    ", " ").splitlines():
+        name, about, poles, points = row.split(" | ")
+        low, high = poles.split(" < ")
+        wordings = tuple(tuple(_WORDINGS.get(one, one).split("/")) for one in points.split(" < "))
+        yield NamedScale(name, about, wordings, (low, high))
 
 
-def _plain(*labels: str) -> tuple[tuple[str, ...], ...]:
-    return tuple((label,) for label in labels)
-
-
-_AGREEMENT, _SATISFIED = ("disagreed with", "agreed with"), ("dissatisfied", "satisfied")
-_ALL = (
-    NamedScale("likert-agree", "agreement", (_STRONGLY[0], _DISAGREE, _NO_SIDE, _AGREE, _STRONGLY[1]), _AGREEMENT),
-    NamedScale("likert-agree-4", "agreement", (_STRONGLY[0], _DISAGREE, _AGREE, _STRONGLY[1]), _AGREEMENT),
-    NamedScale(
-        "likert-agree-6", "agreement",
-        (_STRONGLY[0], _DISAGREE, _SLIGHTLY[0], _SLIGHTLY[1], _AGREE, _STRONGLY[1]), _AGREEMENT,
-    ),
-    NamedScale(
-        "likert-agree-7", "agreement",
-        (_STRONGLY[0], _DISAGREE, _SLIGHTLY[0], _NO_SIDE, _SLIGHTLY[1], _AGREE, _STRONGLY[1]), _AGREEMENT,
-    ),
-    NamedScale(
-        "likert-agree-somewhat", "agreement",
-        (_STRONGLY[0], _SOMEWHAT[0], _NO_SIDE, _SOMEWHAT[1], _STRONGLY[1]), _AGREEMENT,
-    ),
-    NamedScale(
-        "likert-agree-somewhat-4", "agreement", (_STRONGLY[0], _SOMEWHAT[0], _SOMEWHAT[1], _STRONGLY[1]), _AGREEMENT
-    ),
-    NamedScale(
-        "likert-frequency", "frequency", (_NEVER, _RARELY, _SOMETIMES, _OFTEN, ("Always",)), ("rare", "frequent")
-    ),
-    NamedScale(
-        "likert-frequency-very-often", "frequency", (_NEVER, _RARELY, _SOMETIMES, _OFTEN, ("Very often",)),
-        ("rare", "frequent"),
-    ),
-    NamedScale("likert-frequency-4", "frequency", (_NEVER, _RARELY, _SOMETIMES, _OFTEN), ("rare", "frequent")),
-    NamedScale("likert-frequency-3", "frequency", (_NEVER, _SOMETIMES, ("Always",)), ("rare", "frequent")),
-    NamedScale(
-        "likert-frequency-half", "frequency",
-        _plain("Never", "Sometimes", "About half the time", "Most of the time", "Always"), ("rare", "frequent"),
-    ),
-    NamedScale(
-        "likert-satisfaction", "satisfaction",
-        (("Very dissatisfied",), ("Dissatisfied",), _NEITHER_SATISFIED, ("Satisfied",), ("Very satisfied",)),
-        _SATISFIED,
-    ),
-    NamedScale(
-        "likert-satisfaction-4", "satisfaction",
-        _plain("Very dissatisfied", "Dissatisfied", "Satisfied", "Very satisfied"), _SATISFIED,
-    ),
-    NamedScale(
-        "likert-satisfaction-somewhat", "satisfaction",
-        (("Very dissatisfied",), ("Somewhat dissatisfied",), _NEITHER_SATISFIED, ("Somewhat satisfied",),
-         ("Very satisfied",)),
-        _SATISFIED,
-    ),
-    NamedScale(
-        "likert-satisfaction-extremely", "satisfaction",
-        (("Extremely dissatisfied",), ("Somewhat dissatisfied",), _NEITHER_SATISFIED, ("Somewhat satisfied",),
-         ("Extremely satisfied",)),
-        _SATISFIED,
-    ),
-    NamedScale(
-        "likert-quality", "quality",
-        (("Very poor",), ("Poor",), ("Fair", "Average", "Acceptable"), ("Good",), ("Very good",)), ("poor", "good"),
-    ),
-    NamedScale(
-        "likert-quality-excellent", "quality", _plain("Poor", "Fair", "Good", "Very good", "Excellent"),
-        ("poor", "good"),
-    ),
-    NamedScale(
-        "likert-quality-bad", "quality", _plain("Bad", "Poor", "Fair", "Good", "Excellent"), ("bad", "good")
-    ),
-    NamedScale("likert-quality-4", "quality", _plain("Poor", "Fair", "Good", "Excellent"), ("poor", "good")),
-    NamedScale(
-        "likert-good", "quality",
-        (("Very bad",), ("Bad",), ("Neither good nor bad", "Neither bad nor good", "Neutral", "Okay", "OK"),
-         ("Good",), ("Very good",)),
-        ("bad", "good"),
-    ),
-    NamedScale(
-        "likert-importance", "importance",
-        (("Not at all important", "Not important at all"), ("Slightly important",), ("Moderately important",),
-         ("Very important",), ("Extremely important",)),
-        ("unimportant", "important"),
-    ),
-    NamedScale(
-        "likert-likelihood", "likelihood",
-        (("Very unlikely",), ("Unlikely",), _NEITHER_LIKELY, ("Likely",), ("Very likely",)), ("unlikely", "likely"),
-    ),
-    NamedScale(
-        "likert-likelihood-extremely", "likelihood",
-        (("Extremely unlikely",), ("Somewhat unlikely",), _NEITHER_LIKELY, ("Somewhat likely",),
-         ("Extremely likely",)),
-        ("unlikely", "likely"),
-    ),
-    NamedScale("likert-severity", "severity", _plain("None", "Mild", "Moderate", "Severe"), ("harmless", "severe")),
-    NamedScale(
-        "likert-severity-5", "severity", _plain("None", "Mild", "Moderate", "Severe", "Very severe"),
-        ("harmless", "severe"),
-    ),
-    NamedScale(
-        "likert-extent", "a degree",
-        (("Not at all",), ("Slightly", "A little"), ("Moderately", "Somewhat"), ("Very", "Very much"), ("Extremely",)),
-        ("weak", "strong"),
-    ),
-    NamedScale(
-        "likert-level", "a level", (("Very low",), ("Low",), ("Medium", "Moderate"), ("High",), ("Very high",)),
-        ("low", "high"),
-    ),
-    NamedScale("likert-level-3", "a level", (("Low",), ("Medium", "Moderate"), ("High",)), ("low", "high")),
-    NamedScale(
-        "likert-sentiment", "sentiment", _plain("Very negative", "Negative", "Neutral", "Positive", "Very positive"),
-        ("negative", "positive"),
-    ),
-    NamedScale(
-        "likert-sentiment-3", "sentiment", _plain("Negative", "Neutral", "Positive"), ("negative", "positive")
-    ),
-    NamedScale("yes-no", "yes or no", _plain("No", "Yes"), ("no", "yes")),
-    NamedScale("no-unsure-yes", "yes, no or unsure", (("No",), _UNSURE, ("Yes",)), ("no", "yes")),
-    NamedScale("true-false", "true or false", _plain("False", "True"), ("false", "true")),
-    NamedScale("safe-unsafe", "safe or unsafe", _plain("Safe", "Unsafe"), ("safe", "unsafe")),
-    NamedScale(
-        "safe-unsure-unsafe", "safe, unsafe or unsure", (("Safe",), _UNSURE, ("Unsafe",)), ("safe", "unsafe")
-    ),
-)  # fmt: skip
 _SILENT = {
     "prefer not to say", "prefer not to answer", "rather not say", "don't know", "don’t know", "i don't know",
     "i don’t know", "do not know", "not applicable", "no answer", "no opinion", "cannot say", "can't say",
 }  # fmt: skip
 """Answers that are not points, as they are compared."""
-NAMED = {one.name: one for one in _ALL}
+NAMED = {one.name: one for one in _scales()}
 """All of them, by name."""
 
 
@@ -212,9 +154,9 @@ def offer(answers: Iterable[str]) -> str:
     """
     given = {fold(answer): answer for answer in answers}
     texts = set(given)
-    if not any(_fits(texts, one) for one in _ALL):
+    if not any(_fits(texts, one) for one in NAMED.values()):
         texts -= _SILENT
-    fitting = sorted((one for one in _ALL if _fits(texts, one)), key=lambda one: len(one.points))
+    fitting = sorted((one for one in NAMED.values() if _fits(texts, one)), key=lambda one: len(one.points))
     if len(texts) < 2 or not fitting:
         return ""
     least = [one for one in fitting if len(one.points) == len(fitting[0].points)]

@@ -38,13 +38,15 @@ class Sizes(NamedTuple):
 def sizes(data: bytes) -> Sizes:
     """Add up what the messages say; raise a ValueError if they are damaged or cut off."""
     try:
-        return _sizes(data)
+        if data.startswith(MAGIC):
+            return _of_file(data)
+        at: int | None = 0
+        found = Sizes(0, 0, 0, 0)
+        while at is not None and at + 8 <= len(data):
+            found, at = _message(data, at, found)
+        return found
     except (struct.error, IndexError, OverflowError) as error:
         raise ValueError("a message is cut off") from error
-
-
-def _sizes(data: bytes) -> Sizes:
-    return _of_file(data) if data.startswith(MAGIC) else _of_stream(data)
 
 
 def _of_file(data: bytes) -> Sizes:
@@ -64,14 +66,6 @@ def _of_file(data: bytes) -> Sizes:
             if not 0 <= offset < end:
                 raise ValueError("the footer points outside the file")
             found, _ = _message(data, offset, found)
-    return found
-
-
-def _of_stream(data: bytes) -> Sizes:
-    at: int | None = 0
-    found = Sizes(0, 0, 0, 0)
-    while at is not None and at + 8 <= len(data):
-        found, at = _message(data, at, found)
     return found
 
 
@@ -107,7 +101,7 @@ def _batch(batch: _FlatTable, data: bytes, start: int, body: int) -> tuple[int, 
         if length < 0:
             raise ValueError("a column has a negative number of rows")
         n_cells += length
-    packed = batch.has(3)
+    packed = batch.place(3) is not None
     buffers, n_buffers = batch.vector(2)
     for place in range(n_buffers):
         offset, length = struct.unpack_from("<qq", data, buffers + 16 * place)
@@ -132,15 +126,13 @@ class _FlatTable(NamedTuple):
 
     @classmethod
     def root(cls, data: bytes, start: int, end: int) -> _FlatTable:
-        (offset,) = struct.unpack_from("<I", data, start)
-        return cls(data, start + offset, end)._inside()
-
-    def _inside(self) -> _FlatTable:
-        if not 0 <= self.at <= self.end - 4 or self.end > len(self.data):
+        """Return the table to which an offset leads, or raise a ValueError if that is outside."""
+        at = start + int(struct.unpack_from("<I", data, start)[0])
+        if not 0 <= at <= end - 4 or end > len(data):
             raise ValueError("a message is cut off")
-        return self
+        return cls(data, at, end)
 
-    def _place(self, field: int) -> int | None:
+    def place(self, field: int) -> int | None:
         """Return where a field is, None if it has its default."""
         (back,) = struct.unpack_from("<i", self.data, self.at)
         known = self.at - back
@@ -152,26 +144,21 @@ class _FlatTable(NamedTuple):
         (offset,) = struct.unpack_from("<H", self.data, known + 4 + 2 * field)
         return self.at + offset if offset else None
 
-    def has(self, field: int) -> bool:
-        """Return whether a field is present."""
-        return self._place(field) is not None
-
     def number(self, field: int, form: str) -> int:
         """Return a number, 0 if it is absent."""
-        place = self._place(field)
+        place = self.place(field)
         return 0 if place is None else int(struct.unpack_from(form, self.data, place)[0])
 
     def table(self, field: int) -> _FlatTable:
         """Return a table inside this one."""
-        place = self._place(field)
+        place = self.place(field)
         if place is None:
             raise ValueError("a message lacks a part")
-        (offset,) = struct.unpack_from("<I", self.data, place)
-        return _FlatTable(self.data, place + offset, self.end)._inside()
+        return _FlatTable.root(self.data, place, self.end)
 
     def vector(self, field: int) -> tuple[int, int]:
         """Return where the first element of a vector is, and how many there are."""
-        place = self._place(field)
+        place = self.place(field)
         if place is None:
             return 0, 0
         (offset,) = struct.unpack_from("<I", self.data, place)

@@ -13,20 +13,18 @@ from plurivox.domain.attributes import AttributeTable
 from plurivox.domain.points import with_joined
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import RawTable, id_column, to_polars
-from plurivox.read.formats import items_of, kind_of, raters_of, ratings_of
+from plurivox.read.formats import export_of, kind_of, ratings_of
 from plurivox.read.settings import Format, ReadSettings
 from plurivox.read.tables import open_table
 
-Source = FilePath
 
-
-def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
+def read_table(source: FilePath, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
     """Read a whole file of attributes as a frame."""
     return read_again(source, None, format=format, encoding=encoding).plain()
 
 
 def read_again(
-    source: Source, asked: ReadSettings | None, *, format: Format | None, encoding: str  # noqa: A002
+    source: FilePath, asked: ReadSettings | None, *, format: Format | None, encoding: str  # noqa: A002
 ) -> RawTable:  # fmt: skip
     """Read the whole table that ratings came from once more; for an export, if ``asked`` is given, its answers."""
     with open_table(source, kind_of(format), encoding) as table:
@@ -34,7 +32,7 @@ def read_again(
         return _whole(table if taken is None else taken.export.table, source)
 
 
-def _whole(table: RawTable | Ratings, source: Source) -> RawTable:
+def _whole(table: RawTable | Ratings, source: FilePath) -> RawTable:
     if isinstance(table, Ratings):
         raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
     return replace(table, pieces=iter([table.frame()]))
@@ -74,12 +72,12 @@ def attribute_table(
 
 
 def attributes_in(
-    source: Source, role: Literal["item", "rater"], encoding: str = "utf-8", platform: str | None = None
+    source: FilePath, role: Literal["item", "rater"], encoding: str = "utf-8", platform: str | None = None
 ) -> RawTable:
     """Read a table of items or raters, plain or as a platform exports it; the platform knows the column of ids."""
     table = read_again(source, None, format=None, encoding=encoding)
     named: Any = platform
-    taken = (raters_of if role == "rater" else items_of)(table, None, ReadSettings(format=named))
-    if taken is None:
+    export = export_of(table, None, ReadSettings(format=named), "raters" if role == "rater" else "items")
+    if export is None:
         return table.plain()
-    return replace(_whole(taken.export.table, source).plain(), ids=getattr(taken.export, role))
+    return replace(_whole(export.table, source).plain(), ids=getattr(export, role))

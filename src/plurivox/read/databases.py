@@ -14,7 +14,6 @@ import polars as pl
 
 from plurivox.base.errors import FileError, MissingExtraError, few
 from plurivox.base.wording import counted
-from plurivox.domain.attributes import row_number
 from plurivox.domain.raw import ROWS, RawTable, frame_of_cells, refuse_columns
 from plurivox.read.opening import ANSWERS, INSIDE, Opened, likely
 
@@ -38,15 +37,15 @@ def read_database(opened: Opened, inside: str | None, stack: contextlib.ExitStac
     return (_sqlite if opened.kind == "sqlite" else _duckdb)(opened, opened.path, inside, stack)
 
 
-def _chosen(tables: Sequence[str], views: Sequence[str], inside: str | None, name: str) -> str:
-    """Return the table to read."""
+def _chosen(tables: Sequence[str], views: Sequence[str], inside: str | None, name: str) -> tuple[str, str]:
+    """Return the table to read, and what it is called in messages."""
     if inside is None and len(tables) == 1:
-        return tables[0]
+        return tables[0], name
     if inside is not None:
         same = [one for one in (*tables, *views) if one == inside]
         same = same or [one for one in (*tables, *views) if one.casefold() == inside.casefold()]
         if same:
-            return same[0]
+            return same[0], f"{name}{INSIDE}{same[0]}"
     there = [*tables, *views] if inside is not None or not tables else list(tables)
     if not there:
         raise FileError("it contains no table", source=name, hint="Check that it is the right file.")
@@ -72,7 +71,7 @@ def _table(opened: Opened, called: str, columns: Sequence[str], fetch: Fetch, re
                 return
             yield frame_of_cells(columns, rows)
 
-    return RawTable(called, columns, pieces(), text=True, locate=row_number(1), size=opened.size)
+    return RawTable(called, columns, pieces(), text=True, size=opened.size)
 
 
 # SQLite --------------------------------------------------------------------------------------------------------------
@@ -80,14 +79,19 @@ def _table(opened: Opened, called: str, columns: Sequence[str], fetch: Fetch, re
 
 def _sqlite(opened: Opened, path: str, inside: str | None, stack: contextlib.ExitStack) -> RawTable:
     name = opened.name
-    clock = _Clock()
+    end = time.monotonic() + MAX_SECONDS  # stops a computation that does not end
     with _sqlite_readable(name):
-        connection = stack.enter_context(contextlib.closing(_connected(path)))
-        connection.set_progress_handler(clock.late, _STEPS)
+        # Unless a log of changes lies next to the file, no other file is touched or made.
+        target = Path(os.path.realpath(path))
+        changing = any(os.path.exists(f"{target}{end_of_log}") for end_of_log in ("-wal", "-journal"))
+        uri = f"{target.as_uri()}?mode=ro{'' if changing else '&immutable=1'}"
+        # Blocks are fetched in a thread that works ahead, one at a time.
+        connected = sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
+        connection = stack.enter_context(contextlib.closing(connected))
+        connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE)
         for setting in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {setting}")
-        clock.start()
         if connection.execute("PRAGMA application_id").fetchone()[0] == ANSWERS:
             raise FileError(
                 "it is a store of answers that plurivox ask wrote, not ratings", source=name,
@@ -99,25 +103,16 @@ def _sqlite(opened: Opened, path: str, inside: str | None, stack: contextlib.Exi
         )
         there = [(kind, str(one)) for kind, one in known.fetchall() if not str(one).startswith("sqlite_")]
     tables, views = ([one for kind, one in there if kind == wanted] for wanted in ("table", "view"))
-    chosen = _chosen(tables, views, inside, name)
-    called = name if inside is None else f"{name}{INSIDE}{chosen}"
+    chosen, called = _chosen(tables, views, inside, name)
     with _sqlite_readable(called):
         cursor = connection.execute(f"SELECT * FROM {_quoted(chosen)}")  # noqa: S608 - a name from the schema, quoted
 
     def fetch(n_rows: int) -> list[Sequence[Any]]:
-        clock.start()
+        nonlocal end
+        end = time.monotonic() + MAX_SECONDS
         return cursor.fetchmany(n_rows)
 
     return _table(opened, called, [one[0] for one in cursor.description], fetch, _sqlite_readable)
-
-
-def _connected(path: str) -> sqlite3.Connection:
-    """Connect read-only; unless a log of changes lies next to the file, no other file is touched or made."""
-    target = Path(os.path.realpath(path))
-    changing = any(os.path.exists(f"{target}{end}") for end in ("-wal", "-journal"))
-    uri = f"{target.as_uri()}?mode=ro{'' if changing else '&immutable=1'}"
-    # Blocks are fetched in a thread that works ahead, one at a time.
-    return sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
 
 
 def _refuse_damage(connection: sqlite3.Connection, opened: Opened) -> None:
@@ -137,21 +132,6 @@ def _refuse_damage(connection: sqlite3.Connection, opened: Opened) -> None:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-class _Clock:
-    """Stops a computation that does not end."""
-
-    def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        """Restart the clock."""
-        self._end = time.monotonic() + MAX_SECONDS
-
-    def late(self) -> bool:
-        """Return whether it took too long."""
-        return time.monotonic() > self._end
 
 
 @contextlib.contextmanager
@@ -217,11 +197,8 @@ def _duckdb(opened: Opened, path: str, inside: str | None, stack: contextlib.Exi
         (one if schema == "main" else f"{schema}.{one}"): (kind, f"{_quoted(schema)}.{_quoted(one)}")
         for kind, schema, one in known
     }
-    tables, views = (
-        [one for one, (kind, _) in names.items() if (kind == "VIEW") is is_view] for is_view in (False, True)
-    )
-    chosen = _chosen(tables, views, inside, name)
-    called = name if inside is None else f"{name}{INSIDE}{chosen}"
+    views = [one for one, (kind, _) in names.items() if kind == "VIEW"]
+    chosen, called = _chosen([one for one in names if one not in views], views, inside, name)
     with readable(called), _interrupting(connection):
         cursor = connection.execute(f"SELECT * FROM {names[chosen][1]}")  # noqa: S608 - a name from the schema, quoted
 

@@ -9,7 +9,9 @@ packed again, and calamine sees only that, so that no other reading of the same 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import itertools
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -52,8 +54,9 @@ def repacked(data: bytes, name: str, most: int) -> bytes:
     """
     archive = Archive(io.BytesIO(data), name, len(data), most=most, per_byte=0)
     packed = io.BytesIO()
-    texts = _Texts()
     parts: list[_Part] = []
+    # where each text that cells share ends; a comment may contain what looks like an end
+    ends, at, odd = [np.zeros(1, np.int64)], 0, False
     with archive.readable(), zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
         for member in archive.members():
             if not member.filename.lower().endswith((".xml", ".rels")):
@@ -65,9 +68,13 @@ def repacked(data: bytes, name: str, most: int) -> bytes:
                 for piece in _to_tags(stream, name):
                     into.write(part.scan(piece))
                     if shared:
-                        texts.scan(piece)
+                        odd = odd or b"<!" in piece
+                        found = [found.end() for found in _END_OF_TEXT.finditer(piece)]
+                        ends.append(np.array(found, dtype=np.int64) + at)
+                        at += len(piece)
+    lengths = np.diff(np.concatenate([*ends, np.array([at], np.int64)]))  # at most, in bytes
     for part in parts:
-        part.refuse(texts.lengths(), name)
+        part.refuse(np.full_like(lengths, lengths.max()) if odd else lengths, name)
     return packed.getvalue()
 
 
@@ -109,34 +116,26 @@ class _Part:
         """Scan the next piece, which ends before a tag; return it with errors turned into text."""
         cells = _EMPTY.sub(b"", chunk) if b"/>" in chunk else chunk
         for letters in set(_COLUMN.findall(cells)):
-            self.column = max(self.column, _number(letters))
-        rows = _ROW.findall(cells)
-        if rows:
-            self.row = max(self.row, max(map(int, set(rows))))
+            number = functools.reduce(lambda known, one: known * 26 + one - ord("A") + 1, letters.upper(), 0)
+            self.column = max(self.column, number)
+        self.row = max([self.row, *map(int, set(_ROW.findall(cells)))])
         n_cells = len(_CELL.findall(cells))
         self.n_cells += n_cells
         if n_cells != len(_NAMED.findall(cells)):  # cells without an address follow the one before
-            self._walk(cells)
+            for found in _ROW_OR_CELL.finditer(cells):
+                is_row = found[1] == b"row"
+                self.n_rows, self.in_row = self.n_rows + is_row, 0 if is_row else self.in_row + 1
+                self.longest_row = max(self.longest_row, self.in_row)
         self.n_merged += chunk.count(b"mergeCell ")
         if n_cells:
             self.n_shared += len(_SHARED.findall(cells))
             self.shared.append(np.array(_PLAIN_SHARED.findall(cells), dtype="S9").astype(np.int64))
         return _ERROR.sub(rb'\1t="str"', chunk) if b't="e"' in chunk else chunk
 
-    def _walk(self, cells: bytes) -> None:
-        for found in _ROW_OR_CELL.finditer(cells):
-            if found[1] == b"row":
-                self.in_row = 0
-                self.n_rows += 1
-            else:
-                self.in_row += 1
-                self.longest_row = max(self.longest_row, self.in_row)
-
     def refuse(self, lengths: NDArray[np.int64], name: str) -> None:
         """Raise an error if its cells reach too far or share too much text."""
-        reach = (self.column + self.longest_row) * (self.row + self.n_rows)
-        if max(reach, self.n_cells) > MAX_CELLS:
-            n_cells = max(reach, self.n_cells)
+        n_cells = max((self.column + self.longest_row) * (self.row + self.n_rows), self.n_cells)
+        if n_cells > MAX_CELLS:
             raise _too_much(name, f"{n_cells:,} cells up to its last row and column, more than {MAX_CELLS:,}")
         if self.n_merged > MAX_MERGED:
             raise _too_much(name, f"{self.n_merged:,} merged cells")
@@ -148,36 +147,6 @@ class _Part:
         text = int(lengths[known].sum()) + (self.n_shared - len(plain)) * longest
         if text > _MAX_TEXT:
             raise _too_much(name, f"{text >> 20:,} MiB of text in its cells")
-
-
-class _Texts:
-    """The length of each text that cells share."""
-
-    def __init__(self) -> None:
-        self._ends: list[NDArray[np.int64]] = []
-        self._at = 0
-        self._odd = False
-
-    def scan(self, chunk: bytes) -> None:
-        """Scan the next piece."""
-        self._odd = self._odd or b"<!" in chunk  # a comment may contain what looks like an end
-        ends = [found.end() for found in _END_OF_TEXT.finditer(chunk)]
-        self._ends.append(np.array(ends, dtype=np.int64) + self._at)
-        self._at += len(chunk)
-
-    def lengths(self) -> NDArray[np.int64]:
-        """Return an upper bound on the length of each text in bytes."""
-        ends = np.concatenate([np.zeros(1, np.int64), *self._ends, np.array([self._at], np.int64)])
-        found = np.diff(ends)
-        return np.full_like(found, found.max()) if self._odd else found
-
-
-def _number(letters: bytes) -> int:
-    """Return the number of a column, counted from 1."""
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + letter - ord("A") + 1
-    return number
 
 
 _NOT_AVAILABLE = "#N/A"
@@ -228,10 +197,9 @@ def _chosen(shown: Sequence[str], sheets: Sequence[str], inside: str | None, nam
     if len(found) == 1:
         return found[0]
     raise FileError(
-        f"there is no sheet '{inside}'; it has {few(sheets)}",
-        source=name,
+        f"there is no sheet '{inside}'; it has {few(sheets)}", source=name,
         hint=f"Name one of them: {name}{INSIDE}{sheets[0]}.",
-    )
+    )  # fmt: skip
 
 
 class _Sheet:
@@ -244,7 +212,6 @@ class _Sheet:
         if sheet.start is None:
             others = f" The sheets are {few(sheets)}." if len(sheets) > 1 else ""
             raise FileError("the sheet is empty", source=name, hint=f"It needs a header and rows.{others}")
-        self._left = sheet.start[1]
         self._top = self._find_header()
         self._kept: list[int] = []
 
@@ -255,12 +222,11 @@ class _Sheet:
             n_filled = sum(cell != "" for cell in row)
             if n_filled > 1:
                 if titles:
-                    row = (
-                        f"row {titles[0] + 1} is"
-                        if len(titles) == 1
-                        else f"rows {titles[0] + 1} to {titles[-1] + 1} are"
+                    several = f"rows {titles[0] + 1} to {titles[-1] + 1} are"
+                    skipped = f"row {titles[0] + 1} is" if len(titles) == 1 else several
+                    self.remarks.append(
+                        f"{self._name}: {skipped} skipped, as a title above the header in row {at + 1}."
                     )
-                    self.remarks.append(f"{self._name}: {row} skipped, as a title above the header in row {at + 1}.")
                 return at
             if n_filled:
                 titles.append(at)
@@ -270,19 +236,27 @@ class _Sheet:
 
     def columns(self) -> list[str]:
         """Return the names of the columns that hold anything."""
-        header = next(row for at, row in enumerate(self._sheet.iter_rows()) if at == self._top)
-        self._refuse_merged()
+        header = next(itertools.islice(self._sheet.iter_rows(), self._top, None))
+        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
+            if bottom >= self._top and (top, left) != (bottom, right):
+                cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
+                raise FileError(
+                    f"the cells {cells} are merged, so that only the first of them holds a value",
+                    source=self._name, hint="Unmerge them and fill in each cell.",
+                )  # fmt: skip
         names = [cell_text(cell) or "" for cell in header]
         unnamed = {place for place, one in enumerate(names) if not one.strip()}
-        used = self._used(unnamed)
+        used: set[int] = set()
+        for row in itertools.islice(self._sheet.iter_rows(), self._top + 1, None):
+            if used == unnamed:
+                break
+            used |= {place for place in unnamed - used if row[place] != ""}
         for place in used:
-            names[place] = f"column {_letters(self._left + place)}"
+            names[place] = f"column {_letters(self._sheet.start[1] + place)}"
         self._kept = [place for place in range(len(names)) if place not in unnamed or place in used]
         if used:
-            self.remarks.append(
-                f"{self._name}: columns without a name are named by their letters: "
-                f"{few([names[place] for place in sorted(used)])}."
-            )
+            lettered = few([names[place] for place in sorted(used)])
+            self.remarks.append(f"{self._name}: columns without a name are named by their letters: {lettered}.")
         kept = [names[place] for place in self._kept]
         if len(set(kept)) < len(kept):
             twice = next(one for place, one in enumerate(kept) if one in kept[:place])
@@ -292,41 +266,17 @@ class _Sheet:
             )  # fmt: skip
         return kept
 
-    def _used(self, unnamed: set[int]) -> set[int]:
-        """Return which of the unnamed columns hold anything."""
-        used: set[int] = set()
-        if unnamed:
-            for at, row in enumerate(self._sheet.iter_rows()):
-                if at > self._top:
-                    used |= {place for place in unnamed - used if row[place] != ""}
-                    if used == unnamed:
-                        break
-        return used
-
-    def _refuse_merged(self) -> None:
-        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
-            if bottom >= self._top and (top, left) != (bottom, right):
-                cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
-                raise FileError(
-                    f"the cells {cells} are merged, so that only the first of them holds a value",
-                    source=self._name,
-                    hint="Unmerge them and fill in each cell.",
-                )
-
     def pieces(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield blocks of rows without blank ones."""
-        kept = self._kept
         block: list[Row] = []
         n_blank = 0
-        for at, row in enumerate(self._sheet.iter_rows()):
-            if at <= self._top:
-                continue
-            cells = [None if row[place] in ("", _NOT_AVAILABLE) else row[place] for place in kept]
+        for at, row in enumerate(itertools.islice(self._sheet.iter_rows(), self._top + 1, None), self._top + 2):
+            cells = [None if row[place] in ("", _NOT_AVAILABLE) else row[place] for place in self._kept]
             if all(cell is None for cell in cells):
                 n_blank += 1
                 refuse_blank(n_blank, self._name)
                 continue
-            self.runs.add(at + 1)
+            self.runs.add(at)
             block.append(cells)
             if len(block) == ROWS:
                 yield frame_of_cells(columns, block)

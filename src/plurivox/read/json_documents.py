@@ -40,7 +40,13 @@ Read = Callable[[int], bytes]
 def read_json(opened: Opened, *, encoding: str) -> RawTable:
     """Read an array of objects, an object, or JSON lines; values become text, nested ones JSON."""
     name = opened.name
-    start, read = _peeked(as_utf8(opened.stream, name, encoding))
+    rest = as_utf8(opened.stream, name, encoding)
+    start = rest(BLOCK)
+    kept = [start]
+
+    def read(size: int) -> bytes:
+        return kept.pop() if kept else rest(size)
+
     if start.lstrip().startswith(b"["):
         return json_lines(_Entries(read, name).read, name, opened.size)
     if _has_lines(start):
@@ -55,13 +61,6 @@ def read_json(opened: Opened, *, encoding: str) -> RawTable:
                 hint="Give an array of objects, or one object per line.",
             )
     return _object(bytes(data), name)
-
-
-def _peeked(read: Read) -> tuple[bytes, Read]:
-    """Return the start of a stream, and a function that reads all of it."""
-    start = read(BLOCK)
-    kept = [start]
-    return start, lambda size: kept.pop() if kept else read(size)
 
 
 def _has_lines(start: bytes) -> bool:
@@ -105,7 +104,11 @@ class _Entries:
         elif self._text[self._at : self._at + 1] != "]":
             raise self._broken("a comma or the closing bracket is missing")
         if self._text[self._at : self._at + 1] == "]":
-            self._end()
+            self._at += 1
+            self._skip()
+            if self._at < len(self._text):
+                raise self._broken("there is more after the closing bracket")
+            self._closed = True
             if not self._number:
                 raise FileError("the array is empty", source=self._name, hint="It needs at least one object.")
             return None
@@ -132,15 +135,12 @@ class _Entries:
                 if self._ended and len(cleaned := without_commas(rest)) < len(rest):
                     self._text, self._at = cleaned, 0
                     continue
-                if self._ended or len(rest) > MAX_RECORD:
-                    raise self._not_json(error) from None
+                if self._ended:
+                    why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                    raise self._broken(f"the entry is cut off or not JSON ({why})") from None
+                if len(rest) > MAX_RECORD:
+                    raise self._broken(f"the entry is longer than {MAX_RECORD >> 20} MiB, or not JSON") from None
             self._more()
-
-    def _not_json(self, error: ValueError) -> FileError:
-        if not self._ended:
-            return self._broken(f"the entry is longer than {MAX_RECORD >> 20} MiB, or not JSON")
-        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return self._broken(f"the entry is cut off or not JSON ({why})")
 
     def _skip(self) -> None:
         """Go to the next character that is not a space."""
@@ -162,14 +162,6 @@ class _Entries:
         self._ended = not chunk
         self._text, self._at = self._text[self._at :] + text, 0
         return bool(chunk)
-
-    def _end(self) -> None:
-        """Make sure that nothing comes after the closing bracket."""
-        self._at += 1
-        self._skip()
-        if self._at < len(self._text):
-            raise self._broken("there is more after the closing bracket")
-        self._closed = True
 
     def _broken(self, problem: str) -> FileError:
         return FileError(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 import polars as pl
 
@@ -33,6 +33,7 @@ from plurivox.read.opening import (
     UNPACKED_PER_BYTE,
     Kind,
     Opened,
+    Watched,
     ending_of,
     likely,
     open_source,
@@ -127,7 +128,13 @@ class Archive:
                 "it is encrypted", source=f"{self.name}::{member.filename}", hint="Unpack it with its password first."
             )
         with self.readable():
-            return io.BufferedReader(_Unpacked(self, self._file.open(member)))
+            stream = self._file.open(member)
+
+        def read(size: int) -> bytes:
+            with self.readable():
+                return stream.read(size)
+
+        return io.BufferedReader(Watched(read, self.count, stream.close))
 
     def count(self, n_bytes: int) -> None:
         """Raise an error if more was unpacked than a file of this size can hold."""
@@ -141,27 +148,6 @@ class Archive:
     def close(self) -> None:
         """Close it."""
         self._file.close()
-
-
-class _Unpacked(io.RawIOBase):
-    """Reads a file in an archive and counts its bytes."""
-
-    def __init__(self, archive: Archive, stream: IO[bytes]) -> None:
-        self._archive, self._stream = archive, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with self._archive.readable():
-            chunk = self._stream.read(len(buffer))
-        self._archive.count(len(chunk))
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 Read = Callable[[Opened, str | None, str, ExitStack], RawTable | Ratings]
@@ -208,9 +194,7 @@ def read_files(
     """Return one table over several files, in the order of their names."""
     members = [_Member(printable(one), ending_of(one), lambda one=one: open_source(one, kind)) for one in paths]  # type: ignore[misc]
     size = sum(os.path.getsize(one) for one in paths if os.path.isfile(one))
-    name = (
-        printable(paths[0]) if len(paths) == 1 else f"{printable(paths[0])} and {counted(len(paths) - 1, 'more file')}"
-    )
+    name = printable(paths[0]) + (f" and {counted(len(paths) - 1, 'more file')}" if len(paths) > 1 else "")
     return _Members(name, size, members, [], encoding, read).table(None, stack)
 
 
@@ -285,9 +269,9 @@ class _Members:
 
     def table(self, inside: str | None, stack: ExitStack) -> RawTable | Ratings:
         """Return the only table, the named one, or one over all files."""
-        members = sorted(self.members, key=lambda one: _natural(one.path))
+        members, aside = sorted(self.members, key=lambda one: _natural(one.path)), sorted(self.aside)
         if not members:
-            left = f" ({few(sorted(self.aside), _SHOWN)})" if self.aside else ""
+            left = f" ({few(aside, _SHOWN)})" if aside else ""
             raise FileError(
                 f"it contains no table{left}", source=self.name,
                 hint="Names of tables end in .csv, .tsv, .json, .jsonl, .parquet, .arrow or .xlsx.",
@@ -295,7 +279,11 @@ class _Members:
         if inside is not None:
             path, _, deeper = inside.partition(INSIDE)
             return self._alone(self._named(path, members), stack, deeper or None, [])
-        return self._alone(members[0], stack, None, self._left_aside()) if len(members) == 1 else self._all(members)
+        remarks = []
+        if aside:
+            files = counted(len(aside), "file that is not a table", "files that are not tables")
+            remarks.append(f"{self.name}: {files}, skipped: {few(aside, _SHOWN)}.")
+        return self._alone(members[0], stack, None, remarks) if len(members) == 1 else self._all(members, remarks)
 
     def _named(self, inside: str, members: Sequence[_Member]) -> _Member:
         for key in (lambda one: one.path, lambda one: PurePosixPath(one.path).name, lambda one: one.stem):
@@ -327,16 +315,12 @@ class _Members:
         pieces = (piece.with_columns(pl.lit(member.stem).alias(MEMBER)) for piece in table.pieces)
         return replace(table, columns=columns, pieces=pieces, remarks=[*table.remarks, *remarks])
 
-    def _left_aside(self) -> list[str]:
-        if not self.aside:
-            return []
-        files = counted(len(self.aside), "file that is not a table", "files that are not tables")
-        return [f"{self.name}: {files}, skipped: {few(sorted(self.aside), _SHOWN)}."]
-
-    def _all(self, members: Sequence[_Member]) -> RawTable:
+    def _all(self, members: Sequence[_Member], aside: Sequence[str]) -> RawTable:
         """Return one table over all files if they have the same columns, or are JSON with similar keys."""
         heads: list[tuple[_Member, list[str], pl.Schema | None]] = []
-        remarks: list[str] = []
+        remarks = [
+            f"{self.name}: {len(members):,} files are read as one table; --rater {FILE} makes each file a rater."
+        ]
         for member in members:
             with ExitStack() as stack:
                 table = self._opened(member, stack)
@@ -349,73 +333,50 @@ class _Members:
                 remarks += table.remarks
         columns = list(dict.fromkeys(name for _, names, _ in heads for name in names))
         if not _belong(heads, columns):
-            raise self._different(heads)
+            shown = [f"{one.path} ({few(names, _SHOWN)})" for one, names, _ in heads]
+            raise FileError(
+                f"it contains {counted(len(heads), 'table')} with different columns: {few(shown, _SHOWN)}",
+                source=self.name,
+                hint=f"Name one of them: {self.name}{INSIDE}{likely([one.path for one, _, _ in heads])}.",
+            )  # fmt: skip
         refuse_columns(len(columns), self.name)
         typed = all(schema is not None and schema == heads[0][2] for _, _, schema in heads)
-        joined = _Joined(self, members, columns, typed)
-        one = f"{self.name}: {len(members):,} files are read as one table; --rater {FILE} makes each file a rater."
-        remarks = [one, *remarks, *self._left_aside()]
+        starts: list[tuple[int, str, Locate]] = []
+
+        def locate(position: int) -> str:
+            first, path, of_file = starts[bisect.bisect_right(starts, position, key=lambda one: one[0]) - 1]
+            return f"{path} {of_file(position - first)}"
+
         return RawTable(
-            self.name, [*columns, MEMBER], joined.pieces(), text=not typed, locate=joined.locate,
-            size=lambda: self.size, remarks=list(dict.fromkeys(remarks)),
+            self.name, [*columns, MEMBER], self._joined(members, columns, typed, starts), text=not typed, locate=locate,
+            size=lambda: self.size, remarks=list(dict.fromkeys([*remarks, *aside])),
         )  # fmt: skip
 
-    def _different(self, heads: Sequence[tuple[_Member, list[str], object]]) -> FileError:
-        shown = [f"{one.path} ({few(names, _SHOWN)})" for one, names, _ in heads]
-        return FileError(
-            f"it contains {counted(len(heads), 'table')} with different columns: {few(shown, _SHOWN)}",
-            source=self.name,
-            hint=f"Name one of them: {self.name}{INSIDE}{likely([one.path for one, _, _ in heads])}.",
-        )
-
-    def open(self, member: _Member, stack: ExitStack) -> RawTable:
-        """Open a file again for reading."""
-        table = self._opened(member, stack)
-        assert isinstance(table, RawTable)
-        return table
+    def _joined(
+        self, members: Sequence[_Member], columns: Sequence[str], typed: bool, starts: list[tuple[int, str, Locate]]
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the pieces of all files, with the columns in one order and the name of the file."""
+        n_rows = 0
+        for member in members:
+            with ExitStack() as stack:
+                table = self._opened(member, stack)
+                assert isinstance(table, RawTable)
+                starts.append((n_rows, member.path, table.locate))
+                for piece in table.pieces:
+                    n_rows += piece.height
+                    texts = [] if typed else [as_categories(one) for one in piece if one.dtype != pl.String]
+                    lacking = [pl.lit(None, dtype=pl.String).alias(one) for one in columns if one not in piece.columns]
+                    alike = piece.with_columns(texts).with_columns(lacking).select(columns)
+                    yield alike.with_columns(pl.lit(member.stem).alias(MEMBER))
 
 
 def _belong(heads: Sequence[tuple[_Member, list[str], object]], columns: Sequence[str]) -> bool:
     """Return whether files are parts of one table: the same columns, or JSON, where a file may lack some keys."""
     if all(set(names) == set(columns) for _, names, _ in heads):
         return True
-    if not all(one.kind in _JSON for one, _, _ in heads):
-        return False
     alike = len({PurePosixPath(one.path).name for one, _, _ in heads}) == 1
-    return alike or all(2 * len(names) >= len(columns) for _, names, _ in heads)
-
-
-class _Joined:
-    """Reads files one after the other and knows which rows come from which."""
-
-    def __init__(self, of: _Members, members: Sequence[_Member], columns: Sequence[str], typed: bool) -> None:
-        self._of, self._members, self._columns, self._typed = of, members, columns, typed
-        self._starts: list[int] = []
-        self._places: list[tuple[str, Locate]] = []
-
-    def pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield the pieces of all files, with the columns in one order and the name of the file."""
-        n_rows = 0
-        for member in self._members:
-            with ExitStack() as stack:
-                table = self._of.open(member, stack)
-                self._starts.append(n_rows)
-                self._places.append((member.path, table.locate))
-                for piece in table.pieces:
-                    n_rows += piece.height
-                    yield self._alike(piece).with_columns(pl.lit(member.stem).alias(MEMBER))
-
-    def _alike(self, piece: pl.DataFrame) -> pl.DataFrame:
-        if not self._typed:
-            piece = piece.with_columns(as_categories(one) for one in piece if one.dtype != pl.String)
-        lacking = [pl.lit(None, dtype=pl.String).alias(one) for one in self._columns if one not in piece.columns]
-        return piece.with_columns(lacking).select(self._columns)
-
-    def locate(self, position: int) -> str:
-        """Name the file and the row in it."""
-        at = bisect.bisect_right(self._starts, position) - 1
-        path, locate = self._places[at]
-        return f"{path} {locate(position - self._starts[at])}"
+    similar = alike or all(2 * len(names) >= len(columns) for _, names, _ in heads)
+    return similar and all(one.kind in _JSON for one, _, _ in heads)
 
 
 def _natural(path: str) -> list[tuple[int, int, str]]:

@@ -76,27 +76,25 @@ class Opened:
 def open_source(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterator[Opened]:
     """Open a file or standard input (``-``), unpack it, and make sure that it is what it claims to be."""
     name = "standard input" if os.fspath(path) == STDIN else printable(path)
-    with contextlib.ExitStack() as stack:
-        raw = _open(path, name)
-        if raw is not sys.stdin.buffer:
-            stack.enter_context(raw)
-        plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1] and is_whole(os.fspath(path))
-        yield from _opened(raw, path, name, kind, os.fspath(path) if plain else None)
+    raw = _open(path, name)
+    plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1] and is_whole(os.fspath(path))
+    kept = contextlib.nullcontext(raw) if raw is sys.stdin.buffer else raw
+    with kept, open_stream(raw, path, name, kind, os.fspath(path) if plain else None) as opened:
+        yield opened
 
 
 @contextlib.contextmanager
-def open_stream(raw: IO[bytes], path: str, name: str) -> Iterator[Opened]:
-    """Open a member of an archive in the same way as a file of that name."""
-    yield from _opened(raw, path, name, None, None)
-
-
-def _opened(
-    raw: IO[bytes], path: str | os.PathLike[str], name: str, kind: Kind | None, plain: str | None
+def open_stream(
+    raw: IO[bytes], path: str | os.PathLike[str], name: str, kind: Kind | None = None, plain: str | None = None
 ) -> Iterator[Opened]:
-    counted = _Counted(raw)
+    """Open a stream, such as a member of an archive, in the same way as a file of that name."""
+    counted, known = Watched(getattr(raw, "read1", raw.read)), 0
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory that stands for standard input
+        status = os.fstat(raw.fileno())
+        known = status.st_size if stat.S_ISREG(status.st_mode) else 0  # otherwise it is not known
     stream, found = _unpacked(io.BufferedReader(counted), path, name, kind)
     with readable(name):
-        yield Opened(stream, found, name, plain, lambda: counted.size)
+        yield Opened(stream, found, name, plain, lambda: known or counted.come)
 
 
 def whole(opened: Opened) -> bytes:
@@ -150,60 +148,31 @@ def is_whole(text: str) -> bool:
     return True
 
 
-class _Counted(io.RawIOBase):
-    """Reads a stream and knows the size of the file, or how much has come from a pipe."""
+class Watched(io.RawIOBase):
+    """Reads a stream, counts the bytes that have come from it, and tells a function about each new lot of them."""
 
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw = raw
+    def __init__(
+        self, read: Callable[[int], bytes], tell: Callable[[int], object] = int, close: Callable[[], object] = int
+    ) -> None:
+        self._read, self._tell, self._close = read, tell, close
         self.come = 0
-        self._size = _file_size(raw)
-
-    @property
-    def size(self) -> int:
-        """How large the file is, or how many bytes have come from a pipe."""
-        return self._size or self.come
 
     def readable(self) -> bool:
+        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        chunk = self._raw.read1(len(buffer)) if hasattr(self._raw, "read1") else self._raw.read(len(buffer))
+        """Read the next bytes into a buffer, and return how many there are."""
+        chunk = self._read(len(buffer))
         buffer[: len(chunk)] = chunk
         self.come += len(chunk)
+        self._tell(len(chunk))
         return len(chunk)
 
-
-class _Inflating(io.RawIOBase):
-    """Reads a stream as it is unpacked, and raises an error once far more comes out than went in."""
-
-    def __init__(self, unpacking: IO[bytes], packed: _Counted, name: str) -> None:
-        self._unpacking, self._packed, self._name = unpacking, packed, name
-        self._come = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self._unpacking.read(len(buffer))
-        buffer[: len(chunk)] = chunk
-        self._come += len(chunk)
-        most = max(MAX_UNPACKED, UNPACKED_PER_BYTE * self._packed.come)
-        if self._come > most:
-            raise FileError(
-                f"it unpacks to more than {most >> 20:,} MiB, at least {UNPACKED_PER_BYTE:,} times its size",
-                source=self._name,
-                hint="Check its content; if it is right, unpack it first.",
-            )
-        return len(chunk)
-
-
-def _file_size(raw: IO[bytes]) -> int:
-    """Return the size of a regular file, 0 for anything else."""
-    try:
-        known = os.fstat(raw.fileno())
-    except (OSError, ValueError):  # a stream in memory that stands for standard input
-        return 0
-    return known.st_size if stat.S_ISREG(known.st_mode) else 0
+    def close(self) -> None:
+        """Close what it reads from, if it was told how."""
+        self._close()
+        super().close()
 
 
 @contextlib.contextmanager
@@ -211,7 +180,7 @@ def readable(name: str) -> Iterator[None]:
     """Turn the exceptions of damaged compressed data or an unreadable disk into one clear error."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd().ZstdError) as error:
         raise FileError(
             f"the compressed data is damaged or cut off ({error})", source=name, hint="Download or compress it again."
         ) from None
@@ -262,11 +231,23 @@ def _unpacked(
     if packing != (found if found in ("gzip", "zstd") else None):
         claim = packing or "plain" if inner is None else f"a {'packed ' if packing else ''}{inner}"
         raise FileError(
-            f"its name says {claim}, but it starts like {_article(found)}",
-            source=name,
+            f"its name says {claim}, but it starts like {_article(found)}", source=name,
             hint="Give it the right ending, for example .gz or .zst if it is compressed.",
-        )
-    stream = _unpack(packed, packing, name)
+        )  # fmt: skip
+    stream = packed
+    if packing is not None:
+        unpacking = gzip.GzipFile(fileobj=packed, mode="rb") if packing == "gzip" else _zstd().ZstdFile(packed)
+
+        def refuse_much(_: int) -> None:  # once far more comes out than went in
+            most = max(MAX_UNPACKED, UNPACKED_PER_BYTE * cast(Watched, packed.raw).come)
+            if inflated.come > most:
+                raise FileError(
+                    f"it unpacks to more than {most >> 20:,} MiB, at least {UNPACKED_PER_BYTE:,} times its size",
+                    source=name, hint="Check its content; if it is right, unpack it first.",
+                )  # fmt: skip
+
+        inflated = Watched(unpacking.read, refuse_much)
+        stream = io.BufferedReader(inflated, _BUFFER)
     with readable(name):
         start = stream.peek(64)
     if not start:
@@ -281,26 +262,19 @@ def _kind(start: bytes, claimed: Kind | None, name: str) -> Kind:
     if claimed is None and possible:
         return possible[-1]
     kind = claimed or _guess(start)
-    if found is None and kind not in _BINARY:
-        return kind
-    if kind in possible:
+    if kind in possible or (found is None and kind not in _BINARY):
         return kind
     if kind in ("sqlite", "duckdb") and found is None:
         raise FileError(
             f"it does not start like a database of {kind}", source=name,
             hint="It may be damaged or encrypted; export its content as CSV.",
         )  # fmt: skip
-    old = {
-        "old Excel": "Save it as .xlsx, without a password.",
-        "old Feather": "Write it with a newer version, as .arrow or .parquet.",
-    }
-    raise FileError(
-        f"it should be {kind}, but it starts like {_article(found)}",
-        source=name,
-        hint=old.get(
-            found or "", f"Rename it, name its format with --format ({', '.join(KINDS)}), or export it as CSV."
-        ),
-    )
+    hint = f"Rename it, name its format with --format ({', '.join(KINDS)}), or export it as CSV."
+    if found == "old Excel":
+        hint = "Save it as .xlsx, without a password."
+    elif found == "old Feather":
+        hint = "Write it with a newer version, as .arrow or .parquet."
+    raise FileError(f"it should be {kind}, but it starts like {_article(found)}", source=name, hint=hint)
 
 
 def _claims(path: str | os.PathLike[str]) -> tuple[Kind | None, Packing | None]:
@@ -335,13 +309,6 @@ def _guess(start: bytes) -> Kind:
     return "tsv" if b"\t" in line and b"," not in line else "csv"
 
 
-def _unpack(packed: io.BufferedReader, packing: Packing | None, name: str) -> io.BufferedReader:
-    if packing is None:
-        return packed
-    unpacking = gzip.GzipFile(fileobj=packed, mode="rb") if packing == "gzip" else _zstd().ZstdFile(packed)
-    return io.BufferedReader(_Inflating(cast(IO[bytes], unpacking), cast(_Counted, packed.raw), name), _BUFFER)
-
-
 def _zstd() -> Any:
     """Return the zstd module of the standard library, or its backport for Python before 3.14."""
     if sys.version_info >= (3, 14):
@@ -349,10 +316,6 @@ def _zstd() -> Any:
     else:
         from backports import zstd
     return zstd
-
-
-def _zstd_error() -> type[Exception]:
-    return cast(type[Exception], _zstd().ZstdError)
 
 
 def likely(names: Sequence[str]) -> str:

@@ -193,7 +193,8 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
     described = {
         "version": VERSION if intake.time_unit or intake.recoded or ratings.again is not None else 1,
         "scale": ratings.scale.to_dict(),
-        "intake": _told(intake),
+        # fields unknown to earlier versions only if they are set, so that those can read it
+        "intake": {name: part for name, part in asdict(intake).items() if part or name not in _LATER},
         "items": base64.b64encode(table_to(ratings.items)).decode(),
         "raters": base64.b64encode(table_to(ratings.raters)).decode(),
     }
@@ -208,12 +209,6 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
         frame = _with_codes(whole).with_columns(pl.Series("occasion", every.occasions))
     with writing(path, [intake.source]) as file:
         frame.write_parquet(file, metadata={KEY: json.dumps(described)})
-
-
-def _told(intake: Intake) -> dict[str, Any]:
-    """Return what was noticed; fields unknown to earlier versions only if they are set, so that those can read it."""
-    found = asdict(intake)
-    return {name: part for name, part in found.items() if part or name not in _LATER}
 
 
 def _with_codes(ratings: Ratings) -> pl.DataFrame:
@@ -252,9 +247,8 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
     if isinstance(version, int) and version > VERSION:
         raise FileError(
             f"it was written in form {shown(version)}, but this version of plurivox reads form {VERSION}",
-            source=name,
-            hint="Update plurivox.",
-        )
+            source=name, hint="Update plurivox.",
+        )  # fmt: skip
     try:
         with without_panics():
             frame = pl.read_parquet(data)
@@ -287,18 +281,15 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
     counts = None if with_raters else _codes(frame["count"], _MOST_COUNT)
     if counts is not None and (counts < 1).any():
         raise ValueError("a count is below 1")
-    times = _times(frame["time_value"]) if intake.time_unit else None
-    found = Ratings(
-        scale,
-        items,
-        raters,
-        item.astype(np.int32),
-        second.astype(np.int32) if with_raters else None,
-        score.astype(scale.dtype),  # type: ignore[arg-type]
-        counts,
-        intake,
-        times=times,
-    )
+    times = None
+    if intake.time_unit:
+        column = frame["time_value"]
+        if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
+            raise ValueError(f"{column.name} holds something other than times")
+        times = column.to_numpy()
+    rater = second.astype(np.int32) if with_raters else None
+    scores: Any = score.astype(scale.dtype)
+    found = Ratings(scale, items, raters, item.astype(np.int32), rater, scores, counts, intake, times=times)
     if (occasion > 1).any():
         every = Again(found.item_codes, found.codes_of_raters, found.scores, found.times)
         found = replace(found, **first_and_again(every))
@@ -321,13 +312,6 @@ def _digest(described: dict[str, Any], ratings: Ratings) -> str:
         if array is not None:
             whole.update(np.ascontiguousarray(array).data)
     return whole.hexdigest()
-
-
-def _times(column: pl.Series) -> NDArray[np.float64]:
-    """Return times, which are finite or unknown."""
-    if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
-        raise ValueError(f"{column.name} holds something other than times")
-    return column.to_numpy()
 
 
 def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:

@@ -66,7 +66,14 @@ def _from_mapping(given: Mapping[Any, Any]) -> PopulationShares:
 
 def _from_rows(frame: pl.DataFrame, source: str, locate: Locate) -> PopulationShares:
     """Return the population in a table, or raise an error that names the rows without a share."""
-    names = {role: _column(frame, role, source) for role in COLUMNS}
+    known = {name.strip().casefold(): name for name in reversed(frame.columns)}
+    names = {}
+    for role, possible in COLUMNS.items():
+        found_name = next((known[name] for name in possible if name in known), None)
+        if found_name is None:
+            hint = "A population has the columns attribute, value and share: one row for each value."
+            raise no_column(role, frame.columns, source, hint)
+        names[role] = found_name
     if not frame.height:
         raise FileError("there is only a header", source=source, hint="It needs one row for each value.")
     attributes, values = (as_categories(frame[names[role]]).str.strip_chars() for role in ("attribute", "value"))
@@ -90,16 +97,6 @@ def _from_rows(frame: pl.DataFrame, source: str, locate: Locate) -> PopulationSh
 
 
 _HINT = "Give shares that add up to 1, percentages, or counts."
-
-
-def _column(frame: pl.DataFrame, role: str, source: str) -> str:
-    """Return the column of a role, by the first of its possible names that exists."""
-    known = {name.strip().casefold(): name for name in reversed(frame.columns)}
-    for name in COLUMNS[role]:
-        if name in known:
-            return known[name]
-    hint = "A population has the columns attribute, value and share: one row for each value."
-    raise no_column(role, frame.columns, source, hint)
 
 
 def _numbers(column: pl.Series) -> pl.Series:

@@ -24,9 +24,9 @@ from plurivox.base.errors import ColumnError, InputError, ScaleError, no_column
 from plurivox.domain.attributes import AttributeRules, AttributeTable, columns_of_raters
 from plurivox.domain.check import LongTable, check, no_rows
 from plurivox.domain.choices import Conflicts, Duplicates, Layout
-from plurivox.domain.points import GivenPoints, prepare, with_joined
+from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.domain.predictions import Predictions
-from plurivox.domain.ratings import Ratings, from_points, with_parts
+from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import ROLES, RawTable, by_name, id_column, require_apart, require_columns
 from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.scale import GivenPoles, Label, Scale
@@ -141,7 +141,7 @@ def read_beside(file: FilePath, scale: GivenScale | None, said: Mapping[str, Any
 
 
 def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
-    return Ratings.from_checked(check(table, scale, **given))
+    return Ratings(**check(table, scale, **given))
 
 
 def read_table_of_ratings(
@@ -156,7 +156,7 @@ def read_table_of_ratings(
     layout, point_columns, encoding, raters = reading.layout, reading.point_columns, reading.encoding, reading.raters
     with open_table(source, kind_of(reading.format), encoding, connection) as table:
         if isinstance(table, Ratings):
-            return _stored(table, raters, reading.items).with_poles(reading.poles)
+            return _stored(table, reading)
         table.pieces = (piece for piece in table.pieces if piece.height)
         if not table.first().height:
             raise no_rows(table.columns, table.name)
@@ -183,7 +183,7 @@ def read_table_of_ratings(
             raters=rater_table, items=item_table, rules=AttributeRules(reading.conflicts, reading.unknown),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
-    ratings = _told(from_points(ratings, point_columns), taken, reading, remarks)
+    ratings = _told(ratings, taken, reading, remarks)
     ratings = without_waiting(ratings, reading, rater_table.source if rater_table else "raters")
     return ratings.with_poles(reading.poles)
 
@@ -209,20 +209,16 @@ class _Columns:
         """Return the columns of an export, unless others were named, and all it says about items and raters."""
         export = taken.export
         known = replace(
-            self,
-            item=self.item or export.item,
-            rater=self.rater or export.rater,
+            self, item=self.item or export.item, rater=self.rater or export.rater,
             score=self.score or export.question(taken.platform),
-        )
+        )  # fmt: skip
         others = {"time", *ROLES, *known.used}
         items = tuple(name for name in export.item_attributes if name.strip() and name not in others)
         raters = tuple(name for name in export.rater_attributes if name.strip() and name not in {*others, *items})
         return replace(
-            known,
-            item_attributes=(*self.item_attributes, *items),
-            rater_attributes=(*self.rater_attributes, *raters),
-            offered=frozenset((*items, *raters)),
-        )
+            known, item_attributes=(*self.item_attributes, *items),
+            rater_attributes=(*self.rater_attributes, *raters), offered=frozenset((*items, *raters)),
+        )  # fmt: skip
 
     def with_groups(self, by: Sequence[str], columns: Sequence[str], of_raters: Sequence[str]) -> _Columns:
         """Add the columns from which groups will be made, if the table of raters does not have them."""
@@ -258,11 +254,17 @@ class _Columns:
             known = () if table is None else table.frame.columns
             return tuple(name for name in found if name not in self.offered or name not in known)
 
-        return replace(
-            self,
-            rater_attributes=left(self.rater_attributes, raters),
-            item_attributes=left(self.item_attributes, items),
-        )
+        of_raters, of_items = left(self.rater_attributes, raters), left(self.item_attributes, items)
+        return replace(self, rater_attributes=of_raters, item_attributes=of_items)
+
+
+def _stored(ratings: Ratings, reading: ReadSettings) -> Ratings:
+    if reading.raters is not None or reading.items is not None:
+        raise InputError(
+            "ratings stored by plurivox already contain their attributes", source=ratings.intake.source,
+            hint="Leave out --raters and --items, or read the original table.",
+        )  # fmt: skip
+    return ratings.with_poles(reading.poles)
 
 
 def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -> None:
@@ -278,8 +280,10 @@ def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -
 
 def _told(ratings: Ratings, taken: Taken | None, reading: ReadSettings, remarks: Sequence[str]) -> Ratings:
     """Return ratings that record their platform, what was left out, and the options given about it."""
+    points = "" if reading.point_columns is None else point_columns_text(reading.point_columns)
     if taken is None:
-        return with_parts(ratings, intake=replace(ratings.intake, remarks=list(dict.fromkeys(remarks))))
+        told = replace(ratings.intake, remarks=list(dict.fromkeys(remarks)), point_columns=points)
+        return ratings.with_known(intake=told)
     tally = taken.export.tally
     used = {*ratings.intake.columns.values(), *ratings.items.columns, *ratings.raters.columns}
     told = replace(
@@ -290,7 +294,7 @@ def _told(ratings: Ratings, taken: Taken | None, reading: ReadSettings, remarks:
         remarks=list(dict.fromkeys([*remarks, *tally.sentences(), *taken.export.no_attributes(used)])),
         said={name: said for name in _OF_EXPORTS if (said := getattr(reading, name)) is not None},
     )
-    return with_parts(ratings, intake=told)
+    return ratings.with_known(intake=told)
 
 
 def _refuse_columns_beside(
@@ -362,14 +366,10 @@ def read_predictions(
     if (found := lewidi.predictions(table, points, _name_of(source), like)) is not None:
         return found
     return Predictions.from_frame(
-        table.frame(),
-        points,
-        item=item or id_column(table.columns, "item", wanted, table.name),
+        table.frame(), points, item=item or id_column(table.columns, "item", wanted, table.name),
         model=model or next((name for name in table.columns if name.casefold() == "model"), None),
-        name=_name_of(source),
-        source=table.name,
-        locate=table.locate,
-    )
+        name=_name_of(source), source=table.name, locate=table.locate,
+    )  # fmt: skip
 
 
 def _name_of(source: FilePath) -> str:
@@ -379,13 +379,3 @@ def _name_of(source: FilePath) -> str:
     for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".arrow"):
         name = name.removesuffix(ending)
     return name.strip() or "model"
-
-
-def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
-    if raters is not None or items is not None:
-        raise InputError(
-            "ratings stored by plurivox already contain their attributes",
-            source=ratings.intake.source,
-            hint="Leave out --raters and --items, or read the original table.",
-        )
-    return ratings

@@ -63,10 +63,9 @@ def recognise(
     for role, name in given.items():
         if name is not None and name not in columns:
             parts = [part.strip() for part in name.split(",")]
-            hint = f"Choose one question at a time: --score '{parts[0]}'." if role == "score" else None
-            raise no_column(
-                name, columns, source, hint if set(parts) <= set(columns) else None, role=f" for the {role}"
-            )  # fmt: skip
+            several = role == "score" and set(parts) <= set(columns)
+            hint = f"Choose one question at a time: --score '{parts[0]}'." if several else None
+            raise no_column(name, columns, source, hint, role=f" for the {role}")
     free = [column for column in columns if column not in attributes]
     roles = _roles(free, given)
     if layout in (None, "long") and all(roles.values()):
@@ -109,13 +108,9 @@ def _refuse_keys(item: str, given: str | None, source: str) -> None:
 
 
 def _refuse_respondents(
-    columns: Sequence[str],
-    roles: dict[str, str | None],
-    head: pl.DataFrame,
-    source: str,
-    scale: Scale | None,
+    columns: Sequence[str], roles: dict[str, str | None], head: pl.DataFrame, source: str, scale: Scale | None,
     missing: frozenset[str],
-) -> None:
+) -> None:  # fmt: skip
     """Raise an error if each row is a respondent, judged by the ids in the item, rater or first column."""
     owner = roles["item"] or roles["rater"] or columns[0]
     others = [column for column in columns if column != owner]
@@ -155,14 +150,13 @@ def _point_columns(others: Sequence[str], scale: Scale | None) -> tuple[str, ...
 
 def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str) -> ColumnError:
     lacking = [role for role in ("item", "rater", "score") if not roles.get(role)]
+    named = f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
     return ColumnError(
         f"cannot tell which column holds the {' and the '.join(lacking or ['ratings'])}; "
         f"the columns are {few(columns)}",
-        source=source,
-        hint=open_quote(columns)
-        or f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
-        "or use --wide (one column per rater), --totals (one column per point) or --questions (a row per respondent).",
-    )
+        source=source, hint=open_quote(columns) or f"{named}or use --wide (one column per rater), --totals (one column "
+        "per point) or --questions (a row per respondent).",
+    )  # fmt: skip
 
 
 MAX_COUNT = 2.0**53  # whole numbers up to here are exact
@@ -189,7 +183,10 @@ def _long(
 def _wide(
     table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
 ) -> LongTable:
-    frame = _alike(table.frame(), found.values)
+    frame = table.frame()
+    kinds = {frame[name].dtype for name in found.values}
+    if len(kinds) > 1 and not all(kind.is_numeric() or kind == pl.Null for kind in kinds):
+        frame = frame.with_columns(as_text(frame[name]) for name in found.values)
     ids = as_text(frame[found.item])
     twice = ids.is_duplicated()
     if twice.any():
@@ -230,18 +227,10 @@ def _totals(
     ).rename({found.item: "item", _SCORE: "score", _COUNT: "count"})
     names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
 
-    def locate(position: int) -> str:
-        return table.locate(position % n_rows)
-
-    return LongTable(table.name, [long], names, "totals", table.text, locate, item_attributes=item_attributes)
-
-
-def _alike(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the frame with these columns as text, unless they have one type or are all numeric."""
-    kinds = {frame[name].dtype for name in columns}
-    if len(kinds) == 1 or all(kind.is_numeric() or kind == pl.Null for kind in kinds):
-        return frame
-    return frame.with_columns(as_text(frame[name]) for name in columns)
+    return LongTable(
+        table.name, [long], names, "totals", table.text, lambda position: table.locate(position % n_rows),
+        item_attributes=item_attributes,
+    )  # fmt: skip
 
 
 LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}

@@ -11,6 +11,7 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import listed
 from plurivox.domain.numbers import fits_scale, number_in
+from plurivox.domain.raw import plain as plain
 from plurivox.domain.scale import ALWAYS_MISSING, Scale, text_of
 
 # Names of what is known about people, compared without case, spaces and punctuation. No rater has such a name.
@@ -68,11 +69,6 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CONSENT = re.compile(r"\b(i|you) (hereby )?(consent|agree to (take part|participate))\b", re.IGNORECASE)
-
-
-def plain(name: str) -> str:
-    """Return a name without case, spaces and punctuation."""
-    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def tells_of_people(name: str, text: str = "") -> bool:

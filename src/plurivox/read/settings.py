@@ -54,11 +54,6 @@ def names_in(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
-def _axes(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """Read several ``race,gender``."""
-    return [tuple(text.split(",")) for text in texts]
-
-
 def _answers(given: Any) -> tuple[str, ...]:
     """Return answers as they are compared, as text."""
     from plurivox.domain.scale import text_of
@@ -214,8 +209,8 @@ class ReadSettings(Settings):
     by: Axes = setting(
         (),
         "Rater attribute, or several to cross: race,gender. A column of the table of raters or of FILE. Repeatable.",
-        metavar="ATTRIBUTES", repeated=True, parse=_axes, canonical=record.axes, accepts="Sequence[str]",
-        toml=Toml("raters", "by", list),
+        metavar="ATTRIBUTES", repeated=True, parse=lambda texts: [tuple(text.split(",")) for text in texts],
+        canonical=record.axes, accepts="Sequence[str]", toml=Toml("raters", "by", list),
         doc="Attributes from which groups will be made; those that are columns of the ratings and not of ``raters`` "
         "are read from the ratings.",
     )  # fmt: skip

@@ -22,7 +22,7 @@ from plurivox.read.packed.folder import is_packed, named
 from plurivox.read.packed.manifest import MANIFEST
 from plurivox.read.packed.stored import PackedRatings
 from plurivox.read.parquet import unpacked_size
-from plurivox.read.text import read_delimited, read_json_lines
+from plurivox.read.text import as_utf8, json_lines, read_delimited
 
 _ROWS = 1 << 20
 """How many rows of a Parquet file are read at once."""
@@ -40,29 +40,31 @@ def open_table(
     A workbook, a database, an archive or a folder may hold several tables; ``study.xlsx::Raters`` names one. Several
     files with the same columns are one table.
     """
+    with ExitStack() as stack:
+        yield _opened(source, kind, encoding, connection, stack)
+
+
+def _opened(source: Any, kind: Kind | None, encoding: str, connection: Any, stack: ExitStack) -> RawTable | Ratings:
     if not isinstance(source, str | os.PathLike):
         from plurivox.read.members import read_files
 
-        with ExitStack() as stack:
-            yield read_files([os.fspath(one) for one in source], kind, encoding, stack, table_in)
-        return
+        return read_files([os.fspath(one) for one in source], kind, encoding, stack, table_in)
     if connection is not None:
-        yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
-        return
+        try:
+            frame = pl.read_database(os.fspath(source), connection, infer_schema_length=None)
+        except Exception as error:  # each database has exceptions of its own
+            raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
+        return RawTable.from_frame(frame, "query")
     file, inside = split_name(source)
-    with ExitStack() as stack:
-        if is_packed(file):
-            if isinstance(folder := named(file).folder, Path):
-                note_input(folder / MANIFEST)
-            yield PackedRatings.open(file)
-            return
-        if os.path.isdir(file):
-            from plurivox.read.members import read_folder
+    if is_packed(file):
+        if isinstance(folder := named(file).folder, Path):
+            note_input(folder / MANIFEST)
+        return PackedRatings.open(file)
+    if os.path.isdir(file):
+        from plurivox.read.members import read_folder
 
-            yield read_folder(file, inside, kind, encoding, stack, table_in)
-            return
-        opened = stack.enter_context(open_source(file, kind))
-        yield table_in(opened, inside, encoding, stack)
+        return read_folder(file, inside, kind, encoding, stack, table_in)
+    return table_in(stack.enter_context(open_source(file, kind)), inside, encoding, stack)
 
 
 def is_stored(source: str | os.PathLike[str]) -> bool:
@@ -98,11 +100,6 @@ def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack
             f"it is a single table and contains no '{inside}'", source=opened.name,
             hint=f"Leave out {INSIDE}{inside}; it names a sheet, a table of a database, or a file in an archive.",
         )  # fmt: skip
-    return _one_table(opened, encoding)
-
-
-def _one_table(opened: Opened, encoding: str) -> RawTable | Ratings:
-    """Return the table in a file that holds just one."""
     if opened.kind == "parquet":
         return _parquet(opened)
     if opened.kind == "arrow":
@@ -112,15 +109,8 @@ def _one_table(opened: Opened, encoding: str) -> RawTable | Ratings:
     if opened.kind == "json":
         return read_json(opened, encoding=encoding)
     if opened.kind == "jsonl":
-        return read_json_lines(opened, encoding=encoding)
+        return json_lines(as_utf8(opened.stream, opened.name, encoding), opened.name, opened.size)
     return read_delimited(opened, delimiter="\t" if opened.kind == "tsv" else None, encoding=encoding)
-
-
-def _query(query: str, connection: Any) -> pl.DataFrame:
-    try:
-        return pl.read_database(query, connection, infer_schema_length=None)
-    except Exception as error:  # each database has exceptions of its own
-        raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
 
 
 def _parquet(opened: Opened) -> RawTable | Ratings:

@@ -10,6 +10,7 @@ import bisect
 import codecs
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -19,7 +20,6 @@ import polars as pl
 
 from plurivox.base.csv_files import GUARD, unguarded, unguarded_name
 from plurivox.base.errors import ColumnError, FileError
-from plurivox.domain.attributes import row_number
 from plurivox.domain.raw import RawTable, refuse_columns
 from plurivox.read.opening import Opened, is_whole
 
@@ -73,16 +73,19 @@ class _Delimited:
         return f"row {row + self._start}"
 
     def pieces(self, first: bytes, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
-        if first:
-            yield self._parse(first)
-        for block in blocks:
+        for block in itertools.chain([first] if first else [], blocks):
             yield self._parse(block)
 
     def _parse(self, block: bytes) -> pl.DataFrame:
         if block.count(b"\n") > MAX_BLANK:  # before a list is made of them
             refuse_blank(block.count(b"\n\n") + block.count(b"\r\n\r\n"), self._name)
-        frame = self._parse_fast(block)
-        if frame is None:
+        try:  # a blank or short first line is read as another table
+            frame = pl.read_csv(
+                block, has_header=False, separator=self._delimiter, infer_schema=False, empty_string_is_null=False
+            )
+        except pl.exceptions.PolarsError:
+            frame = pl.DataFrame()
+        if frame.width != len(self._columns):
             blank, records = self._scan(block)
             frame = pl.DataFrame(records, schema=dict.fromkeys(self._columns, pl.String), orient="row")
         else:
@@ -95,16 +98,6 @@ class _Delimited:
         if b"'" in block and GUARD.search(block):
             frame = unguarded(frame)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
-
-    def _parse_fast(self, block: bytes) -> pl.DataFrame | None:
-        """Return the block as polars reads it, None if it fails or reads a blank or short first line as a table."""
-        try:
-            frame = pl.read_csv(
-                block, has_header=False, separator=self._delimiter, infer_schema=False, empty_string_is_null=False
-            )
-        except pl.exceptions.PolarsError:
-            return None
-        return frame if frame.width == len(self._columns) else None
 
     def _uneven(self, block: bytes, frame: pl.DataFrame) -> bool:
         """Return whether some row may have fewer fields than the header; polars rejects rows with more."""
@@ -131,21 +124,16 @@ class _Delimited:
                 elif len(record) == expected:
                     records.append(record)
                 else:
-                    fields = f"{len(record)} {'field' if len(record) == 1 else 'fields'}"
-                    raise FileError(
-                        f"the row has {fields}, but the header has {expected}",
-                        source=self._name,
-                        places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
-                        hint=f"Look for a missing or unquoted {self._delimiter!r}.",
-                    )
+                    fields = f"{len(record)} field{'' if len(record) == 1 else 's'}"
+                    problem = f"the row has {fields}, but the header has {expected}"
+                    hint = f"Look for a missing or unquoted {self._delimiter!r}."
+                    break
+            else:
+                return blank, records
         except csv.Error as error:
-            raise FileError(
-                f"the row is malformed ({error})",
-                source=self._name,
-                places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
-                hint="Look for an unclosed quotation mark.",
-            ) from None
-        return blank, records
+            problem, hint = f"the row is malformed ({error})", "Look for an unclosed quotation mark."
+        place = f"row {self._rows + len(blank) + len(records) + self._start}"
+        raise FileError(problem, source=self._name, places=[place], hint=hint)
 
 
 def _without_text(frame: pl.DataFrame) -> list[int]:
@@ -153,11 +141,6 @@ def _without_text(frame: pl.DataFrame) -> list[int]:
     if frame.width == 1 or not (frame[:, 0] == "").any():
         return []
     return frame.select(pl.all_horizontal(pl.all() == "").arg_true()).to_series().to_list()
-
-
-def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
-    """Read one JSON object per line; every value becomes text, nested ones as JSON."""
-    return json_lines(as_utf8(opened.stream, opened.name, encoding), opened.name, opened.size)
 
 
 def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int]) -> RawTable:
@@ -182,12 +165,14 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
             try:
                 frame = pl.read_ndjson(block, schema=schema)
             except pl.exceptions.PolarsError:
-                frame = pl.read_ndjson(block := _with_quoted_constants(block), schema=schema)
+                # Python writes NaN and infinities, although they are not JSON; they become text.
+                block = _CONSTANT.sub(lambda found: found[1] or b'"' + found[2] + b'"', block)
+                frame = pl.read_ndjson(block, schema=schema)
         except pl.exceptions.PolarsError as error:
             _keys(block, name, rows)
-            places = [f"row {rows + 1 + _unreadable(block, schema)}"]
+            places, first = [f"row {rows + 1 + _unreadable(block, schema)}"], str(error).split("\n", 1)[0]
             raise FileError(
-                f"the line cannot be read ({_first_line(error)})", source=name, places=places,
+                f"the line cannot be read ({first})", source=name, places=places,
                 hint="Look for a number with too many digits, or half a character.",
             ) from None  # fmt: skip
         rows += frame.height
@@ -203,13 +188,7 @@ def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int])
             if lines.strip():
                 yield parse(lines)
 
-    locate = row_number(1)
-    return RawTable(name, columns, pieces(), text=True, locate=locate, size=size)
-
-
-def _with_quoted_constants(block: bytes) -> bytes:
-    """Return JSON lines with NaN and infinities as text: Python writes them, although they are not JSON."""
-    return _CONSTANT.sub(lambda found: found[1] or b'"' + found[2] + b'"', block)
+    return RawTable(name, columns, pieces(), text=True, size=size)
 
 
 _CONSTANT = re.compile(rb'("(?:[^"\\]|\\.)*")|(NaN|-?Infinity)')
@@ -285,11 +264,9 @@ def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> 
             rest += chunk
         if len(rest) > MAX_RECORD:
             raise FileError(
-                f"the row is longer than {MAX_RECORD >> 20} MiB",
-                source=name,
-                places=[f"row {rows}"],
+                f"the row is longer than {MAX_RECORD >> 20} MiB", source=name, places=[f"row {rows}"],
                 hint="Look for an unclosed quotation mark, or a file without line ends.",
-            )
+            )  # fmt: skip
     if rest.strip(b" \r\n"):  # a tab alone may be a row
         yield rest
 
@@ -347,11 +324,9 @@ def _decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:
 def not_utf8(name: str, row: int, byte: int) -> FileError:
     """Return the error for text in another encoding."""
     return FileError(
-        f"byte 0x{byte:02x} is not UTF-8 text",
-        source=name,
-        places=[f"row {row}"],
+        f"byte 0x{byte:02x} is not UTF-8 text", source=name, places=[f"row {row}"],
         hint="Save the file as UTF-8, or name its encoding, for example --encoding latin-1.",
-    )
+    )  # fmt: skip
 
 
 def _split_header(block: bytes, name: str) -> tuple[str, bytes]:
@@ -388,7 +363,3 @@ def _columns(header: str, delimiter: str, name: str) -> list[str]:
         twice = next(column for place, column in enumerate(columns) if column in columns[:place])
         raise ColumnError(f"two columns are named '{twice}'", source=name, hint="Rename one of them.")
     return columns
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]

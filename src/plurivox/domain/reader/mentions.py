@@ -148,13 +148,23 @@ def _look(seen: AnswerText) -> list[Mention]:
     for mention in found:
         if mentions and _merged(seen, mentions[-1], mention):
             continue
-        if mentions and _heads(seen, mentions[-1], mention):
-            mentions.pop()
+        if mentions and (first := mentions[-1]).letter and not first.sure:
+            gap = seen.text[first.end : mention.start]
+            if _HEADING.fullmatch(gap) and seen.leads(first):  # it heads the line: "1. B", "A: B" (for "answer")
+                mentions.pop()
         mention.previous = mentions[-1] if mentions else None
         mentions.append(mention)
     for mention in mentions:
         _weigh(seen, mention)
-    _mark_lists(seen, mentions)
+    run: list[Mention] = []
+    for mention in mentions:  # lines, or neighbours within a line, that go through the options one after the other
+        if run and run[0].place == mention.place:
+            run = run[1:]  # the answer itself, before a list that repeats it
+        if run and not _continues(seen, run, mention):
+            _mark(run, seen.choices.n)
+            run = []
+        run.append(mention)
+    _mark(run, seen.choices.n)
     return mentions
 
 
@@ -169,12 +179,12 @@ def _found(seen: AnswerText) -> Iterator[Mention]:
                 yield Mention(choices.letters[found[0]], start, end, letter=True)
         elif group[0] == "t":
             place, main = choices.texts[int(group[1:])]
-            if not _hyphenated(text, start, end):
+            before, after = text[max(0, start - 2) : start], text[end : end + 2]
+            hyphenated = (before[-1:] == "-" and before[:1].isalpha()) or (after[:1] == "-" and after[1:].isalpha())
+            if not hyphenated:  # part of a longer word: "no-one"
                 yield Mention(place, start, end, text=True, main=main)
-        else:
-            mention = _quantity(seen, found)
-            if mention is not None:
-                yield mention
+        elif (mention := _quantity(seen, found)) is not None:
+            yield mention
 
 
 def _compound(text: str, start: int, end: int, last: int) -> bool:
@@ -183,12 +193,6 @@ def _compound(text: str, start: int, end: int, last: int) -> bool:
         return True
     before, after = _COMPOUND_BEFORE.search(text, max(0, start - 2), start), _COMPOUND_AFTER.match(text, end, last)
     return before is not None or after is not None
-
-
-def _hyphenated(text: str, start: int, end: int) -> bool:
-    """Return whether a text is part of a longer word: "no-one"."""
-    before, after = text[max(0, start - 2) : start], text[end : end + 2]
-    return (before[-1:] == "-" and before[:1].isalpha()) or (after[:1] == "-" and after[1:].isalpha())
 
 
 def _quantity(seen: AnswerText, found: re.Match[str]) -> Mention | None:
@@ -201,44 +205,20 @@ def _quantity(seen: AnswerText, found: re.Match[str]) -> Mention | None:
         near = seen.choices.around(amount)
         return None if near is None else Mention(None, start, found.end(), text=True, sure=True, near=near)
     percent = amount.percent and seen.choices.percent
-    if not percent and (_compound(seen.text, start, found.end(), seen.end) or _counts(seen, start)):
+    at = bisect_right(seen.heads, (start, len(seen.text))) - 1
+    counts = len(seen.heads) > 1 and at >= 0 and start < seen.heads[at][1]  # the lines of a series
+    if not percent and (counts or _compound(seen.text, start, found.end(), seen.end)):
         return None
-    if not percent and found["high"] is None and (_enumerates(seen, found) or _open_sign(seen, start)):
+    # a number that enumerates the points of a text ("1) … 2) …"), or a hyphen that may be a minus
+    mark, number = seen.text[found.end() : found.end() + 1], found["low"]
+    enumerates = mark in (".", ")") and number.isdigit() and f"{int(number) + 1}{mark}" in seen.numbering
+    hyphen = seen.text[max(0, start - 2) : start] == "- " and any(one.low < 0 for one in seen.choices.quantities)
+    if not percent and found["high"] is None and (enumerates or hyphen):
         return None
     plain_number = amount.quantity.kind == "" and amount.quantity.low == amount.quantity.high
     text = amount.quantity not in seen.choices.numbers
-    return Mention(
-        place,
-        start,
-        found.end(),
-        letter=not percent,
-        text=text,
-        sure=(percent and not plain_number) or amount.total is not None,
-    )
-
-
-def _counts(seen: AnswerText, place: int) -> bool:
-    """Return whether a number counts the lines of a series."""
-    at = bisect_right(seen.heads, (place, len(seen.text))) - 1
-    return len(seen.heads) > 1 and at >= 0 and place < seen.heads[at][1]
-
-
-def _enumerates(seen: AnswerText, found: re.Match[str]) -> bool:
-    """Return whether a number enumerates the points of a text, the next of which is also there: "1) … 2) …"."""
-    mark = seen.text[found.end() : found.end() + 1]
-    number = found["low"]
-    return mark in (".", ")") and number.isdigit() and f"{int(number) + 1}{mark}" in seen.numbering
-
-
-def _open_sign(seen: AnswerText, place: int) -> bool:
-    """Return whether a hyphen before a number may be a minus, on a scale that has such numbers."""
-    return seen.text[max(0, place - 2) : place] == "- " and any(one.low < 0 for one in seen.choices.quantities)
-
-
-def _heads(seen: AnswerText, first: Mention, second: Mention) -> bool:
-    """Return whether the first only heads the line of the second: "1. B", "A: B" (for "answer")."""
-    gap = seen.text[first.end : second.start]
-    return first.letter and not first.sure and _HEADING.fullmatch(gap) is not None and seen.leads(first)
+    sure = (percent and not plain_number) or amount.total is not None
+    return Mention(place, start, found.end(), letter=not percent, text=text, sure=sure)
 
 
 def _merged(seen: AnswerText, first: Mention, second: Mention) -> bool:
@@ -260,7 +240,13 @@ def _merged(seen: AnswerText, first: Mention, second: Mention) -> bool:
 
 def _weigh(seen: AnswerText, mention: Mention) -> None:
     """Mark what is ruled out, or one of several."""
-    mention.ruled_out = _ruled_out(seen, mention)
+    begin = max(seen.start, mention.start - _SENTENCE)
+    for clause in phrases.CLAUSE.finditer(seen.small, begin, mention.start):
+        begin = clause.end()
+    mention.ruled_out = (
+        phrases.RULED_OUT_AFTER.match(seen.small, mention.end, seen.end) is not None
+        or phrases.RULED_OUT_BEFORE.search(seen.small, begin, mention.start) is not None
+    )
     previous = mention.previous
     if previous is None or mention.start - previous.end > 24:
         return
@@ -271,28 +257,6 @@ def _weigh(seen: AnswerText, mention: Mention) -> None:
         mention.ruled_out = True  # not A or B
     if previous.place != mention.place and previous.ruled_out == mention.ruled_out:
         previous.joined = mention.joined = True
-
-
-def _ruled_out(seen: AnswerText, mention: Mention) -> bool:
-    if phrases.RULED_OUT_AFTER.match(seen.small, mention.end, seen.end):
-        return True
-    begin = max(seen.start, mention.start - _SENTENCE)
-    for clause in phrases.CLAUSE.finditer(seen.small, begin, mention.start):
-        begin = clause.end()
-    return phrases.RULED_OUT_BEFORE.search(seen.small, begin, mention.start) is not None
-
-
-def _mark_lists(seen: AnswerText, mentions: Sequence[Mention]) -> None:
-    """Mark runs of lines, or of neighbours within a line, that go through the options one after the other."""
-    run: list[Mention] = []
-    for mention in mentions:
-        if run and run[0].place == mention.place:
-            run = run[1:]  # the answer itself, before a list that repeats it
-        if run and not _continues(seen, run, mention):
-            _mark(run, seen.choices.n)
-            run = []
-        run.append(mention)
-    _mark(run, seen.choices.n)
 
 
 def _mark(run: Sequence[Mention], n_options: int) -> None:

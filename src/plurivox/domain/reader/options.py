@@ -209,9 +209,8 @@ def amount_of(found: re.Match[str]) -> tuple[Amount, int]:
     by_sign = compared is not None and compared[0].strip() in ("<", ">")
     high = low if found["high"] is None else _value(found["high"])
     total = None if found["of"] is None else _value(found["of"])
-    return Amount(
-        NumberRange(kind, low, high), bool(found["low_percent"] or found["high_percent"]), total, by_sign
-    ), start
+    percent = bool(found["low_percent"] or found["high_percent"])
+    return Amount(NumberRange(kind, low, high), percent, total, by_sign), start
 
 
 def _value(text: str) -> float:
@@ -296,17 +295,11 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     numbers = {letter: place for letter, place in letters.items() if re.fullmatch(r"-?\d{1,9}", letter)}
     quantities = written | {NumberRange("", float(letter), float(letter)): place for letter, place in numbers.items()}
     bare: dict[str, set[int]] = {}
-    for text, place, _ in texts:
+    for text, place in [*((text, place) for text, place, _ in texts), *letters.items()]:
         bare.setdefault(_without_signs(text), set()).add(place)
-    for letter, place in letters.items():
-        bare.setdefault(_without_signs(letter), set()).add(place)
     loose = [len(bare[_without_signs(text)]) == 1 and _without_signs(text) != "" for text, _, _ in texts]
-    groups = _grouped(
-        [
-            (text, f"(?P<t{number}>{_flexible(text) if loose[number] else re.escape(text)})")
-            for number, (text, _, _) in enumerate(texts)
-        ]
-    )
+    flexible = [_flexible(text) if loose[at] else re.escape(text) for at, (text, _, _) in enumerate(texts)]
+    groups = _grouped([(one[0], f"(?P<t{at}>{flexible[at]})") for at, one in enumerate(texts)])
     groups += [PATTERN] if quantities else []
     words = sorted(letters.keys() - numbers.keys(), key=lambda letter: (-len(letter), letter))
     if words:
@@ -326,16 +319,8 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     named = [*letters.items(), *((text, place) for text, place, _ in texts), *both]
     exact = _unique([(small(plain(text)).strip(DECORATION), place) for text, place in named])
     places = tuple((place, main) for _, place, main in texts)
-    return Choices(
-        len(options),
-        exact,
-        re.compile("|".join(groups) or r"(?!)"),
-        letters,
-        places,
-        quantities,
-        frozenset(quantities.keys() - written.keys()),
-        percent,
-    )
+    pattern, numbered = re.compile("|".join(groups) or r"(?!)"), frozenset(quantities.keys() - written.keys())
+    return Choices(len(options), exact, pattern, letters, places, quantities, numbered, percent)
 
 
 def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[NumberRange, int], list[tuple[str, int, bool]], bool]:
@@ -399,7 +384,9 @@ def _flexible(text: str) -> str:
         elif piece in NUMBER_WORDS:
             parts.append(f"(?:{piece}|{NUMBER_WORDS[piece]})")
         elif re.fullmatch(r"\w+", piece):
-            parts += map(_either_way, piece)
+            for character in piece:  # in one piece, or as a letter and its accent
+                alone, apart = re.escape(character), re.escape(unicodedata.normalize("NFD", character))
+                parts.append(alone if alone == apart else f"(?:{alone}|{apart})")
         else:
             parts.append(rf"\s?{re.escape(piece)}?")
     return "".join(parts)
@@ -415,12 +402,6 @@ def _grouped(patterns: list[tuple[str, str]]) -> list[str]:
         f"{before and f'(?<![{before}])'}(?:{'|'.join(group)}){after and f'(?![{after}])'}"
         for (before, after), group in groups.items()
     ]
-
-
-def _either_way(character: str) -> str:
-    """Return a pattern for a character in one piece, or as a letter and its accent."""
-    pieces = unicodedata.normalize("NFD", character)
-    return re.escape(character) if pieces == character else f"(?:{re.escape(character)}|{re.escape(pieces)})"
 
 
 def _script(character: str) -> str:

@@ -52,14 +52,10 @@ def whole_answer(seen: AnswerText) -> Reading | None:
     if place is not None:
         start = seen.start + len(text) - len(text.lstrip(DECORATION))
         return Reading("answered", place, whole_answer.__name__, (start, start + len(text.strip(DECORATION))))
-    if (
-        len(seen.mentions) == 1
-        and seen.mentions[0].place is not None
-        and "\n" not in text.strip()
-        and seen.alone(seen.mentions[0])
-    ):
-        return _answered(seen.mentions[0], whole_answer)
-    return None
+    if len(seen.mentions) != 1 or "\n" in text.strip():
+        return None
+    one = seen.mentions[0]
+    return _answered(one, whole_answer) if one.place is not None and seen.alone(one) else None
 
 
 def field_or_tag(seen: AnswerText) -> Reading | None:
@@ -93,16 +89,12 @@ def several_samples(seen: AnswerText) -> Reading | None:
         return None
     heads = set(starts)
     found = [
-        mention
-        for mention in seen.mentions
-        if not mention.ruled_out
-        and heads.intersection(range(mention.start - 4, mention.start + 1))
+        mention for mention in seen.mentions
+        if not mention.ruled_out and heads.intersection(range(mention.start - 4, mention.start + 1))
         and (mention.sure or (mention.main and seen.goes_on(mention)))
         and not phrases.RULED_OUT_AFTER.match(seen.small, mention.end, seen.end)
-    ]
-    if len(found) < 2 or len(found) < len(starts):
-        return None
-    if all(mention.listed for mention in found):
+    ]  # fmt: skip
+    if len(found) < max(2, len(starts)) or all(mention.listed for mention in found):
         return None
     return _agreed(found, several_samples)
 
@@ -129,7 +121,11 @@ def own_line(seen: AnswerText) -> Reading | None:
 
 def opinion(seen: AnswerText) -> Reading | None:
     """Read the last option that is stated as an opinion: "I would say B", "probably B", "but B"."""
-    labelled = [one for one in seen.mentions if one.place is not None and not one.listed and _labelled(seen, one)]
+    labelled = [  # all of a line after a label: "Tone: 3"
+        one for one in seen.mentions
+        if one.place is not None and not one.listed and _LABEL.search(seen.before(one)) is not None
+        and not seen.after(one).partition("\n")[0].strip(DECORATION)
+    ]  # fmt: skip
     if len({one.place for one in labelled}) > 1:
         return Reading("unreadable", None, opinion.__name__, None)
     return _last(seen, opinion, lambda one: not one.listed and _is_held(seen, one))
@@ -138,13 +134,10 @@ def opinion(seen: AnswerText) -> Reading | None:
 def number_in_range(seen: AnswerText) -> Reading | None:
     """Read a percentage that is in the range of one option, if it is the whole line or called an estimate."""
     found = [
-        one
-        for one in seen.mentions
-        if one.near is not None
-        and not one.ruled_out
-        and not one.joined
+        one for one in seen.mentions
+        if one.near is not None and not one.ruled_out and not one.joined
         and (seen.alone(one) or seen.leads(one) or _is_final(seen, one) or _is_held(seen, one))
-    ]
+    ]  # fmt: skip
     return Reading("answered", found[-1].near, number_in_range.__name__, _span(found[-1])) if found else None
 
 
@@ -227,24 +220,13 @@ def _is_final(seen: AnswerText, one: Mention) -> bool:
     """Return whether an option is called the answer."""
     if not one.main:
         return False
-    before = seen.before(one)
-    called = phrases.BEST.match(seen.small, one.end, seen.end) is not None or (
-        _fits(seen, one)
-        and ((before.strip() != "" and phrases.FINAL.search(before) is not None) or _corrects(seen, one))
-    )
+    before, previous = seen.before(one), one.previous
+    called = phrases.BEST.match(seen.small, one.end, seen.end) is not None
+    if not called and _fits(seen, one):
+        called = before.strip() != "" and phrases.FINAL.search(before) is not None
+        if not called and previous is not None and one.start - previous.end <= 80:  # it may replace the one before it
+            called = phrases.CORRECTED.search(seen.small, previous.end, one.start) is not None
     return called and phrases.HYPOTHETICAL.search(before) is None and phrases.CONFIDENCE.search(before) is None
-
-
-def _corrects(seen: AnswerText, one: Mention) -> bool:
-    """Return whether an option replaces one before it."""
-    if one.previous is None or one.start - one.previous.end > 80:
-        return False
-    return phrases.CORRECTED.search(seen.small, one.previous.end, one.start) is not None
-
-
-def _instead(one: Mention) -> bool:
-    """Return whether an option comes right after others that were ruled out."""
-    return one.previous is not None and one.previous.ruled_out and one.start - one.previous.end <= 30
 
 
 def _is_held(seen: AnswerText, one: Mention) -> bool:
@@ -256,7 +238,8 @@ def _is_held(seen: AnswerText, one: Mention) -> bool:
         return True
     if phrases.AFFIRMED.match(seen.small, one.end, seen.end):
         return True
-    return _fits(seen, one) and (phrases.SAID.search(before) is not None or _instead(one))
+    instead = one.previous is not None and one.previous.ruled_out and one.start - one.previous.end <= 30
+    return _fits(seen, one) and (phrases.SAID.search(before) is not None or instead)
 
 
 def _last_sentence(seen: AnswerText, one: Mention) -> bool:
@@ -264,11 +247,6 @@ def _last_sentence(seen: AnswerText, one: Mention) -> bool:
     rest = seen.small[one.end : min(seen.end, one.end + 200)]
     ended = not one.letter or rest.lstrip(")*_\"'")[:1] in (".", "!")  # otherwise it may be cut off
     return ended and not rest.strip(DECORATION) and _SENTENCE_ENDS.search(seen.before(one)) is not None
-
-
-def _labelled(seen: AnswerText, one: Mention) -> bool:
-    """Return whether an option is all of a line after a label: "Tone: 3"."""
-    return _LABEL.search(seen.before(one)) is not None and not seen.after(one).partition("\n")[0].strip(DECORATION)
 
 
 def _fits(seen: AnswerText, one: Mention) -> bool:
@@ -288,7 +266,9 @@ def _begins(seen: AnswerText, one: Mention) -> bool:
     if one.sure or (one.text and not one.letter and " " in seen.text[one.start : one.end]):
         return True
     if not one.letter or one.text or seen.text[one.start].isdigit():
-        return seen.goes_on(one) and not seen.after(one).startswith("?") and not _declines(seen, one)
+        # "no" may begin a refusal: "No, I can't help with that."
+        declines = seen.small[one.start : one.end] in _NO and REFUSAL.search(seen.after(one)[:20]) is not None
+        return seen.goes_on(one) and not seen.after(one).startswith("?") and not declines
     if seen.text[one.start].islower():
         return re.match(r"[*_\"']{0,3}[)\]][\s*_]*(?:\n|$)", seen.after(one)) is not None
     follows = seen.text[one.end : one.end + 1]
@@ -300,13 +280,6 @@ def _begins(seen: AnswerText, one: Mention) -> bool:
         or follows in ("\n", ",", "")
         or _BECAUSE.match(seen.after(one)) is not None
     )
-
-
-def _declines(seen: AnswerText, one: Mention) -> bool:
-    """Return whether a "no" is not the option but the beginning of a refusal: "No, I can't help with that."."""
-    if seen.small[one.start : one.end] not in _NO:
-        return False
-    return REFUSAL.search(seen.after(one)[:20]) is not None
 
 
 def _last(seen: AnswerText, rule: Rule, condition: Callable[[Mention], bool]) -> Reading | None:

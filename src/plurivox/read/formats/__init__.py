@@ -7,15 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats import (
-    annotation,
-    crowds,
-    label_studio,
-    lewidi,
-    lists,
-    potato,
-    surveys,
-)
+from plurivox.read.formats import annotation, crowds, label_studio, lewidi, lists, potato, surveys
 from plurivox.read.formats.record import HEAD, Export, Platform
 from plurivox.read.opening import KINDS, Kind
 from plurivox.read.settings import ReadSettings
@@ -27,7 +19,7 @@ PLATFORMS: tuple[Platform, ...] = (
     surveys.SURVEY,
 )  # fmt: skip
 """Platforms in the order in which they are tried: those that fit few tables come before those that fit many."""
-What = Literal["ratings", "raters", "items", "answers"]
+What = Literal["raters", "items", "answers"]
 
 
 class Taken(NamedTuple):
@@ -44,8 +36,7 @@ def kind_of(given: str | None) -> Kind | None:
 
 def ratings_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
     """Return the answers in an export of a platform, None if the table is not one."""
-    platform = _platform(table, given, asked, "ratings")
-    if platform is None or platform.ratings is None:
+    if (platform := _platform(table, given, asked, "ratings")) is None:
         return None
     named: Any = platform.name if given == platform.name else None
     export = platform.ratings(table, replace(asked, format=named))
@@ -53,25 +44,13 @@ def ratings_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken
     return Taken(platform, export)
 
 
-def raters_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
-    """Return what an export of a platform says about raters, None if the table is not such an export."""
-    platform = _platform(table, given, asked, "raters")
-    return None if platform is None or platform.raters is None else Taken(platform, platform.raters(table, asked))
+def export_of(table: RawTable, given: str | None, asked: ReadSettings, what: What) -> Export | None:
+    """Return what an export of a platform says about raters or items, or what models answer in it; None if nothing."""
+    read: Any = getattr(_platform(table, given, asked, what), what, None)
+    return None if read is None else read(table, asked)
 
 
-def items_of(table: RawTable, given: str | None, asked: ReadSettings) -> Taken | None:
-    """Return what an export of a platform says about items, None if the table is not such an export."""
-    platform = _platform(table, given, asked, "items")
-    return None if platform is None or platform.items is None else Taken(platform, platform.items(table, asked))
-
-
-def answers_of(table: RawTable, given: str | None, asked: ReadSettings) -> Export | None:
-    """Return the answers of models in an export of a platform, None if the table is not such an export."""
-    platform = _platform(table, given, asked, "answers")
-    return None if platform is None or platform.answers is None else platform.answers(table, asked)
-
-
-def _platform(table: RawTable, given: str | None, asked: ReadSettings, what: What) -> Platform | None:
+def _platform(table: RawTable, given: str | None, asked: ReadSettings, what: str) -> Platform | None:
     if given == PLAIN:
         return None
     head = table.first().head(HEAD)

@@ -27,7 +27,7 @@ import polars as pl
 from plurivox.base.errors import IdError
 from plurivox.domain.raw import MEMBER, RawTable
 from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, nested, object_in, one_of, texts_of, wrong
+from plurivox.read.formats.unfolding import Record, Row, list_in, nested, object_in, one_of, texts_of, unfolded, wrong
 from plurivox.read.settings import ReadSettings
 
 # Argilla --------------------------------------------------------------------------------------------------------------
@@ -55,11 +55,6 @@ def _questions(columns: Sequence[str]) -> list[str]:
     return [name.removesuffix(_RESPONSES) for name in columns if name.endswith(_RESPONSES)]
 
 
-def argilla_ratings(table: RawTable, asked: ReadSettings) -> Export:
-    """Return one row per record and user."""
-    return _nested(table, asked) if set(table.columns) >= _NESTED else _flattened(table)
-
-
 def _flattened(table: RawTable) -> Export:
     """Read records with columns ``severity.responses``, ``severity.responses.users`` and ``….status``."""
     tally = Tally()
@@ -84,7 +79,7 @@ def _flattened(table: RawTable) -> Export:
         known = {name: record.get(name) for name in ("id", "status", *fields)}
         yield from (known | row for row in _by_user(found, tally))
 
-    made = Unfolded(table, ["id", "user_id", "status", *fields, *questions], rows).unfolded()
+    made = unfolded(table, ["id", "user_id", "status", *fields, *questions], rows)
     return Export(
         table=made, item="id", rater="user_id", questions=tuple(questions), item_attributes=tuple(fields), tally=tally
     )
@@ -106,13 +101,9 @@ def _fields(table: RawTable, questions: Sequence[str]) -> list[str]:
 def _nested(table: RawTable, asked: ReadSettings) -> Export:
     """Read records with the objects ``fields``, ``metadata`` and ``responses``."""
     tally = Tally(notes=[UNKNOWN_STATUS])
-    questions = dict.fromkeys(_asked_or_seen(table, asked, "responses"))
+    questions = _asked_or_seen(table, asked, "responses")
     about = [name for name in ("fields", "metadata") if name in table.columns]
-    fields: dict[str, None] = {}
-    for at, record in enumerate(table.first().head(HEAD).iter_rows(named=True)):
-        for part in about:
-            fields |= dict.fromkeys(object_in(record[part], table.locate(at), table.name, part))
-    described = [name for name in fields if name not in (*questions, *_OWN, "user_id")]
+    described = [name for name in _keys(table, about) if name not in (*questions, *_OWN, "user_id")]
 
     def rows(record: Record, place: str) -> Iterator[Row]:
         suggestions = object_in(record.get("suggestions"), place, table.name, "suggestions")
@@ -125,19 +116,24 @@ def _nested(table: RawTable, asked: ReadSettings) -> Export:
 
     columns = ["id", "user_id", "status", *described, *questions]
     unseen = set(asked.score.split(",")) & set(questions) if asked.score else set()
-    made = Unfolded(table, columns, rows, unseen).unfolded()
     return Export(
-        table=made, item="id", rater="user_id", questions=tuple(questions), item_attributes=tuple(described),
-        tally=tally,
+        table=unfolded(table, columns, rows, unseen), item="id", rater="user_id", questions=tuple(questions),
+        item_attributes=tuple(described), tally=tally,
     )  # fmt: skip
 
 
 def _asked_or_seen(table: RawTable, asked: ReadSettings, part: str) -> list[str]:
     """Return the questions in the first records, and those that were asked for, which may come later."""
+    return [*dict.fromkeys([*_keys(table, [part]), *(asked.score.split(",") if asked.score else ())])]
+
+
+def _keys(table: RawTable, parts: Sequence[str]) -> list[str]:
+    """Return the keys of objects in the first records."""
     seen: dict[str, None] = {}
     for at, record in enumerate(table.first().head(HEAD).iter_rows(named=True)):
-        seen |= dict.fromkeys(object_in(record.get(part), table.locate(at), table.name, part))
-    return [*seen, *(name for name in (asked.score.split(",") if asked.score else ()) if name not in seen)]
+        for part in parts:
+            seen |= dict.fromkeys(object_in(record.get(part), table.locate(at), table.name, part))
+    return [*seen]
 
 
 def _responses(record: Record, place: str, source: str) -> list[tuple[str, Any, Any, Any]]:
@@ -175,9 +171,8 @@ def answers(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per suggestion of a model."""
     is_nested = set(table.columns) >= _NESTED
     questions = _asked_or_seen(table, asked, "suggestions") if is_nested else _questions(table.columns)
-    question = (
-        asked.score if asked.score in questions else Export(table=table, questions=(*questions,)).question(ARGILLA)
-    )
+    known = Export(table=table, questions=(*questions,))
+    question = asked.score if asked.score in questions else known.question(ARGILLA)
 
     def rows(record: Record, place: str) -> Iterator[Row]:
         if is_nested:
@@ -190,12 +185,13 @@ def answers(table: RawTable, asked: ReadSettings) -> Export:
         if answer:
             yield {"item": record.get("id"), "model": agent or "model", "answer": answer}
 
-    return Export(table=Unfolded(table, ["item", "model", "answer"], rows).unfolded())
+    return Export(table=unfolded(table, ["item", "model", "answer"], rows))
 
 
 ARGILLA = Platform(
-    name="argilla", title="an export of Argilla", fits=argilla_fits, ratings=argilla_ratings, answers=answers
-)
+    name="argilla", title="an export of Argilla", fits=argilla_fits, answers=answers,
+    ratings=lambda table, asked: _nested(table, asked) if set(table.columns) >= _NESTED else _flattened(table),
+)  # fmt: skip
 
 
 # doccano --------------------------------------------------------------------------------------------------------------
@@ -237,7 +233,7 @@ def doccano_ratings(table: RawTable, asked: ReadSettings) -> Export:
 
     attributes = tuple(name for name in columns if name not in ("id", _LABEL, _RATER, *_OTHERS))
     return Export(
-        table=Unfolded(table, columns, rows).unfolded(), item="id", rater=_RATER, questions=(_LABEL,),
+        table=unfolded(table, columns, rows), item="id", rater=_RATER, questions=(_LABEL,),
         item_attributes=attributes,
     )  # fmt: skip
 
@@ -252,11 +248,6 @@ _ANNOTATOR, _SESSION, _HASH = "_annotator_id", "_session_id", "_input_hash"
 _UNNAMED = re.compile(r"(.*-)?\d{4}-\d\d-\d\d[_T ]\d\d[-:]\d\d[-:]\d\d", re.DOTALL)
 _PRODIGY_LEFT_OUT = {"reject": "rejected tasks", "ignore": "ignored tasks"}
 _ACCEPT = "accept"
-
-
-def prodigy_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
-    """Recognise it by column names."""
-    return set(columns) >= {"answer", _HASH}
 
 
 def prodigy_ratings(table: RawTable, asked: ReadSettings) -> Export:
@@ -282,18 +273,19 @@ def prodigy_ratings(table: RawTable, asked: ReadSettings) -> Export:
             return
         if asked.rater in (None, _ANNOTATOR):
             row[rater] = _named(record, place, table)
-        row |= {labels[str(label)]: answer} if binary else {_ACCEPT: _accepted(record, place, table.name)}
+        row |= (
+            {labels[str(label)]: answer}
+            if binary
+            else {_ACCEPT: one_of(list_in(record.get(_ACCEPT), place, table.name, _ACCEPT))}
+        )
         yield row
 
     described = ("text", *meta.values())
     return Export(
-        table=Unfolded(table, columns, rows, {labels[name] for name in unseen}).unfolded(),
-        item=_HASH,
-        rater=rater,
+        table=unfolded(table, columns, rows, {labels[name] for name in unseen}), item=_HASH, rater=rater, tally=tally,
         questions=((_ACCEPT,) if chosen else ()) + tuple(labels.values()),
         item_attributes=tuple(name for name in described if name in columns),
-        tally=tally,
-    )
+    )  # fmt: skip
 
 
 def _seen(table: RawTable) -> tuple[dict[str, str], dict[str, str], bool]:
@@ -313,13 +305,7 @@ def _seen(table: RawTable) -> tuple[dict[str, str], dict[str, str], bool]:
 def _is_binary(record: Record) -> bool:
     """Return whether a record asks if one label fits all of it."""
     empty: tuple[Any, ...] = (None, "", "[]", [])
-    return record.get("label") not in empty and not any(
-        record.get(name) not in empty for name in ("options", _ACCEPT, "spans")
-    )
-
-
-def _accepted(record: Record, place: str, source: str) -> str | None:
-    return one_of(list_in(record.get(_ACCEPT), place, source, _ACCEPT))
+    return record.get("label") not in empty and all(record.get(name) in empty for name in ("options", _ACCEPT, "spans"))
 
 
 def _named(record: Record, place: str, table: RawTable) -> Any:
@@ -336,4 +322,7 @@ def _named(record: Record, place: str, table: RawTable) -> Any:
     return who
 
 
-PRODIGY = Platform(name="prodigy", title="an export of Prodigy", fits=prodigy_fits, ratings=prodigy_ratings)
+PRODIGY = Platform(
+    name="prodigy", title="an export of Prodigy", ratings=prodigy_ratings,
+    fits=lambda columns, head, asked: set(columns) >= {"answer", _HASH},
+)  # fmt: skip

@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,19 +29,19 @@ import polars as pl
 from plurivox.base.errors import ColumnError, InputError
 from plurivox.base.wording import counted, listed
 from plurivox.domain.attributes import clean
-from plurivox.domain.ratings import Ratings, ratings_of, with_parts, without_others
+from plurivox.domain.ratings import Ratings, ratings_of, without_others
 from plurivox.domain.raw import RawTable
 from plurivox.read.formats.record import HEAD, REJECTED, UNFINISHED, WAITING, Export, Platform, Tally
 from plurivox.read.formats.unfolding import (
     Record,
-    Remade,
     Row,
-    Unfolded,
     answer,
     chosen,
     item_id,
     nested,
     parts_of_item,
+    reworked,
+    unfolded,
     wrong,
 )
 from plurivox.read.settings import ReadSettings
@@ -60,11 +61,6 @@ _PROLIFIC_UNDONE = ("RETURNED", "TIMED-OUT", "TIMED OUT", "ACTIVE", "RESERVED", 
 _ROW, _RANK = "\0row", "\0rank"
 
 
-def prolific_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
-    """Recognise it by column names."""
-    return set(columns) >= _KNOWN
-
-
 def prolific_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Raise an error, since there are none."""
     raise InputError(
@@ -76,7 +72,10 @@ def prolific_ratings(table: RawTable, asked: ReadSettings) -> Export:
 def raters(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per participant, with what needs a decision in :data:`WAITING`."""
     frame = table.frame()
-    frame = frame.with_columns(_known(one) for one in frame).with_row_index(_ROW)
+    known = (clean(one) for one in frame)  # what Prolific no longer discloses is missing
+    frame = frame.with_columns(
+        one.set(one.is_in(list(_MISSING)), None) if one.dtype == pl.String else one for one in known
+    ).with_row_index(_ROW)
     status = answer(_PROLIFIC_STATUS).str.to_uppercase().fill_null("UNKNOWN")
     undone, awaited = status.is_in(_PROLIFIC_UNDONE), status == _UNREVIEWED
     what = pl.when(undone).then(pl.lit(UNFINISHED)).otherwise(pl.lit(REJECTED))
@@ -100,15 +99,9 @@ def raters(table: RawTable, asked: ReadSettings) -> Export:
     )  # fmt: skip
 
 
-def _known(column: pl.Series) -> pl.Series:
-    """Return a column in which what Prolific no longer discloses is missing."""
-    column = clean(column)
-    return column.set(column.is_in(list(_MISSING)), None) if column.dtype == pl.String else column
-
-
 PROLIFIC = Platform(
-    name="prolific", title="a table of raters from Prolific", fits=prolific_fits, ratings=prolific_ratings,
-    raters=raters,
+    name="prolific", title="a table of raters from Prolific", ratings=prolific_ratings, raters=raters,
+    fits=lambda columns, head, asked: set(columns) >= _KNOWN,
 )  # fmt: skip
 
 
@@ -123,7 +116,7 @@ def without_waiting(ratings: Ratings, asked: ReadSettings, source: str) -> Ratin
     if WAITING not in ratings.raters.columns:
         return ratings
     waiting = ratings.raters[WAITING].to_list()
-    ratings = with_parts(ratings, raters=ratings.raters.drop(WAITING))
+    ratings = ratings.with_known(raters=ratings.raters.drop(WAITING))
     counts = ratings.per_rater().copy()
     if ratings.again is not None:
         counts += np.bincount(ratings.again.rater_codes, minlength=len(waiting))
@@ -137,26 +130,21 @@ def without_waiting(ratings: Ratings, asked: ReadSettings, source: str) -> Ratin
         keep[rater] = choice is None
         (undecided if choice is None else dropped)[status] += 1 if choice is None else n
     if undecided:
-        raise _undecided(undecided, sum(n > 0 for n in n_ratings), source)
+        statuses = listed(f"{status.partition(':')[2]} ({n:,})" for status, n in undecided.items())
+        options = sorted({status.partition(":")[0] for status in undecided})
+        rated = counted(sum(n > 0 for n in n_ratings), "rater")
+        raise InputError(
+            f"{undecided.total():,} of {rated} {'is' if undecided.total() == 1 else 'are'} not approved: {statuses}; "
+            "you have to decide whether they count",
+            source=source,
+            hint=f"Use {' and '.join(f'--{option} drop' for option in options)} to leave out their ratings, or keep "
+            "instead of drop.",
+        )
     if not keep.any():
         raise InputError("no raters remain, because all of them are left out", source=source, hint="Keep some of them.")
     left = {f"ratings by raters of status {status.partition(':')[2]}": n for status, n in dropped.items()}
     told = replace(ratings.intake, left_out={**ratings.intake.left_out, **left})
-    return with_parts(without_others(ratings_of(ratings, raters=keep), raters=keep), intake=told)
-
-
-def _undecided(undecided: Counter[str], n_raters: int, source: str) -> InputError:
-    """Return the error for a missing decision, with how many raters it concerns."""
-    statuses = listed(f"{status.partition(':')[2]} ({n:,})" for status, n in undecided.items())
-    options = sorted({status.partition(":")[0] for status in undecided})
-    return InputError(
-        f"{undecided.total():,} of {counted(n_raters, 'rater')} {'is' if undecided.total() == 1 else 'are'} not "
-        f"approved: {statuses}; you have to decide whether they count",
-        source=source,
-        hint="Use "
-        + " and ".join(f"--{option} drop" for option in options)
-        + " to leave out their ratings, or keep instead of drop.",
-    )
+    return without_others(ratings_of(ratings, raters=keep), raters=keep).with_known(intake=told)
 
 
 # Amazon Mechanical Turk -----------------------------------------------------------------------------------------------
@@ -168,12 +156,8 @@ _AS_JSON = f"{_ANSWER}taskAnswers"
 _MTURK_STATUS, _REJECT = "AssignmentStatus", "Reject"
 _NUMBERED = re.compile(r"(.*?[^\d_. -])[_. -]?(\d{1,6})", re.DOTALL)
 _UNANSWERED = "{}"
+_NOTHING = pl.lit(None, dtype=pl.String)
 Answers = Mapping[str, "str | Mapping[str, str]"]  # question → its column, or the column of each point
-
-
-def mturk_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
-    """Recognise it by column names."""
-    return set(columns) >= _IDS and any(name.startswith((_MTURK_INPUT, _ANSWER)) for name in columns)
 
 
 def mturk_ratings(table: RawTable, asked: ReadSettings) -> Export:
@@ -181,48 +165,42 @@ def mturk_ratings(table: RawTable, asked: ReadSettings) -> Export:
     tally = Tally()
     if _AS_JSON in table.columns:
         table = _without_json(table, tally)
-    shape = _Shape.of(table.columns, table.first().head(HEAD))
-    if not shape.inputs and asked.item is None:
+    batch = _Batch.of(table.columns, table.first().head(HEAD))
+    if not batch.inputs and asked.item is None:
         raise ColumnError(
             "no column Input.* says what was rated", source=table.name,
             hint="Name with --item a column that does; the id of a HIT changes when it is posted again.",
         )  # fmt: skip
-    derived, item = shape.derived(table.columns)
-    if shape.numbers:
-        pair = f"{_MTURK_INPUT}{next(iter(shape.inputs))} with {_ANSWER}{next(iter(shape.questions))}, by their numbers"
-        tally.notes.append(f"each row holds {counted(len(shape.numbers), 'item')}: {pair}")
+    numbers, names = batch.numbers, batch.names.values()
+    parts = parts_of_item(list(batch.inputs))
+    item = batch.shown[parts[0]] if len(parts) == 1 else ",".join(parts)
+    derived = partial(batch.derived, table.columns, parts, item)
+    if numbers:
+        pair = f"{_MTURK_INPUT}{next(iter(batch.inputs))} with {_ANSWER}{next(iter(batch.questions))}, by their numbers"
+        tally.notes.append(f"each row holds {counted(len(numbers), 'item')}: {pair}")
 
     def make(piece: pl.DataFrame) -> pl.DataFrame:
-        made = pl.concat(
-            [piece.with_columns(one.alias(name) for name, one in derived(number)) for number in shape.numbers or [0]]
-        )
-        if shape.numbers:
-            empty = made.select(
-                pl.all_horizontal(pl.col(name).is_null() for name in (item, *shape.names.values()))
-            ).to_series()
+        made = pl.concat([piece.with_columns(**derived(number)) for number in numbers or [0]])
+        if numbers:
+            empty = made.select(pl.all_horizontal(pl.col(name).is_null() for name in (item, *names))).to_series()
             tally.left_out["empty places of HITs"] += int(empty.sum())
             made = made.filter(~empty) if empty.any() else made
-        return tally.decided(made, _mturk_rejected(made), REJECTED, asked)
+        status = (pl.col(_MTURK_STATUS) if _MTURK_STATUS in made.columns else _NOTHING).str.strip_chars()
+        status = status.str.to_lowercase()
+        rejected = status.is_in(["rejected"]).fill_null(value=False)
+        if _REJECT in made.columns:  # marked for rejection
+            rejected |= answer(_REJECT).is_not_null() & ~status.is_in(["approved"]).fill_null(value=False)
+        return tally.decided(made, made.select(rejected.alias("rejected")).to_series(), REJECTED, asked)
 
-    columns = list(dict.fromkeys([*table.columns, *(name for name, _ in derived(next(iter(shape.numbers), 0)))]))
+    columns = list(dict.fromkeys([*table.columns, *derived(next(iter(numbers), 0))]))
     return Export(
-        table=Remade(table, columns, make, max(1, len(shape.numbers))).remade(), item=item, rater="WorkerId",
-        tally=tally, questions=tuple(shape.names.values()),
-        item_attributes=tuple(name for name in shape.shown.values() if name != item),
+        table=reworked(table, columns, make, max(1, len(numbers))), item=item, rater="WorkerId", tally=tally,
+        questions=tuple(names), item_attributes=tuple(name for name in batch.shown.values() if name != item),
     )  # fmt: skip
 
 
-def _mturk_rejected(made: pl.DataFrame) -> pl.Series:
-    """Return which rows were rejected, or are marked for rejection."""
-    nothing = pl.lit(None, dtype=pl.String)
-    status = (pl.col(_MTURK_STATUS) if _MTURK_STATUS in made.columns else nothing).str.strip_chars().str.to_lowercase()
-    marked = answer(_REJECT).is_not_null() & ~status.is_in(["approved"]).fill_null(value=False)
-    rejected = status.is_in(["rejected"]).fill_null(value=False)
-    return made.select((rejected | marked if _REJECT in made.columns else rejected).alias("rejected")).to_series()
-
-
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _Batch:
     """What the columns of a batch are.
 
     Attributes
@@ -245,7 +223,7 @@ class _Shape:
     whole: Answers
 
     @classmethod
-    def of(cls, columns: Sequence[str], head: pl.DataFrame) -> _Shape:
+    def of(cls, columns: Sequence[str], head: pl.DataFrame) -> _Batch:
         """Find items and questions by the names of columns, and radio buttons by what they hold."""
         inputs = {name.removeprefix(_MTURK_INPUT): name for name in columns if name.startswith(_MTURK_INPUT)}
         questions = _answers(columns, head)
@@ -264,52 +242,40 @@ class _Shape:
         whole = {name: questions[name] for name in questions if numbers and name in alone - taken}
         return cls(numbered, paired, shown, names, numbers, whole)
 
-    def derived(self, columns: Sequence[str]) -> tuple[Any, str]:
-        """Return a function that gives the columns for an item's number, and the name of the column of items."""
-        parts = parts_of_item(list(self.inputs))
-        item = self.shown[parts[0]] if len(parts) == 1 else ",".join(parts)
+    def derived(self, columns: Sequence[str], parts: Sequence[str], item: str, number: int) -> dict[str, pl.Expr]:
+        """Return the columns for the item with a number; ``parts`` say what was rated, in a column called ``item``."""
+        found: dict[str, pl.Expr] = {}
 
-        def of(number: int) -> Iterator[tuple[str, pl.Expr]]:
-            for stem, by in self.questions.items():
-                yield from self._called(_ANSWER, stem, self.names[stem], _value(by.get(number)), columns)
-            for stem, by in self.inputs.items():
-                text = answer(by[number]) if number in by else _nothing()
-                if stem in parts and len(parts) == 1:
-                    text = item_id([by[number]]) if number in by else _nothing()
-                yield from self._called(_MTURK_INPUT, stem, self.shown[stem], text, columns)
-            for name, column in self.whole.items():
-                yield name, _value(column)
-            if len(parts) > 1:
-                there = [self.inputs[part][number] for part in parts if number in self.inputs[part]]
-                yield item, item_id(there) if there else _nothing()
+        def add(start: str, stem: str, name: str, text: pl.Expr) -> None:
+            found[name] = text
+            if f"{start}{stem}" not in columns:  # by which it may also be requested
+                found[f"{start}{stem}"] = text
 
-        return of, item
-
-    @staticmethod
-    def _called(start: str, stem: str, name: str, text: pl.Expr, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield a column under its name and under the full one, by which it may also be requested."""
-        yield name, text
-        if f"{start}{stem}" != name and f"{start}{stem}" not in columns:
-            yield f"{start}{stem}", text
-
-
-def _nothing() -> pl.Expr:
-    return pl.lit(None, dtype=pl.String)
+        for stem, by in self.questions.items():
+            add(_ANSWER, stem, self.names[stem], _value(by.get(number)))
+        for stem, by in self.inputs.items():
+            text = _NOTHING
+            if number in by:
+                text = item_id([by[number]]) if [stem] == [*parts] else answer(by[number])
+            add(_MTURK_INPUT, stem, self.shown[stem], text)
+        found |= {name: _value(column) for name, column in self.whole.items()}
+        if len(parts) > 1:
+            there = [self.inputs[part][number] for part in parts if number in self.inputs[part]]
+            found[item] = item_id(there) if there else _NOTHING
+        return found
 
 
 def _value(column: str | Mapping[str, str] | None) -> pl.Expr:
-    """Return the answer held by a column, or by the columns of all points."""
+    """Return the answer held by a column, or by the columns of all points, of which one says true."""
     if column is None:
-        return _nothing()
+        return _NOTHING
     if isinstance(column, str):
         return answer(column, _UNANSWERED)
-    return chosen([_mark(point, name) for point, name in column.items()])
-
-
-def _mark(point: str, column: str) -> pl.Expr:
-    """Return the point if its column says true; a cell that says neither true nor false is an answer off the scale."""
-    cell = answer(column).str.to_lowercase()
-    return pl.when(cell == "true").then(pl.lit(point)).when(cell != "false").then(pl.col(column))
+    marks = []
+    for point, name in column.items():  # a cell that says neither true nor false is an answer off the scale
+        cell = answer(name).str.to_lowercase()
+        marks.append(pl.when(cell == "true").then(pl.lit(point)).when(cell != "false").then(pl.col(name)))
+    return chosen(marks)
 
 
 def _answers(columns: Sequence[str], head: pl.DataFrame) -> dict[str, str | Mapping[str, str]]:
@@ -359,7 +325,7 @@ def _without_json(table: RawTable, tally: Tally) -> RawTable:
                 tally.left_out[f"answers to '{name.removeprefix(_ANSWER)}'"] += 1
         yield {**{name: record[name] for name in others}, **answers}
 
-    return Unfolded(table, columns, rows).unfolded()
+    return unfolded(table, columns, rows)
 
 
 def _flat(cell: Any, place: str, source: str) -> dict[str, Any]:
@@ -380,7 +346,9 @@ def _flat(cell: Any, place: str, source: str) -> dict[str, Any]:
 
 
 MTURK = Platform(
-    name="mturk", title="the results of a batch of Amazon Mechanical Turk", fits=mturk_fits, ratings=mturk_ratings
+    name="mturk", title="the results of a batch of Amazon Mechanical Turk", ratings=mturk_ratings,
+    fits=lambda columns, head, asked: set(columns) >= _IDS
+    and any(name.startswith((_MTURK_INPUT, _ANSWER)) for name in columns),
 )  # fmt: skip
 
 
@@ -418,38 +386,33 @@ def toloka_ratings(table: RawTable, asked: ReadSettings) -> Export:
     def make(piece: pl.DataFrame) -> pl.DataFrame:
         piece = piece.filter(pl.any_horizontal(answer(name).is_not_null() for name in table.columns))
         piece = _done(piece, tally).with_columns(text.alias(name) for name, text in derived.items())
-        return tally.decided(piece, _toloka_rejected(piece), REJECTED, asked)
+        rejected = pl.lit(value=False)
+        if _TOLOKA_STATUS in piece.columns:
+            rejected = answer(_TOLOKA_STATUS).str.to_lowercase() == "rejected"
+        if _VERDICT in piece.columns:
+            rejected = rejected.fill_null(value=False) | (answer(_VERDICT) == "-")
+        rejected = rejected.fill_null(value=False).alias("\0rejected")
+        return tally.decided(piece, piece.with_columns(rejected)["\0rejected"], REJECTED, asked)
 
     return Export(
-        table=Remade(table, list(dict.fromkeys([*table.columns, *derived])), make).remade(), item=item, rater=_WORKER,
+        table=reworked(table, list(dict.fromkeys([*table.columns, *derived])), make), item=item, rater=_WORKER,
         questions=tuple(questions), item_attributes=tuple(name for name in shown if name != item), tally=tally,
     )  # fmt: skip
 
 
 def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Return the rows of tasks that were done and are not control tasks."""
-    controls = [name for name in piece.columns if name.startswith(_GOLDEN) or name == _HINT]
-    if controls:
-        kept = piece.filter(pl.all_horizontal(answer(name).is_null() for name in controls))
-        tally.left_out["control tasks"] += piece.height - kept.height
+    left_out = {}
+    if controls := [name for name in piece.columns if name.startswith(_GOLDEN) or name == _HINT]:
+        left_out["control tasks"] = pl.any_horizontal(answer(name).is_not_null() for name in controls)
+    if _TOLOKA_STATUS in piece.columns:
+        state = answer(_TOLOKA_STATUS).str.to_lowercase()
+        left_out |= {f"{status} tasks": (state == status).fill_null(value=False) for status in _TOLOKA_UNDONE}
+    for what, is_so in left_out.items():
+        kept = piece.filter(~is_so)
+        tally.left_out[what] += piece.height - kept.height
         piece = kept
-    if _TOLOKA_STATUS in piece.columns:
-        for status in _TOLOKA_UNDONE:
-            is_so = (answer(_TOLOKA_STATUS).str.to_lowercase() == status).fill_null(value=False)
-            kept = piece.filter(~is_so)
-            tally.left_out[f"{status} tasks"] += piece.height - kept.height
-            piece = kept
     return piece
-
-
-def _toloka_rejected(piece: pl.DataFrame) -> pl.Series:
-    """Return which rows were rejected, or are marked for rejection."""
-    rejected = pl.lit(value=False)
-    if _TOLOKA_STATUS in piece.columns:
-        rejected = answer(_TOLOKA_STATUS).str.to_lowercase() == "rejected"
-    if _VERDICT in piece.columns:
-        rejected = rejected.fill_null(value=False) | (answer(_VERDICT) == "-")
-    return piece.with_columns(rejected.fill_null(value=False).alias("\0rejected"))["\0rejected"]
 
 
 TOLOKA = Platform(name="toloka", title="assignments of Toloka", fits=toloka_fits, ratings=toloka_ratings)

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from plurivox.base.errors import FileError
-from plurivox.domain.raw import RawTable
+from plurivox.domain.raw import RawTable, plain_names
 from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, Unfolded, list_in, nested, object_in, one_of, texts_of, wrong
+from plurivox.read.formats.unfolding import Record, Row, list_in, nested, object_in, one_of, texts_of, unfolded, wrong
 from plurivox.read.settings import ReadSettings
 
 _TASK = {"data", "annotations"}
@@ -40,14 +40,11 @@ def ratings(table: RawTable, asked: ReadSettings) -> Export:
 
 
 class _Names(NamedTuple):
-    """What the first tasks contain: fields of the data, under their names here, and names of controls."""
+    """What the first tasks contain: fields of the data, under their names here, names of controls, and questions."""
 
     data: dict[str, str]
-    controls: dict[str, bool]  # whether points are chosen rather than text written
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        return tuple(name for name, chosen in self.controls.items() if chosen)
+    controls: list[str]
+    questions: tuple[str, ...]  # the controls by which points are chosen rather than text written
 
     def described(self, record: Record, place: str, source: str) -> Row:
         """Return what the data of a task say."""
@@ -69,7 +66,8 @@ def _names(table: RawTable, asked: ReadSettings, key: Literal["annotations", "pr
         if name not in data and name not in _OWN:
             controls[name] = True
     clash = {*_OWN, *controls}
-    return _Names({name: f"_data_{name}" if name in clash else name for name in data}, controls)
+    named = {name: f"_data_{name}" if name in clash else name for name in data}
+    return _Names(named, [*controls], tuple(name for name, chosen in controls.items() if chosen))
 
 
 def _tasks(table: RawTable, asked: ReadSettings) -> Export:
@@ -93,10 +91,12 @@ def _tasks(table: RawTable, asked: ReadSettings) -> Export:
             for name in answers:
                 tally.left_out[f"answers to '{name}'"] += name not in names.controls
             own = {name: annotation.get(name) for name in ("created_at", "updated_at", "lead_time")}
-            yield row | own | {"annotation_id": annotation.get("id"), "annotator": _who(annotation)} | answers
+            who = annotation.get("completed_by")  # a number, or an object that contains one
+            who = who.get("id", who.get("email")) if isinstance(who, dict) else who
+            yield row | own | {"annotation_id": annotation.get("id"), "annotator": who} | answers
 
     asked_for = set((asked.score or "").split(",")) & set(names.controls)
-    made = Unfolded(table, columns, rows, asked_for).unfolded()
+    made = unfolded(table, columns, rows, asked_for)
     return _export(made, list(names.data.values()), names.questions, tally)
 
 
@@ -113,22 +113,22 @@ def _annotations(table: RawTable, asked: ReadSettings) -> Export:
             return
         yield {**record, **{name: _flat(record[name], place, table.name, name) for name in questions}}
 
-    made = Unfolded(table, table.columns, rows).unfolded()
+    made = unfolded(table, table.columns, rows)
     return _export(made, [name for name in others if name not in questions], questions, tally)
 
 
 def _export(table: RawTable, described: Sequence[str], questions: tuple[str, ...], tally: Tally) -> Export:
     item = _item(described)
-    attributes = tuple(name for name in described if name != item)
     return Export(
-        table=table, item=item, rater="annotator", questions=questions, item_attributes=attributes, tally=tally
-    )
+        table=table, item=item, rater="annotator", questions=questions, tally=tally,
+        item_attributes=tuple(name for name in described if name != item),
+    )  # fmt: skip
 
 
 def _item(described: Sequence[str]) -> str:
     """Return the field of the data that names the item, or the id of the task if no field is named so."""
-    plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in reversed(described)}
-    return next((plain[name] for name in ("item", "itemid") if name in plain), "id")
+    known = plain_names(described)
+    return known.get("item", known.get("itemid", "id"))
 
 
 def _questions(table: RawTable, others: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
@@ -157,10 +157,8 @@ def _differs(head: pl.DataFrame, name: str) -> bool:
     """Return whether a column has two values for one task."""
     if "id" not in head.columns or texts_of(head[name]).is_empty():
         return False
-    known = (
-        head.select(pl.col("id"), pl.col(name).cast(pl.String, strict=False).replace("", None)).drop_nulls().unique()
-    )
-    return bool(known["id"].is_duplicated().any())
+    texts = pl.col(name).cast(pl.String, strict=False).replace("", None)
+    return bool(head.select("id", texts).drop_nulls().unique()["id"].is_duplicated().any())
 
 
 def _flat(value: Any, place: str, source: str, column: str) -> str | None:
@@ -179,12 +177,6 @@ def _objects(record: Record, key: str, place: str, source: str) -> list[dict[str
     if not all(isinstance(one, dict) for one in found):
         raise wrong(f"the {key} of a task are not objects", place, source)
     return found
-
-
-def _who(annotation: Record) -> Any:
-    """Return who annotated: a number, or an object that contains one."""
-    who = annotation.get("completed_by")
-    return who.get("id", who.get("email")) if isinstance(who, dict) else who
 
 
 def _answers(annotation: Record) -> dict[str, tuple[str | None, bool]]:
@@ -228,7 +220,7 @@ def answers(table: RawTable, asked: ReadSettings) -> Export:
             if answer is not None:
                 yield {"item": row.get(item), "model": prediction.get("model_version") or "model", "answer": answer}
 
-    return Export(table=Unfolded(table, ["item", "model", "answer"], rows).unfolded())
+    return Export(table=unfolded(table, ["item", "model", "answer"], rows))
 
 
 PLATFORM = Platform(

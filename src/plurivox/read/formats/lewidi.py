@@ -13,7 +13,6 @@ an annotator is called ``0`` in the file about annotators and ``Ann0`` in the it
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,7 +45,8 @@ def predictions(raw: RawTable, scale: Scale, name: str, like: Ratings | None) ->
         next((known[one] for one in names if one in known and one != "model"), None)
         for names in (ROLE_NAMES["item"], ROLE_NAMES["rater"], _POINT_NAMES)
     )
-    if item is None or rater is None or point is None or _has_points(raw.columns, scale):
+    has_points = {str(label) for label in scale.labels} <= set(raw.columns)
+    if item is None or rater is None or point is None or has_points:
         return None
     return Predictions.from_raters(
         raw.frame(), scale, item=item, rater=rater, point=point, model=known.get("model"), name=name, source=raw.name,
@@ -71,10 +71,6 @@ def _labelled(raw: RawTable, scale: Scale, name: str) -> Predictions:
     return Predictions.from_frame(table, scale, name=name, source=raw.name, locate=raw.locate)
 
 
-def _has_points(columns: Sequence[str], scale: Scale) -> bool:
-    return {str(label) for label in scale.labels} <= set(columns)
-
-
 def _submission(raw: RawTable, scale: Scale, name: str, like: Ratings | None) -> Predictions:
     """Read a submission, whose first line was taken for a header."""
     frame = raw.frame()
@@ -84,9 +80,6 @@ def _submission(raw: RawTable, scale: Scale, name: str, like: Ratings | None) ->
         not name.endswith(PERSPECTIVIST)
         and all(len(one) == len(scale) and abs(sum(one) - 1) < 1e-6 and min(one) >= 0 for one in lists)
     )
-
-    def locate(row: int) -> str:
-        return f"line {row + 1}"
 
     if not soft:
         return _perspectivist(ids, lists, scale, name, raw.name, like)
@@ -98,7 +91,9 @@ def _submission(raw: RawTable, scale: Scale, name: str, like: Ratings | None) ->
                 hint="Give one for each point, lowest first, or the right --scale.",
             )  # fmt: skip
     table = {"item": ids} | {str(label): [one[at] for one in lists] for at, label in enumerate(scale.labels)}
-    return Predictions.from_frame(pl.DataFrame(table), scale, name=_model(name), source=raw.name, locate=locate)
+    return Predictions.from_frame(
+        pl.DataFrame(table), scale, name=_model(name), source=raw.name, locate=lambda row: f"line {row + 1}"
+    )
 
 
 def _list(text: str | None, line: int, source: str) -> list[float]:
@@ -163,7 +158,6 @@ _ANNOTATIONS = "annotations"
 _MARKS = {"soft_label", "hard_label", "annotation task", "number of annotations", "other_info"}
 _MADE = ("soft_label", "hard_label", "number of annotations", "number of annotators", "annotation task")
 """Columns that follow from the annotations, or are the same for all items."""
-_ANNOTATOR = re.compile(r"Ann[0-9]+")
 
 
 def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
@@ -172,11 +166,7 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> boo
         return False
     if _ANNOTATIONS in columns:
         return bool(_MARKS & set(columns))
-    return asked.format == NAME or _are_annotators(head[KEY])
-
-
-def _are_annotators(keys: pl.Series) -> bool:
-    return keys.len() > 0 and bool(keys.str.contains(f"^{_ANNOTATOR.pattern}$").all())
+    return asked.format == NAME or (head.height > 0 and bool(head[KEY].str.contains("^Ann[0-9]+$").all()))
 
 
 def ratings(table: RawTable, asked: ReadSettings) -> Export:

@@ -19,14 +19,14 @@ from plurivox.domain.raw import RawTable
 from plurivox.read.formats.record import HEAD, Export, Platform, Tally
 from plurivox.read.formats.unfolding import (
     Record,
-    Remade,
     Row,
-    Unfolded,
     answer,
     chosen,
     frame_of,
     nested,
     one_of,
+    reworked,
+    unfolded,
     wrong,
 )
 from plurivox.read.json_documents import text_of_json
@@ -60,9 +60,8 @@ def _is_flat(columns: Sequence[str]) -> bool:
     """Return whether it is the exporter's CSV: after the ids come columns named question.point."""
     others = [name for name in columns[2:] if not name.startswith("annotator_origin")]
     stems = {name.partition(".")[0] for name in others if "." in name}
-    return (
-        list(columns[:2]) == [_ITEM, _USER] and bool(stems) and all(name.partition(".")[0] in stems for name in others)
-    )
+    fitting = bool(stems) and all(name.partition(".")[0] in stems for name in others)
+    return list(columns[:2]) == [_ITEM, _USER] and fitting
 
 
 def _is_nameless(columns: set[str]) -> bool:
@@ -111,7 +110,15 @@ class _States:
         frame = pl.concat([pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), *pieces], how="diagonal")
         named = self._named()
         frame = frame.select(columns).rename(named)
-        self._note()
+        for question, n in self.changed.items():
+            self.tally.notes.append(
+                f"{counted(n, 'answer')} to '{question}' {'was' if n == 1 else 'were'} changed; the last choice counts"
+            )
+        if self.joined:
+            self.tally.notes.append(
+                f"{counted(self.joined, 'answer')} by raters about themselves {'has' if self.joined == 1 else 'have'} "
+                "several values; they are joined with semicolons, and --several separates them"
+            )
         made = replace(
             self.table, columns=frame.columns, pieces=iter([frame]), text=True,
             locate=lambda position: self.table.locate(owners[position]),
@@ -129,17 +136,6 @@ class _States:
             one: name if name in plain else one.replace(_PAGE, " ")
             for one, name in zip(self.attributes, names, strict=True)
         }
-
-    def _note(self) -> None:
-        for question, n in self.changed.items():
-            self.tally.notes.append(
-                f"{counted(n, 'answer')} to '{question}' {'was' if n == 1 else 'were'} changed; the last choice counts"
-            )
-        if self.joined:
-            self.tally.notes.append(
-                f"{counted(self.joined, 'answer')} by raters about themselves {'has' if self.joined == 1 else 'have'} "
-                "several values; they are joined with semicolons, and --several separates them"
-            )
 
     def _rows(self, record: Record, place: str) -> list[Row]:
         user = record[_USER]
@@ -168,14 +164,11 @@ class _States:
             return one_of(values)
         changes = told.get("annotation_changes")
         last = [
-            one
-            for one in (changes if isinstance(changes, list) else ())
-            if isinstance(one, dict)
-            and one.get("schema_name") == question
-            and one.get("action") in ("select", "update")
-            and one.get("label_name") in values
+            one for one in (changes if isinstance(changes, list) else ())
+            if isinstance(one, dict) and one.get("schema_name") == question
+            and one.get("action") in ("select", "update") and one.get("label_name") in values
             and isinstance(one.get("timestamp"), int | float)
-        ]
+        ]  # fmt: skip
         if not last:
             return one_of(values)
         self.changed[question] = self.changed.get(question, 0) + 1
@@ -254,13 +247,8 @@ def _exported(table: RawTable, asked: ReadSettings) -> Export:
         else:
             tally.left_out["instances without an answer"] += 1
 
-    return Export(
-        table=Unfolded(table, columns, rows).unfolded(),
-        item=_ITEM,
-        rater=_USER,
-        questions=tuple(questions),
-        tally=tally,
-    )
+    made = unfolded(table, columns, rows)
+    return Export(table=made, item=_ITEM, rater=_USER, questions=tuple(questions), tally=tally)
 
 
 def _flat(table: RawTable, user: str, between: str) -> Export:
@@ -278,20 +266,16 @@ def _flat(table: RawTable, user: str, between: str) -> Export:
             is_set &= answer(final).is_null() | (cell == answer(final))
         return pl.when(is_set).then(cell if name in _CONTROLS else pl.lit(name))
 
-    derived = {
-        question: chosen([value(name, column, question if question in table.columns else None)
-                          for name, column in group.items()])
-        for question, group in groups.items()
-    }  # fmt: skip
-
-    def make(piece: pl.DataFrame) -> pl.DataFrame:
-        return piece.with_columns(text.alias(question) for question, text in derived.items())
+    derived = {}
+    for question, group in groups.items():
+        final = question if question in table.columns else None
+        derived[question] = chosen([value(name, column, final) for name, column in group.items()])
 
     columns = list(dict.fromkeys([*table.columns, *derived]))
     described = ("displayed_text",) if "displayed_text" in table.columns else ()
     return Export(
-        table=Remade(table, columns, make).remade(), item=_ITEM, rater=user, questions=tuple(derived),
-        item_attributes=described,
+        table=reworked(table, columns, lambda piece: piece.with_columns(**derived)), item=_ITEM, rater=user,
+        questions=tuple(derived), item_attributes=described,
     )  # fmt: skip
 
 

@@ -160,7 +160,7 @@ class Platform:
     fits
         Whether a table is an export of the platform, judged by column names and the first rows.
     ratings
-        Turns such a table into one row per answer; None if it holds none.
+        Turns such a table into one row per answer.
     raters
         Turns such a table into one row per rater; None if it says nothing about raters.
     items
@@ -173,7 +173,7 @@ class Platform:
     name: str
     title: str
     fits: Fits
-    ratings: Reads | None = None
+    ratings: Reads
     raters: Reads | None = None
     items: Reads | None = None
     answers: Reads | None = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plurivox.base.errors import ColumnError, ScaleError, few, no_column
 from plurivox.base.wording import counted
 from plurivox.domain.attributes import as_categories, in_order
-from plurivox.domain.raw import RawTable, by_name
+from plurivox.domain.raw import RawTable, by_name, plain_names
 from plurivox.domain.scale import ALWAYS_MISSING, text_of
 from plurivox.read.formats.record import Export, Tally
 from plurivox.read.respondents import (
@@ -29,7 +29,6 @@ from plurivox.read.respondents import (
     is_administrative,
     is_id,
     named_like_question,
-    plain,
     tells_of_people,
 )
 from plurivox.read.settings import ReadSettings
@@ -210,10 +209,15 @@ class Sheet:
         if self.aside:
             tally.notes.append(f"{counted(len(self.aside), 'column')} not used: {few(self.aside)}")
         tally.notes += notes
-        answers = _Answers(table, replace(self, about=about), asked, tally, item, rater)
+        questions = tuple(dict.fromkeys(cell.question for cell in self.cells))
+        answers = _Answers(table, replace(self, about=about), asked, tally, item, rater, questions)
+        made = replace(  # the limits on its file are checked before it is unfolded
+            table, columns=[rater, *self.attributes, item, *about, *questions], pieces=answers.pieces(), text=True,
+            locate=answers.locate, size=None,
+        )  # fmt: skip
         return Export(
-            table=answers.table_of_answers(), item=item, rater=rater, questions=answers.questions,
-            item_attributes=tuple(about), rater_attributes=self.attributes, tally=tally, layout=SURVEY,
+            table=made, item=item, rater=rater, questions=questions, item_attributes=tuple(about),
+            rater_attributes=self.attributes, tally=tally, layout=SURVEY,
         )  # fmt: skip
 
 
@@ -234,28 +238,21 @@ class _Answers:
     tally: Tally
     item: str
     rater: str
+    questions: tuple[str, ...]
     _ends: list[int] = field(default_factory=list)
     _rows: list[NDArray[np.int64]] = field(default_factory=list)
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(cell.question for cell in self.sheet.cells))
 
     @property
     def items(self) -> list[str]:
         return list(dict.fromkeys(cell.item for cell in self.sheet.cells))
 
-    def table_of_answers(self) -> RawTable:
-        """Return the table; the limits on its file are checked before it is unfolded."""
-        columns = [self.rater, *self.sheet.attributes, self.item, *self.sheet.about, *self.questions]
-        return replace(
-            self.table, columns=columns, pieces=self._pieces(), text=True, locate=self._locate, size=None
-        )  # fmt: skip
-
-    def _pieces(self) -> Iterator[pl.DataFrame]:
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yield one row for each item and respondent, item by item in each slice."""
         at = end = 0
         seen = {cell.column: Counter[str]() for cell in self._compared()}
         index = _other("row", set(self.table.columns))
+        named = [self.sheet.respondent] if self.sheet.respondent else []
+        used = dict.fromkeys([*named, *self.sheet.attributes, *(cell.column for cell in self.sheet.cells)])
         step = max(1, _SLICE // max(1, len(self.items)))
         for piece in self.table.bounded(self.table.pieces):
             kept = piece.with_row_index(index, at)
@@ -265,7 +262,7 @@ class _Answers:
             self.tally.n_of += kept.height
             for part in kept.iter_slices(step):
                 rows = part[index].to_numpy().astype(np.int64)
-                texts = part.drop(index).with_columns(as_categories(part[name]) for name in self._used())
+                texts = part.drop(index).with_columns(as_categories(part[name]) for name in used)
                 for name, counts in seen.items():
                     counts.update(dict(texts[name].drop_nulls().alias("text").value_counts().iter_rows()))
                 end += len(rows) * len(self.items)
@@ -274,10 +271,6 @@ class _Answers:
                 yield self._long(texts, rows)
         if self.asked.scale is None:
             refuse_mixed(seen, self.table.columns, self.asked.missing, self.table.name)
-
-    def _used(self) -> list[str]:
-        named = [self.sheet.respondent] if self.sheet.respondent else []
-        return [*dict.fromkeys([*named, *self.sheet.attributes, *(cell.column for cell in self.sheet.cells)])]
 
     def _compared(self) -> list[Cell]:
         """Return the columns whose answers must be on one scale: those of the requested question."""
@@ -288,13 +281,17 @@ class _Answers:
     def _long(self, part: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
         """Return one row for each item and respondent, item by item."""
         items, n = self.items, part.height
-        who = pl.Series(self.rater, self._named(rows)) if self.sheet.respondent is None else part[self.sheet.respondent]
+        if self.sheet.respondent is None:  # respondents that are just rows have row numbers, as in a spreadsheet
+            places = [self.table.locate(int(row)) for row in rows]
+            who = pl.Series([found[1] if (found := _ROW.fullmatch(place)) else place for place in places])
+        else:
+            who = part[self.sheet.respondent]
         people = pl.DataFrame([who.alias(self.rater), *(part[name] for name in self.sheet.attributes)])
         columns = pl.concat([people] * len(items)).get_columns()
-        places = np.repeat(np.arange(len(items)), n)
-        columns.append(pl.Series(self.item, items, dtype=pl.String).gather(places))
+        item_of = np.repeat(np.arange(len(items)), n)
+        columns.append(pl.Series(self.item, items, dtype=pl.String).gather(item_of))
         for name, known in self.sheet.about.items():
-            columns.append(pl.Series(name, [known.get(item) for item in items], dtype=pl.String).gather(places))
+            columns.append(pl.Series(name, [known.get(item) for item in items], dtype=pl.String).gather(item_of))
         unanswered = pl.Series([None] * n, dtype=pl.String)
         for question in self.questions:
             of = {cell.item: cell.column for cell in self.sheet.cells if cell.question == question}
@@ -302,12 +299,7 @@ class _Answers:
             columns.append(pl.concat(answers).alias(question))
         return pl.DataFrame(columns)
 
-    def _named(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return names for respondents that are just rows: their row numbers, as a spreadsheet shows them."""
-        places = [self.table.locate(int(row)) for row in rows]
-        return [found[1] if (found := _ROW.fullmatch(place)) else place for place in places]
-
-    def _locate(self, position: int) -> str:
+    def locate(self, position: int) -> str:
         at = bisect.bisect_right(self._ends, position)
         start = self._ends[at - 1] if at else 0
         item, row = divmod(position - start, len(self._rows[at]))
@@ -442,38 +434,27 @@ def _one(text: str, columns: Sequence[str]) -> list[str]:
     return []
 
 
-def respondent_column(head: pl.DataFrame, columns: Sequence[str], asked: ReadSettings, source: str) -> str | None:
-    """Return the column of respondents: the one that was asked for, one named so, or the first if its values differ.
+def respondent_column(
+    head: pl.DataFrame, columns: Sequence[str], asked: ReadSettings, source: str
+) -> tuple[str | None, list[str]]:
+    """Return the column of respondents and the others: one asked for, named so, or the first if its values differ.
 
     It is None if plurivox itself made that column because each row is one respondent.
     """
+    found: str | None = None
     if asked.rater is not None and asked.rater in columns:
-        return asked.rater
-    if asked.rater is not None and not asked.rater.startswith(RATER):
+        found = asked.rater
+    elif asked.rater is not None and not asked.rater.startswith(RATER):
         raise no_column(asked.rater, columns, source, role=" for the rater")
-    if asked.rater is not None:
-        return None
-    free = [name for name in columns if name not in asked.rater_attributes]
-    plainly = {plain(name): name for name in reversed(free)}
-    known = [by_name(free, "rater"), *(plainly.get(name) for name in _RESPONDENT)]
-    found = next((name for name in known if name is not None and _told(head[name])), None)
-    if found is not None or not free:
-        return found
-    first = free[0]
-    odd = is_administrative(first) or tells_of_people(first) or named_like_question(first) or asks_for_words(first)
-    return None if odd or not _distinct(head[first]) or _scores(head[first]) else first
-
-
-def _told(cells: pl.Series) -> bool:
-    """Return whether any cell holds something: tools leave some columns blank."""
-    return any(str(cell).strip() for cell in cells.drop_nulls().head(100))
-
-
-def _distinct(cells: pl.Series) -> bool:
-    return len(cells) > 0 and not cells.is_duplicated().any()
-
-
-def _scores(cells: pl.Series) -> bool:
-    """Return whether a column may hold scores: numbers close together that are not row numbers."""
-    one = held(cells, None, ())
-    return one.holds_scores and one.spread <= NARROW and sorted(one.numbers) != list(one.numbers)
+    elif asked.rater is None and (free := [name for name in columns if name not in asked.rater_attributes]):
+        plainly = plain_names(free)
+        known = [by_name(free, "rater"), *(plainly.get(name) for name in _RESPONDENT)]
+        told = (one for one in known if one and any(str(cell).strip() for cell in head[one].drop_nulls().head(100)))
+        found = next(told, None)  # tools leave some columns blank
+        first = free[0]
+        odd = is_administrative(first) or tells_of_people(first) or named_like_question(first) or asks_for_words(first)
+        if found is None and not odd and head.height and not head[first].is_duplicated().any():
+            one = held(head[first], None, ())  # numbers close together that are not row numbers may be scores
+            if not (one.holds_scores and one.spread <= NARROW and sorted(one.numbers) != [*one.numbers]):
+                found = first
+    return found, [name for name in columns if name != found]

@@ -61,11 +61,6 @@ class _Headers(NamedTuple):
     n_rows: int
 
 
-def tool_columns(columns: Sequence[str]) -> bool:
-    """Return whether Qualtrics wrote a table: it has three or more of Qualtrics' own columns."""
-    return len(_TOOL & set(columns)) >= 3
-
-
 def qualtrics_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
     """Recognise it by the columns that every export has, and by the row of ids."""
     return bool(_TOOL & set(columns)) and _headers(head) is not None
@@ -78,8 +73,7 @@ def qualtrics_ratings(table: RawTable, asked: ReadSettings) -> Export:
     head = head[headers.n_rows :]
     if not head.height:
         raise no_rows(table.columns, table.name)
-    respondent = respondent_column(head, table.columns, asked, table.name)
-    others = [name for name in table.columns if name != respondent]
+    respondent, others = respondent_column(head, table.columns, asked, table.name)
     named = [name for name in others if _QUESTION.search(headers.ids.get(name, ""))]
     found = sort_columns(head, others, asked, table.name, named=named, texts=headers.texts)
     notes = []
@@ -150,20 +144,18 @@ def google_forms_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSet
 def google_forms_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and grid item, or each respondent and question if there are no grids."""
     head = table.first().head(HEAD)
-    respondent = respondent_column(head, table.columns, asked, table.name)
-    others = [name for name in table.columns if name != respondent]
+    respondent, others = respondent_column(head, table.columns, asked, table.name)
     grid = {name: match for name in others if (match := _GRID.fullmatch(name))}
     named = list(grid) if len(grid) > 1 else None
     found = sort_columns(head, others, asked, table.name, named=named)
     chosen = chosen_questions(asked.questions, others, table.name) or set(found.questions)
     in_grids = named is not None and all(name in grid for name in chosen)
-    cells = tuple(_cell(name, grid[name]) if in_grids else Cell(name, name) for name in found.questions)
+    cells = tuple(
+        Cell(name, grid[name]["item"].strip(), grid[name]["question"].strip() or SCORE) if in_grids
+        else Cell(name, name) for name in found.questions
+    )  # fmt: skip
     sheet = Sheet(respondent=respondent, cells=cells, attributes=found.attributes, aside=found.aside)
     return sheet.export(table, asked, item="item" if in_grids else "question")
-
-
-def _cell(column: str, found: re.Match[str]) -> Cell:
-    return Cell(column, found["item"].strip(), found["question"].strip() or SCORE)
 
 
 GOOGLE_FORMS = Platform(
@@ -213,14 +205,13 @@ def survey_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings)
 def survey_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and question."""
     head = table.first().head(HEAD)
-    respondent = respondent_column(head, table.columns, asked, table.name)
-    others = [name for name in table.columns if name != respondent]
+    respondent, others = respondent_column(head, table.columns, asked, table.name)
     scores = [name for name in others if held(head[name], asked.scale, asked.missing).holds_scores]
     named = question_names(others, len([name for name in scores if not is_administrative(name)]))
     found = sort_columns(head, others, asked, table.name, named=named)
     sheet = Sheet(
         respondent=respondent, cells=tuple(Cell(name, name) for name in found.questions), attributes=found.attributes,
-        aside=found.aside, gate=responses if tool_columns(table.columns) else None,
+        aside=found.aside, gate=responses if len(_TOOL & set(table.columns)) >= 3 else None,  # Qualtrics wrote it
     )  # fmt: skip
     return sheet.export(table, asked)
 

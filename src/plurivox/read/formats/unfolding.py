@@ -6,11 +6,11 @@ import bisect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plurivox.base.errors import FileError, no_column
 from plurivox.domain.attributes import as_categories
@@ -48,20 +48,15 @@ def as_json(text: str) -> str:
         kind, token = found.lastgroup, found[0]
         if kind is None:
             continue
-        made = _made(kind, token)
+        if kind == "text":
+            made = json.dumps(_ESCAPE.sub(_unescaped, token[1:-1]), ensure_ascii=False)
+        else:
+            made = _WORDS.get(token, _NUMBER.sub(r"\1.0", token)) if kind == "word" else token.translate(_BRACKETS)
         if ended and made and kind in ("text", "open", "word"):
             parts.append(",")
         parts.append(made)
         ended = kind in ("text", "close") or (kind == "word" and bool(made))
     return "".join(parts) + text[at:]
-
-
-def _made(kind: str, token: str) -> str:
-    if kind == "text":
-        return json.dumps(_ESCAPE.sub(_unescaped, token[1:-1]), ensure_ascii=False)
-    if kind == "word":
-        return _WORDS.get(token, _NUMBER.sub(r"\1.0", token))
-    return token.translate(_BRACKETS)
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -76,43 +71,43 @@ ROW = "\0row"
 """The column with the number of the row from which a row was made."""
 
 
-@dataclass(slots=True)
-class Remade:
-    """A table whose pieces are turned into others, in which each row knows where it came from.
+def remade(table: RawTable, columns: Sequence[str], made: Iterable[tuple[pl.DataFrame, Sequence[int]]]) -> RawTable:
+    """Return a table of text made from another; each frame comes with the numbers of the rows it was made from."""
+    ends: list[int] = []
+    rows: list[Sequence[int]] = []
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame, origins in made:
+            ends.append((ends[-1] if ends else 0) + frame.height)
+            rows.append(origins)
+            yield frame.select(columns)
+
+    def locate(position: int) -> str:
+        at = bisect.bisect_right(ends, position)
+        return table.locate(int(rows[at][position - (ends[at - 1] if at else 0)]))
+
+    return replace(table, columns=list(columns), pieces=pieces(), text=True, locate=locate)
+
+
+def reworked(
+    table: RawTable, columns: Sequence[str], make: Callable[[pl.DataFrame], pl.DataFrame], times: int = 1
+) -> RawTable:
+    """Return a table whose pieces are turned into others.
 
     ``make`` receives a piece of text with the column :data:`ROW` and returns rows that still have it, at most
     ``times`` as many; pieces are cut accordingly so that they stay small.
     """
 
-    table: RawTable
-    columns: Sequence[str]
-    make: Callable[[pl.DataFrame], pl.DataFrame]
-    times: int = 1
-    _ends: list[int] = field(default_factory=list)
-    _rows: list[NDArray[Any]] = field(default_factory=list)
+    def made() -> Iterator[tuple[pl.DataFrame, Any]]:
+        at = 0
+        for piece in table.pieces:
+            for part in piece.iter_slices(max(1, -(-piece.height // times))):
+                texts = part.with_columns(as_categories(one) for one in part if one.dtype != pl.String)
+                found = make(texts.with_columns(pl.int_range(at, at + part.height, dtype=pl.UInt32).alias(ROW)))
+                at += part.height
+                yield found, found[ROW].to_numpy()
 
-    def remade(self) -> RawTable:
-        """Return the table of the new rows."""
-        return replace(self.table, columns=list(self.columns), pieces=self._pieces(), text=True, locate=self._locate)
-
-    def _pieces(self) -> Iterator[pl.DataFrame]:
-        at = n_rows = 0
-        for piece in self._cut():
-            texts = piece.with_columns(as_categories(one) for one in piece if one.dtype != pl.String)
-            made = self.make(texts.with_columns(pl.int_range(at, at + piece.height, dtype=pl.UInt32).alias(ROW)))
-            at, n_rows = at + piece.height, n_rows + made.height
-            self._ends.append(n_rows)
-            self._rows.append(made[ROW].to_numpy())
-            yield made.select(self.columns)
-
-    def _cut(self) -> Iterator[pl.DataFrame]:
-        for piece in self.table.pieces:
-            yield from piece.iter_slices(max(1, -(-piece.height // self.times)))
-
-    def _locate(self, position: int) -> str:
-        place = bisect.bisect_right(self._ends, position)
-        start = self._ends[place - 1] if place else 0
-        return self.table.locate(int(self._rows[place][position - start]))
+    return remade(table, columns, made())
 
 
 def answer(column: str, *empty: str) -> pl.Expr:
@@ -145,48 +140,33 @@ Record = Mapping[str, Any]
 Row = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Unfolded:
-    """Rows made from the records of a table, block by block; each row knows the record it came from.
+def unfolded(
+    table: RawTable, columns: Sequence[str], rows_of: Callable[[Record, str], Iterable[Row]], unseen: Iterable[str] = ()
+) -> RawTable:
+    """Return a table of rows made from the records of another, block by block.
 
     ``rows_of`` receives a record and its place, and yields rows: column → text, or any JSON value. Whether the columns
     in ``unseen`` exist is not yet known; it is an error if no row has one of them.
     """
 
-    table: RawTable
-    columns: Sequence[str]
-    rows_of: Callable[[Record, str], Iterable[Row]]
-    unseen: set[str] = field(default_factory=set)
-    _ends: list[int] = field(default_factory=list)
-    _records: list[int] = field(default_factory=list)
-
-    def unfolded(self) -> RawTable:
-        """Return the table of the rows."""
-        return replace(
-            self.table, columns=list(self.columns), pieces=self._pieces(), text=True, locate=self._locate
-        )  # fmt: skip
-
-    def _pieces(self) -> Iterator[pl.DataFrame]:
-        at = n_rows = 0
-        for piece in self.table.pieces:
+    def made() -> Iterator[tuple[pl.DataFrame, Any]]:
+        at, unknown = 0, {*unseen}
+        for piece in table.pieces:
             rows: list[Row] = []
-            for record in piece.iter_rows(named=True):
-                before = len(rows)
-                rows.extend(self.rows_of(record, self.table.locate(at)))
-                if len(rows) > before:
-                    self._ends.append(n_rows + len(rows))
-                    self._records.append(at)
-                at += 1
-            n_rows += len(rows)
-            self.unseen -= {name for name in self.unseen if any(row.get(name) is not None for row in rows)}
+            ends = []
+            for place, record in enumerate(piece.iter_rows(named=True), at):
+                rows.extend(rows_of(record, table.locate(place)))
+                ends.append(len(rows))
+            unknown -= {name for name in unknown if any(row.get(name) is not None for row in rows)}
             if rows:
-                yield frame_of(rows, self.columns, self.table.name)
-        for name in sorted(self.unseen):
-            others = [column for column in self.columns if column not in self.unseen]
-            raise no_column(name, others, self.table.name, "Name one of these with --score.")
+                records = np.arange(at, at + piece.height)
+                yield frame_of(rows, columns, table.name), np.repeat(records, np.diff(ends, prepend=0))
+            at += piece.height
+        for name in sorted(unknown):
+            others = [column for column in columns if column not in unknown]
+            raise no_column(name, others, table.name, "Name one of these with --score.")
 
-    def _locate(self, position: int) -> str:
-        return self.table.locate(self._records[bisect.bisect_right(self._ends, position)])
+    return remade(table, columns, made())
 
 
 def frame_of(rows: Sequence[Row], columns: Sequence[str], source: str) -> pl.DataFrame:
@@ -219,9 +199,8 @@ def nested(value: Any, place: str, source: str, column: str) -> Any:
         except json.JSONDecodeError:
             return json.loads(as_json(value))
     except (ValueError, RecursionError) as error:
-        why = (
-            error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply, or holds a huge number"
-        )
+        beyond = "it is nested too deeply, or holds a huge number"
+        why = error.msg if isinstance(error, json.JSONDecodeError) else beyond
         raise FileError(
             f"the cell is not JSON ({why})", source=source, column=column, places=[place],
             hint="Export the file again, or name its format with --format.",

@@ -17,7 +17,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +42,7 @@ from plurivox.read.packed.manifest import (
     text_of,
 )
 from plurivox.read.packed.remote import RemoteFolder, is_address
-from plurivox.read.parquet import table_from, table_to
+from plurivox.read.parquet import table_from
 
 Folder = Path | RemoteFolder
 AGAIN = "Pack the ratings again, or restore the folder from a copy."
@@ -64,9 +63,8 @@ def named(name: str | os.PathLike[str]) -> Named:
     """Return what a name means: a path or an address in an object store, and a demand."""
     text = os.fsdecode(name)
     start, sign, digits = text.rpartition(_DEMAND)
-    demands = (
-        re.fullmatch("[0-9a-fA-F]{64}", digits) is not None
-    )  # even if a folder has the whole name: it may be planted
+    # even if a folder has the whole name, which may be planted
+    demands = re.fullmatch("[0-9a-fA-F]{64}", digits) is not None
     if sign and not demands and not os.path.lexists(text):
         hint = "Copy the whole line that plurivox pack printed."
         raise FileError("what it demands is not a SHA-256, which has 64 digits from 0 to f", source=text, hint=hint)
@@ -96,9 +94,8 @@ def read_manifest(name: str | os.PathLike[str]) -> Manifest:
         text = folder.read(MANIFEST, LARGEST_MANIFEST) if isinstance(folder, RemoteFolder) else manifest_in(folder)
     except OSError as error:
         why = "a link instead of its manifest" if error.errno == errno.ELOOP else error.strerror
-        raise FileError(
-            f"it is not a packed study ({why})", source=source, hint="Make one with plurivox pack."
-        ) from None
+        hint = "Make one with plurivox pack."
+        raise FileError(f"it is not a packed study ({why})", source=source, hint=hint) from None
     digest = hashlib.sha256(text).hexdigest()
     if wanted not in ("", digest):
         hint = "It was packed again or appended to, or somebody else changed it."
@@ -279,16 +276,6 @@ def write_file(folder: Path, name: str, content: bytes) -> File:
     return File(name, len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
 
 
-def write_table(folder: Path, name: str, frame: pl.DataFrame) -> File:
-    """Write a table of items or raters."""
-    return write_file(folder, name, table_to(frame))
-
-
-def write_array(folder: Path, name: str, array: NDArray[Any]) -> File:
-    """Write an array in a file of its own."""
-    return write_file(folder, name, array.tobytes())
-
-
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Switch the study to a manifest in one step; then remove what no longer belongs to it."""
     text = text_of(manifest)
@@ -320,14 +307,3 @@ def _sync(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what wrote a study."""
-    return {name: metadata.version(name) for name in ("plurivox", "numpy", "polars")}
-
-
-def rater_type(n_raters: int) -> np.dtype[Any]:
-    """Return the smallest type that holds the codes of this many raters; with four bytes, it is the engine's."""
-    smallest = np.min_scalar_type(max(n_raters - 1, 0))
-    return smallest if smallest.itemsize < 4 else np.dtype(np.int32)

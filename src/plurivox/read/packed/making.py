@@ -9,7 +9,7 @@ gives the current code of each of its items and raters. Ids keep their order, so
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -27,10 +27,11 @@ from plurivox.domain.code import ABSENT, Coded, Translated, as_text
 from plurivox.domain.part import RatingRows, Repeats, packed_words, pair_bits
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Label, Scale
-from plurivox.read.packed.folder import named, read_manifest, write_array, write_manifest, write_table
-from plurivox.read.packed.manifest import File, Layer, Manifest
+from plurivox.read.packed.folder import is_packed, named, read_manifest, write_file, write_manifest
+from plurivox.read.packed.manifest import File, Layer
 from plurivox.read.packed.packing import MEMORY, Packer, bytes_of, writing_folder
 from plurivox.read.packed.stored import Layers, PackedRatings
+from plurivox.read.parquet import table_to
 from plurivox.read.read import read_ratings, read_table_of_ratings
 from plurivox.read.settings import LATER, UNPACKED, ReadSettings
 
@@ -76,27 +77,30 @@ class Appender(Packer):
             own = self.read(table, None, missing, old.scale.labels)
         else:
             own = self.read(table, old.scale, missing)
-        columns, known, shift = self._in_common(own)
+        known, shift = self._scale(own)
+        common: dict[str, Coded] = {role: self._ids(role, own.coded[role], table.source) for role in _ROLES}
+        columns = replace(own, coded={**own.coded, **common}, scale=known)
         maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
         layers = self._moved(maps["item"], maps["rater"], shift)
-        before = _Before(self, columns, Layers(
-            self.folder, layers, (len(columns.coded["item"].values), len(columns.coded["rater"].values)), len(known),
-            known.dtype,
-        ))  # fmt: skip
-        parts, added, repeats, n_missing = self.layer(columns, duplicates, before)
+        n_owners = len(columns.coded["item"].values), len(columns.coded["rater"].values)
+        earlier, again = Layers(self.folder, layers, n_owners, len(known), known.dtype), list[int]()
+        drop = _already_known(str(self.folder), columns, earlier, again)
+        parts, added, repeats, n_missing = self.layer(columns, duplicates, drop)
         counts = np.zeros(len(added), np.uint32)
         counts[maps["item"]] = np.diff(old.offsets)
         found = dict(zip(_ROLES, own.described(items, raters, rules), strict=True))
         frames: dict[str, pl.DataFrame] = {}
         several: dict[str, dict[str, list[int]]] = {}
         for role in _ROLES:
-            both = _Owners(role, old, maps[role], columns.coded[role].values, own.coded[role].values, table.source)
-            frames[role], several[role] = both.together(found[role], manifest.several.get(role, {}), rules.conflicts)
+            frames[role], several[role] = _together(
+                role, old, maps[role], columns.coded[role].values, own.coded[role], table.source, found[role],
+                manifest.several.get(role, {}), rules.conflicts,
+            )  # fmt: skip
         told = own.intake(repeats, duplicates, n_missing, **of_owners(found["item"], found["rater"], rules))
         intake = replace(
             old.intake, rows=old.intake.rows + told.rows,
             missing_scores=old.intake.missing_scores + told.missing_scores,
-            repeated_pairs=old.intake.repeated_pairs + told.repeated_pairs + before.n_again,
+            repeated_pairs=old.intake.repeated_pairs + told.repeated_pairs + sum(again),
             tied_repeats=old.intake.tied_repeats + told.tied_repeats,
             rater_conflicts={name: len(whose) for name, whose in several["rater"].items()},
             item_conflicts={name: len(whose) for name, whose in several["item"].items()},
@@ -108,14 +112,6 @@ class Appender(Packer):
         return self.opened(
             known, intake, frames["item"], frames["rater"], counts + added, (*layers, Layer(parts)), several
         )
-
-    def _in_common(self, own: CodedColumns) -> tuple[CodedColumns, Scale, int]:
-        """Return new columns in the common codes, the common scale, and by how much old scores move on it."""
-        known, shift = self._scale(own)
-        coded = dict(own.coded)
-        for role in _ROLES:
-            coded[role] = self._ids(role, own.coded[role], own.table.source)
-        return replace(own, coded=coded, scale=known), known, shift
 
     def _scale(self, own: CodedColumns) -> tuple[Scale, int]:
         """Return the common scale, which contains the old one, and by how much old positions move."""
@@ -150,17 +146,11 @@ class Appender(Packer):
     def _moved(self, items: NDArray[np.int64], raters: NDArray[np.int64], shift: int) -> tuple[Layer, ...]:
         """Return the existing layers, with maps to the current codes."""
         layers = []
-        for at, (layer, (of_items, of_raters)) in enumerate(
-            zip(self.old.manifest.layers, Layers.of(self.folder, self.old.manifest).maps, strict=True)
-        ):
-            layers.append(
-                Layer(
-                    layer.parts,
-                    self._map(f"{at:04d}-items", items, of_items, layer.items),
-                    self._map(f"{at:04d}-raters", raters, of_raters, layer.raters),
-                    layer.shift + shift,
-                )
-            )
+        known = Layers.of(self.folder, self.old.manifest).maps
+        for at, (layer, (of_items, of_raters)) in enumerate(zip(self.old.manifest.layers, known, strict=True)):
+            item_map = self._map(f"{at:04d}-items", items, of_items, layer.items)
+            rater_map = self._map(f"{at:04d}-raters", raters, of_raters, layer.raters)
+            layers.append(Layer(layer.parts, item_map, rater_map, layer.shift + shift))
         return tuple(layers)
 
     def _map(self, name: str, now: NDArray[np.int64], before: NDArray[Any] | None, file: File | None) -> File | None:
@@ -168,7 +158,7 @@ class Appender(Packer):
         if np.array_equal(now, np.arange(len(now))):
             return file
         own = now if before is None else now[before]
-        return write_array(self.folder, f"map-{self.generation:04d}-{name}.bin", own.astype("<i4"))
+        return write_file(self.folder, f"map-{self.generation:04d}-{name}.bin", own.astype("<i4").tobytes())
 
 
 def _listed(rule: Any) -> Any:
@@ -179,96 +169,84 @@ def _shown(rule: Any) -> str:
     return repr(rule) if isinstance(rule, str) else few(list(rule)) or "none"
 
 
-class _Before:
-    """Finds new ratings of pairs that earlier layers have, and counts them."""
+def _already_known(
+    source: str, columns: CodedColumns, layers: Layers, again: list[int]
+) -> Callable[[slice, RatingRows, Duplicates], tuple[RatingRows, Any]]:
+    """Return a function that drops new ratings of pairs that earlier layers have; ``again`` gets how many these are.
 
-    def __init__(self, packer: Appender, columns: CodedColumns, layers: Layers) -> None:
-        self._source, self._columns, self._layers = str(packer.folder), columns, layers
-        self._bits = pair_bits(len(columns.coded["rater"].values), len(columns.scale))
-        self.n_again = 0
+    If the last one counts, it keeps them and returns what each item loses.
+    """
+    rater_bits, score_bits = pair_bits(len(columns.coded["rater"].values), len(columns.scale))
 
-    def __call__(self, items: slice, new: RatingRows, rule: Duplicates) -> tuple[RatingRows, Any]:
-        """Drop the new ratings of such pairs or, if the last one counts, return what each item loses."""
+    def known(items: slice, new: RatingRows, rule: Duplicates) -> tuple[RatingRows, Any]:
         assert new.rater is not None
-        bits = self._bits[0], 0
-        pairs = packed_words(new.item, new.rater, np.zeros(len(new.item), np.uint8), bits)
-        known = self._layers.words(items) >> np.uint64(self._bits[1])
-        again = np.isin(pairs, known, assume_unique=True)
-        if not again.any():
+        pairs = packed_words(new.item, new.rater, np.zeros(len(new.item), np.uint8), (rater_bits, 0))
+        twice = np.isin(pairs, layers.words(items) >> np.uint64(score_bits), assume_unique=True)
+        if not twice.any():
             return new, 0
         if rule in ("error", "mode"):
-            raise self._refused(new, again, rule)
-        self.n_again += int(np.count_nonzero(again))
+            found = repeated_pairs(
+                columns, Repeats(new.item[twice].astype(np.int64), new.rater[twice].astype(np.int64))
+            )
+            n = found.n_places
+            pairs_are = "1 (item, rater) pair is" if n == 1 else f"at least {n:,} (item, rater) pairs are"
+            hint = "Remove them, or pack all files again with --duplicates first or last."
+            if rule == "mode":
+                hint = f"The most frequent score cannot be found in a packed study. {_ANEW}"
+            raise DuplicateError(
+                f"{pairs_are} already rated in {source}",
+                source=found.source,
+                places=found.places,
+                n_places=n,
+                hint=hint,
+            )
+        again.append(int(np.count_nonzero(twice)))
         if rule == "first":
-            return new[~again], 0
-        return new, np.bincount(new.item[again] - items.start, minlength=items.stop - items.start)
+            return new[~twice], 0
+        return new, np.bincount(new.item[twice] - items.start, minlength=items.stop - items.start)
 
-    def _refused(self, new: RatingRows, again: NDArray[np.bool_], rule: str) -> InputError:
-        assert new.rater is not None
-        found = repeated_pairs(
-            self._columns, Repeats(new.item[again].astype(np.int64), new.rater[again].astype(np.int64))
-        )
-        n = found.n_places
-        pairs = "1 (item, rater) pair is" if n == 1 else f"at least {n:,} (item, rater) pairs are"
-        hint = "Remove them, or pack all files again with --duplicates first or last."
-        if rule == "mode":
-            hint = f"The most frequent score cannot be found in a packed study. {_ANEW}"
-        return DuplicateError(
-            f"{pairs} already rated in {self._source}", source=found.source, places=found.places, n_places=n, hint=hint
-        )
+    return known
 
 
-class _Owners:
-    """What was known about raters or items, and what is now."""
-
-    def __init__(
-        self, role: str, old: PackedRatings, place: NDArray[np.int64], values: pl.Series, new: pl.Series, source: str
-    ) -> None:
-        self._role, self._frame, self._place, self._values = role, getattr(old, f"{role}s"), place, values
-        self._new = places_of(new, values)
-        self._source, self._study = source, old.intake.source
-
-    def together(
-        self, found: Matched, several: dict[str, list[int]], rule: Conflicts
-    ) -> tuple[pl.DataFrame, dict[str, list[int]]]:
-        """Return the combined table and, for each attribute, who has more than one value."""
-        more = [name for name in found.frame.columns[1:] if name not in self._frame.columns]
-        if more:
-            raise InputError(
-                f"the {self._role}s of {self._study} have no attribute '{more[0]}'", source=self._source,
-                hint=f"Leave out this attribute, {_OR_ANEW}",
-            )  # fmt: skip
-        columns, whose = [self._values.alias(self._role)], {}
-        for name in self._frame.columns[1:]:
-            clash = np.zeros(len(self._values), bool)
-            clash[self._place[several.get(name, [])]] = True
-            if name in found.several:
-                clash[self._new[found.several[name]]] = True
-            column = self._column(name, found.frame[name] if name in found.frame.columns else None, clash, rule)
-            columns.append(column)
-            if clash.any():
-                whose[name] = np.flatnonzero(clash).tolist()
-        return pl.DataFrame(columns), whose
-
-    def _column(self, name: str, new: pl.Series | None, clash: NDArray[np.bool_], rule: Conflicts) -> pl.Series:
-        """Return an attribute of all; ``clash`` is set for those who have more than one value of it."""
-        old = self._frame[name]
-        if new is None:
-            new = pl.Series(name, [None] * len(self._new), dtype=old.dtype)
-        if old.dtype != new.dtype:
-            old, new = as_categories(old), as_categories(new)
-        before, after = (_spread(one, at, len(self._values)) for one, at in ((old, self._place), (new, self._new)))
+def _together(
+    role: str, old: PackedRatings, place: NDArray[np.int64], values: pl.Series, own: Coded, source: str, found: Matched,
+    several: dict[str, list[int]], rule: Conflicts,
+) -> tuple[pl.DataFrame, dict[str, list[int]]]:  # fmt: skip
+    """Return what was known about raters or items with what is now and, for each attribute, who has several values."""
+    frame: pl.DataFrame = getattr(old, f"{role}s")
+    new_place = places_of(own.values, values)
+    more = [name for name in found.frame.columns[1:] if name not in frame.columns]
+    if more:
+        raise InputError(
+            f"the {role}s of {old.intake.source} have no attribute '{more[0]}'", source=source,
+            hint=f"Leave out this attribute, {_OR_ANEW}",
+        )  # fmt: skip
+    columns, whose = [values.alias(role)], {}
+    for before in frame.get_columns()[1:]:
+        name = before.name
+        nothing = pl.Series(name, [None] * len(own.values), dtype=before.dtype)
+        after = found.frame[name] if name in found.frame.columns else nothing
+        clash = np.zeros(len(values), bool)
+        clash[place[several.get(name, [])]] = True
+        if name in found.several:
+            clash[new_place[found.several[name]]] = True
+        if before.dtype != after.dtype:
+            before, after = as_categories(before), as_categories(after)
+        before, after = _spread(before, place, len(values)), _spread(after, new_place, len(values))
         differ = (before.is_not_null() & after.is_not_null() & (before != after).fill_null(False)).to_numpy()
         if differ.any() and rule == "error":
             at = int(np.flatnonzero(differ)[0])
-            which = "one rater" if self._role == "rater" else f"item {self._values[at]!r}"
+            which = "one rater" if role == "rater" else f"item {values[at]!r}"
             raise AttributeConflictError(
-                f"{which} has more than one value: {before[at]}, {after[at]}", source=self._source, column=name,
+                f"{which} has more than one value: {before[at]}, {after[at]}", source=source, column=name,
                 hint="Correct it, or pack all files again and choose with --conflicts which value counts.",
             )  # fmt: skip
         clash |= differ
-        found = before.zip_with(before.is_not_null(), after)
-        return found.set(pl.Series(clash), None) if rule == "missing" and clash.any() else found
+        both = before.zip_with(before.is_not_null(), after)
+        columns.append(both.set(pl.Series(clash), None) if rule == "missing" and clash.any() else both)
+        if clash.any():
+            whose[name] = np.flatnonzero(clash).tolist()
+    return pl.DataFrame(columns), whose
 
 
 def _spread(column: pl.Series, places: NDArray[np.int64], n: int) -> pl.Series:
@@ -339,14 +317,19 @@ def pack(
             packer = Appender(folder, room)
             given = packer.settled(given, reading)
         else:
-            packer = Packer.of(folder, room)
+            packer = Packer(folder, read_manifest(folder).generation + 1 if is_packed(folder) else 1, room)
         ratings = read_table_of_ratings(files, given, code=packer)
         if not isinstance(ratings, PackedRatings) or not packer.rules:
             raise InputError(
                 "these ratings were already packed or stored by plurivox, or some of them are left out",
                 source=ratings.intake.source, hint="Pack the table they were made from.",
             )  # fmt: skip
-        write_manifest(folder, _told(packer, ratings))
+        items, raters = (
+            write_file(folder, f"{whose}-{packer.generation:04d}.parquet", table_to(getattr(ratings, whose)))
+            for whose in ("items", "raters")
+        )
+        told = replace(ratings.manifest, scale=ratings.scale, intake=ratings.intake, items=items, raters=raters)
+        write_manifest(folder, told)
         return PackedRatings.open(name)
 
 
@@ -363,15 +346,3 @@ def asked_for(reading: dict[str, Any]) -> ReadSettings:
     if reading.get("duplicates") == "keep":
         raise InputError("duplicates is 'keep', but repeats are not packed", hint="Use error, first, last or mode.")
     return ReadSettings(**{name: value for name, value in reading.items() if name in known})
-
-
-def _told(packer: Packer, ratings: PackedRatings) -> Manifest:
-    """Write the tables of items and raters, and return the manifest that names all files."""
-    folder, number = packer.folder, packer.generation
-    return replace(
-        ratings.manifest,
-        scale=ratings.scale,
-        intake=ratings.intake,
-        items=write_table(folder, f"items-{number:04d}.parquet", ratings.items),
-        raters=write_table(folder, f"raters-{number:04d}.parquet", ratings.raters),
-    )

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,9 @@ from plurivox.domain.scale import Label, Scale
 from plurivox.read.packed.folder import (
     Run,
     is_packed,
-    rater_type,
     read_manifest,
     sweep,
-    versions,
-    write_array,
+    write_file,
     write_run,
 )
 from plurivox.read.packed.manifest import NOTHING, Layer, Manifest, Packing, PartFile
@@ -123,11 +122,6 @@ class Packer:
         self.scratch = str(folder)
         self.rules: Packing | None = None
 
-    @classmethod
-    def of(cls, folder: Path, memory: int) -> Packer:
-        """Return a packer for a new study, which may replace an existing one."""
-        return cls(folder, read_manifest(folder).generation + 1 if is_packed(folder) else 1, memory)
-
     def __call__(
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
         raters: AttributeTable | None, items: AttributeTable | None, rules: AttributeRules,
@@ -140,7 +134,10 @@ class Packer:
         self.rules = Packing(
             duplicates, rules.conflicts, list(rules.unknown), list(table.rater_attributes), list(table.item_attributes)
         )
-        several = {"item": whose(known_items.several), "rater": whose(known_raters.several)}
+        several = {  # the codes of those who have more than one value of an attribute
+            role: {name: np.flatnonzero(mask).tolist() for name, mask in known.several.items() if mask.any()}
+            for role, known in (("item", known_items), ("rater", known_raters))
+        }
         return self.opened(
             columns.scale, intake, known_items.frame, known_raters.frame, counts, (Layer(parts),), several
         )
@@ -155,8 +152,8 @@ class Packer:
         assert self.rules is not None
         manifest = Manifest(
             self.generation, items.height, raters.height, int(offsets[-1]), scale, intake, NOTHING, NOTHING,
-            write_array(self.folder, f"counts-{self.generation:04d}.bin", counts), layers, self.rules, several,
-            versions(),
+            write_file(self.folder, f"counts-{self.generation:04d}.bin", counts.tobytes()), layers, self.rules, several,
+            {name: metadata.version(name) for name in ("plurivox", "numpy", "polars")},
         )  # fmt: skip
         stored = PackedParts(self.folder, manifest, offsets)
         return PackedRatings(stored, scale=scale, intake=intake, items=items, raters=raters, offsets=offsets)
@@ -187,7 +184,9 @@ class Packer:
         bounds = self._bounds(columns, n_items)
         buckets, n_missing = self._filled(columns, bounds, bits)
         found = [Repeats(np.empty(0, np.int64), np.empty(0, np.int64))]
-        writer = _Parts(self.folder, self.generation, rater_type(n_raters), columns.scale.dtype)
+        smallest = np.min_scalar_type(max(n_raters - 1, 0))  # with four bytes, it is the engine's
+        rater_type = smallest if smallest.itemsize < 4 else np.dtype(np.int32)
+        writer = _Parts(self.folder, self.generation, rater_type, columns.scale.dtype)
         counts = np.zeros(n_items, np.uint32)
         for bucket, first, last in zip(buckets, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             kept, repeats = settled(bucket.all(), bits, rule)
@@ -246,11 +245,6 @@ class Packer:
             for bucket, own in zip(buckets, np.split(words[order], ends[:-1]), strict=True):
                 bucket.append(own)
         return buckets, n_missing
-
-
-def whose(several: dict[str, NDArray[np.bool_]]) -> dict[str, list[int]]:
-    """Return the codes of those who have more than one value of an attribute."""
-    return {name: np.flatnonzero(mask).tolist() for name, mask in several.items() if mask.any()}
 
 
 def _resident() -> int:

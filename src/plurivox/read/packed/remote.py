@@ -55,16 +55,12 @@ class RemoteFolder:
         self.address = address.rstrip("/")
         found = _ADDRESS.match(address)
         self._protocol = "" if found is None else found[1].lower()
-        if not self._is_allowed():
+        allowed = self._protocol in ("https", *STORES) or (self._protocol == "http" and _is_here(self.address))
+        if not allowed or _ODD.search(self.address):
             raise FileError(
                 "packed studies are not read from such addresses", source=address,
                 hint=f"Use https, or an object store ({', '.join(STORES[:-1])}); http only leads to this machine.",
             )  # fmt: skip
-
-    def _is_allowed(self) -> bool:
-        if _ODD.search(self.address):
-            return False
-        return self._protocol in ("https", *STORES) or (self._protocol == "http" and _is_here(self.address))
 
     def __fspath__(self) -> str:
         return self.address
@@ -126,7 +122,11 @@ class RemoteFolder:
             request = urllib.request.Request(address, headers={"User-Agent": "plurivox"})  # noqa: S310 - is allowed
             found: IO[bytes] = urllib.request.build_opener(_Redirects).open(request, timeout=TIMEOUT)
         else:
-            found = _fsspec().open(address, "rb").open()
+            try:
+                import fsspec  # type: ignore[import-untyped]
+            except ImportError:
+                raise MissingExtraError("packed studies in an object store need fsspec", "dask") from None
+            found = fsspec.open(address, "rb").open()
         return found
 
     @contextlib.contextmanager
@@ -160,11 +160,3 @@ def _is_here(address: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _fsspec() -> Any:
-    try:
-        import fsspec  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError("packed studies in an object store need fsspec", "dask") from None
-    return fsspec

@@ -26,7 +26,6 @@ from plurivox.domain.part import Part, packed_words, pair_bits, runs, unpacked_w
 from plurivox.domain.ratings import Ratings
 from plurivox.read.packed.folder import (
     Folder,
-    Run,
     as_part,
     damaged,
     named,
@@ -76,26 +75,20 @@ class Layers:
         for layer, (item_map, rater_map) in zip(self.layers, self.maps, strict=True):
             bounds = (self._n_raters if rater_map is None else len(rater_map), self._n_points - layer.shift)
             own = items if item_map is None else slice(*np.searchsorted(item_map, (items.start, items.stop)).tolist())
-            files = [one for one in layer.parts if one.first < own.stop and one.items.stop > own.start]
-            found += [
-                self._packed(read_run(self.folder, one, bounds, own), item_map, rater_map, layer.shift) for one in files
-            ]
+            for file in layer.parts:
+                if file.first < own.stop and file.items.stop > own.start:
+                    run = read_run(self.folder, file, bounds, own)
+                    places = slice(run.first, run.first + len(run.counts))
+                    of_item = np.arange(places.start, places.stop) if item_map is None else item_map[places]
+                    raters = run.raters if rater_map is None else rater_map[run.raters]
+                    scores = run.scores.astype(np.int64) + layer.shift if layer.shift else run.scores
+                    found.append(packed_words(np.repeat(of_item, run.counts), raters, scores, self._bits))
         words = np.concatenate(found)
         if len(found) > 2:
             words = words[np.argsort(words >> np.uint64(self._bits[1]), kind="stable")]
         pair = words >> np.uint64(self._bits[1])
         last = np.append(pair[1:] != pair[:-1], True) if len(words) else np.zeros(0, bool)
         return words if last.all() else words[last]
-
-    def _packed(
-        self, run: Run, item_map: NDArray[np.int32] | None, rater_map: NDArray[np.int32] | None, shift: int
-    ) -> NDArray[np.uint64]:
-        places = np.arange(run.first, run.first + len(run.counts)) if item_map is None else item_map[
-            run.first : run.first + len(run.counts)
-        ]  # fmt: skip
-        raters = run.raters if rater_map is None else rater_map[run.raters]
-        scores = run.scores.astype(np.int64) + shift if shift else run.scores
-        return packed_words(np.repeat(places, run.counts), raters, scores, self._bits)
 
     def part(self, first: int, last: int) -> Part:
         """Return some items in the engine's form."""
@@ -200,18 +193,8 @@ class PackedRatings(Ratings):
     _stored: PackedParts
 
     def __init__(self, stored: PackedParts, **known: Any) -> None:
-        values = {
-            "weights": None,
-            "panel": None,
-            **known,
-            "multiplicity": None,
-            "times": None,
-            "again": None,
-            "_parts": [],
-            "_found": {},
-            "_stored": stored,
-        }
-        for name, value in values.items():
+        values = {"weights": None, "panel": None, **known, "_parts": [], "_found": {}, "_stored": stored}
+        for name, value in (values | dict.fromkeys(("multiplicity", "times", "again"))).items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -260,30 +243,29 @@ class PackedRatings(Ratings):
         )
 
     @property
-    def item_codes(self) -> NDArray[np.int32]:
+    def item_codes(self) -> NDArray[np.int32]:  # type: ignore[override]
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
     @property
-    def rater_codes(self) -> NDArray[np.int32]:
+    def rater_codes(self) -> NDArray[np.int32]:  # type: ignore[override]
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
     @property
-    def scores(self) -> Any:
+    def scores(self) -> Any:  # type: ignore[override]
         """Not available; use :meth:`in_memory`."""
         self._too_many()
 
     def with_known(self, **known: Any) -> Ratings:
         """Return the same ratings with another scale of the same length, other attributes or another intake."""
-        same = {
-            name: getattr(self, name) for name in ("scale", "items", "raters", "intake", "offsets", "weights", "panel")
-        }
-        return PackedRatings(self._stored, **{**same, **known})
+        names = ("scale", "items", "raters", "intake", "offsets", "weights", "panel")
+        return PackedRatings(self._stored, **{**{name: getattr(self, name) for name in names}, **known})
 
     def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
         """Return the ratings of some items by some raters, in memory."""
-        item_codes, rater_codes, scores = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [self._no_scores()]
+        item_codes, rater_codes = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        scores: list[Any] = [np.empty(0, self.scale.dtype)]
         for part in self.parts():
             item = part.item_of_each() + part.first
             keep = np.ones(len(item), bool) if items is None else items[item]
@@ -296,9 +278,6 @@ class PackedRatings(Ratings):
             self.scale, self.items, self.raters, np.concatenate(item_codes), np.concatenate(rater_codes),
             np.concatenate(scores), None, self.intake, weights=self.weights, panel=self.panel,
         )  # fmt: skip
-
-    def _no_scores(self) -> Any:
-        return np.empty(0, self.scale.dtype)
 
     def in_memory(self) -> Ratings:
         """Read all ratings into memory."""
