@@ -75,12 +75,10 @@ def literal_cohesion(ratings: pv.Ratings, group: str, level: Any) -> dict[str, f
     rest = [rater for rater, g in of.items() if g not in (group, None)]
     x, y = counts(pl.col("rater").is_in(own)), counts(pl.col("rater").is_in(rest))
     return {
-        "irr": functions.krippendorff_alpha(x, level),
-        "xrr": functions.xrr(x, y, level),
-        "percent_agreement": functions.percent_agreement(x),
-        "negentropy": functions.negentropy(x),
+        "irr": functions.krippendorff_alpha(x, level), "xrr": functions.xrr(x, y, level),
+        "percent_agreement": functions.percent_agreement(x), "negentropy": functions.negentropy(x),
         "voting_agreement": functions.voting_agreement(x, y),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
@@ -186,14 +184,10 @@ def test_the_variance_of_a_two_way_mean() -> None:
     assert float(found.high[0, 0] - found.low[0, 0]) == pytest.approx(2 * half)
 
 
-@pytest.mark.parametrize(
-    ("scale", "value", "there", "back"),
-    [
-        ("fisher", 0.6, math.atanh, math.tanh),
-        ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y),
-        ("complement", 0.6, lambda x: 1 / (1 - x), lambda y: 1 - 1 / y),
-    ],
-)
+@pytest.mark.parametrize(("scale", "value", "there", "back"), [
+    ("fisher", 0.6, math.atanh, math.tanh), ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y),
+    ("complement", 0.6, lambda x: 1 / (1 - x), lambda y: 1 - 1 / y),
+])  # fmt: skip
 def test_the_jackknife_is_made_on_the_scale(scale: str, value: float, there: Any, back: Any) -> None:
     each = [value - 0.02, value, value + 0.02, value + 0.03]
     found = LeftOut(np.array([[value]]), (np.array(each).reshape(4, 1, 1),)).interval([scale], [ANY])
@@ -323,8 +317,6 @@ def test_blocks_of_items_leave_all_of_them_out() -> None:
 
 
 # Bits ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Executor]:
     with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
@@ -368,8 +360,6 @@ def test_parts_give_the_same_bits_for_any_workers_and_nearly_those_of_one(proces
 
 
 # The simulation ------------------------------------------------------------------------------------------------------
-
-
 def test_the_truth_of_the_simulation_is_that_of_a_large_study() -> None:
     """One study of very many items and raters, in which nearly all is known, against the integrals."""
     design = claims.Design(6000, 60, 60)

@@ -65,8 +65,6 @@ def card(votes: Votes, given: Samples, **asked: Any) -> pv.JudgeCard:
 
 
 # Agreement and distance ----------------------------------------------------------------------------------------------
-
-
 def delta(level: str, marginals: list[float]) -> list[list[float]]:
     """How far apart two points are, as Krippendorff writes it."""
     n = len(marginals)
@@ -179,8 +177,6 @@ def test_distances_against_all_pairs(level: str) -> None:
 
 
 # Intervals, bias -----------------------------------------------------------------------------------------------------
-
-
 def bias(votes: Votes, given: Samples) -> float:
     both = [item for item in votes if item in given and votes[item]]
     return float(np.mean([np.mean(given[item]) - np.mean(list(votes[item].values())) for item in both]))
@@ -272,8 +268,6 @@ def test_biases_are_corrected_over_models_groups_and_parts() -> None:
 
 
 # Places and samples --------------------------------------------------------------------------------------------------
-
-
 def shuffled(points: list[int], orders: list[list[int]]) -> pl.DataFrame:
     frame = {"model": "m", "item": range(len(points)), "point": points, "order": orders}
     return pl.DataFrame(frame, schema_overrides={"order": pl.List(pl.Int64)})
@@ -333,8 +327,6 @@ def test_self_consistency_against_all_pairs_of_samples() -> None:
 
 
 # What is counted, and what cannot be told ----------------------------------------------------------------------------
-
-
 def test_refusals_are_counted_and_failures_are_not() -> None:
     votes = {item: {r: (item + r) % 4 for r in range(5)} for item in range(40)}
     states = ["answered"] * 24 + ["refused"] * 8 + ["unreadable"] * 4 + ["failed"] * 2
@@ -396,8 +388,6 @@ def test_totals_have_a_card_over_items(write: Write) -> None:
 
 
 # Worth ---------------------------------------------------------------------------------------------------------------
-
-
 def test_worth_is_that_of_prediction_powered_inference() -> None:
     votes, given = made(13, n_items=80, share=0.5)
     rated = {item: own for item, own in votes.items() if item < 40}
@@ -437,18 +427,13 @@ def test_worth_without_unrated_items_says_what_it_supposes() -> None:
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("judge", "kind", "reason"),
-    [
-        ("no noise", "good", "It may stand in for a rater: it holds its own against"),
-        ("higher", "not", "It is biased: it rates"),
-        ("always 2", "not", "It agrees with a rater less than half as much as raters do with each other"),
-        ("backwards", "not", "It is farther from a rater than always answering"),
-        ("first place", "with care", "It depends on the order of options: the one shown in position 1 gets"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "kind", "reason"), [
+    ("no noise", "good", "It may stand in for a rater: it holds its own against"),
+    ("higher", "not", "It is biased: it rates"),
+    ("always 2", "not", "It agrees with a rater less than half as much as raters do with each other"),
+    ("backwards", "not", "It is farther from a rater than always answering"),
+    ("first place", "with care", "It depends on the order of options: the one shown in position 1 gets"),
+])  # fmt: skip
 def test_the_verdict_on_a_known_judge(judge: str, kind: str, reason: str) -> None:
     found = pv.judge(*judging.studied("crossed", judge, 1), by="sex", subset="kind")
     verdict = found.verdict(found.voices[0])
@@ -502,8 +487,6 @@ def test_answers_without_judgement_are_never_called_good(design: str) -> None:
 
 
 # Requirements --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def study() -> tuple[pv.Ratings, pl.DataFrame]:
     ratings, answers = judging.studied("crossed", "no noise", 1)
@@ -535,17 +518,13 @@ def test_groups_and_parts_can_be_required(study: tuple[pv.Ratings, pl.DataFrame]
     assert not hidden.passed
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("omga>=0.5", "There is no quantity 'omga'; the quantities are agreement, relative, distance"),
-        ("omega=0.5", "Write a quantity, then >=, >, <= or <, then a number"),
-        ("omega.middle>1", "There is no field 'middle'; the fields are low, high, p"),
-        ("omega[Woman]>1", "Groups and parts of the items have only bias, not omega."),
-        ("omega>=", "Write a quantity"),
-        ("", "Write a quantity"),
-    ],
-)
+@pytest.mark.parametrize(("text", "told"), [
+    ("omga>=0.5", "There is no quantity 'omga'; the quantities are agreement, relative, distance"),
+    ("omega=0.5", "Write a quantity, then >=, >, <= or <, then a number"),
+    ("omega.middle>1", "There is no field 'middle'; the fields are low, high, p"),
+    ("omega[Woman]>1", "Groups and parts of the items have only bias, not omega."), ("omega>=", "Write a quantity"),
+    ("", "Write a quantity"),
+])  # fmt: skip
 def test_a_requirement_that_cannot_be_read(study: tuple[pv.Ratings, pl.DataFrame], text: str, told: str) -> None:
     with pytest.raises(InputError, match="require is") as error:
         pv.judge(*study, require=text)
@@ -561,8 +540,6 @@ def test_every_sign_against_python(sign: str) -> None:
 
 
 # Inputs and results --------------------------------------------------------------------------------------------------
-
-
 def test_unknown_models_and_single_raters_are_refused(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
     with pytest.raises(SelectionError, match="no model is called 'gpt'; the models are: coin, m"):
         pv.judge(*study, models="gpt")

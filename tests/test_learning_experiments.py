@@ -106,8 +106,6 @@ def test_jobs_are_every_model_with_and_without_context() -> None:
 
 
 # Stars ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def made() -> stars.Products:
     return stars.products(4000)
@@ -176,8 +174,6 @@ def test_ratings_of_products_have_their_counts(made: stars.Products) -> None:
 
 
 # Scoring -------------------------------------------------------------------------------------------------------------
-
-
 def some_predictions(n_items: int, n_seeds: int = 2) -> dict[str, learning.Floats]:
     rng = np.random.default_rng(5)
     return {name: rng.dirichlet(np.ones(5), (n_seeds, n_items)) for name in ("one", "other")}
@@ -319,8 +315,6 @@ def test_a_fit_that_says_the_same_of_all_items_shows() -> None:
 
 
 # Fitting -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_fit_keeps_the_order_of_test_items_and_is_written(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed, and the models need it")
     few = stars.products(60)

@@ -324,19 +324,15 @@ def test_several_questions(toy: Lens, write: Write) -> None:
     assert "## Question Q1\n" in play(table, *given, "--markdown").out
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "told"),
-    [
-        (("--contrast", "M"), 2, "--contrast needs two groups separated by a comma, not 'M'"),
-        (("--table", "other"), 2, "--table must be one of values, pairs, not 'other'"),
-        (("--json", "--csv"), 2, "only one of --json and --csv can be printed"),
-        (("--bootstrap", -1), 2, "Invalid value for '--bootstrap'"),
-        (("--combine", "highest"), 2, "--combine needs several questions"),
-        (("--level", "other"), 1, "error: level is 'other'. Choose one of nominal, ordinal, interval, or a matrix"),
-        (("--by", "race"), 1, "error: raters have no attribute 'race'"),
-        (("--nonsense",), 2, "No such option: --nonsense"),
-    ],
-)
+@pytest.mark.parametrize(("options", "code", "told"), [
+    (("--contrast", "M"), 2, "--contrast needs two groups separated by a comma, not 'M'"),
+    (("--table", "other"), 2, "--table must be one of values, pairs, not 'other'"),
+    (("--json", "--csv"), 2, "only one of --json and --csv can be printed"),
+    (("--bootstrap", -1), 2, "Invalid value for '--bootstrap'"),
+    (("--combine", "highest"), 2, "--combine needs several questions"),
+    (("--level", "other"), 1, "error: level is 'other'. Choose one of nominal, ordinal, interval, or a matrix"),
+    (("--by", "race"), 1, "error: raters have no attribute 'race'"), (("--nonsense",), 2, "No such option: --nonsense"),
+])  # fmt: skip
 def test_wrong_options_are_told(toy: Lens, ratings: Path, options: tuple[object, ...], code: int, told: str) -> None:
     done = play(ratings, *options)
     assert (done.code, told in done.words) == (code, True), done.words
@@ -347,19 +343,16 @@ def test_only_one_table_comes_from_standard_input(toy: Lens) -> None:
     assert (done.code, "only one of the tables can come from standard input" in done.words) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("[toy]\nbootstap = 3", "'[toy] bootstap' is not a setting. Known here: by, level, bootstrap, within"),
-        ("[toy]\nbootstrap = -3", "'[toy] bootstrap': bootstrap is -3. Give a whole number from 0 to 10,000,000."),
-        ("[toy]\nlevel = 'x'", "'[toy] level': level is 'x'. Choose one of nominal"),
-        ("[toy]\nsmooth = 1", "'[toy] smooth': smooth is 1. Give True or False."),
-        ("[toy]\ncontrast = 'MW'", "'[toy] contrast': contrast is 'MW'. Give the names of two groups"),
-        ("[toy]\nwords = [2020-01-01]", "'[toy] words': words is [datetime.date"),
-        ("toy = 3", "'toy' is 3. Write it as a table: [toy]."),
-        ("[tyo]\nseed = 3", "'tyo' is not a setting. Known: [columns], [scale], [raters], [items], [toy]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "told"), [
+    ("[toy]\nbootstap = 3", "'[toy] bootstap' is not a setting. Known here: by, level, bootstrap, within"),
+    ("[toy]\nbootstrap = -3", "'[toy] bootstrap': bootstrap is -3. Give a whole number from 0 to 10,000,000."),
+    ("[toy]\nlevel = 'x'", "'[toy] level': level is 'x'. Choose one of nominal"),
+    ("[toy]\nsmooth = 1", "'[toy] smooth': smooth is 1. Give True or False."),
+    ("[toy]\ncontrast = 'MW'", "'[toy] contrast': contrast is 'MW'. Give the names of two groups"),
+    ("[toy]\nwords = [2020-01-01]", "'[toy] words': words is [datetime.date"),
+    ("toy = 3", "'toy' is 3. Write it as a table: [toy]."),
+    ("[tyo]\nseed = 3", "'tyo' is not a setting. Known: [columns], [scale], [raters], [items], [toy]"),
+])  # fmt: skip
 def test_wrong_sections_are_told_with_file_section_and_key(toy: Lens, write: Write, text: str, told: str) -> None:
     path = write("plurivox.toml", text)
     with pytest.raises(ConfigError) as caught:

@@ -68,11 +68,8 @@ def test_groups_that_items_list_are_of_raters(tmp_path: Path) -> None:
     def one(annotators: str, groups: str) -> dict[str, Any]:
         labels = ",".join("01"[at % 2] for at in range(annotators.count(",") + 1))
         return {
-            "text": "t",
-            "annotations": labels,
-            "annotators": annotators,
-            "other_info": {"Annotators group": groups},
-        }
+            "text": "t", "annotations": labels, "annotators": annotators, "other_info": {"Annotators group": groups},
+        }  # fmt: skip
 
     items = {"1": one("Ann1,Ann2", "Target , Control"), "2": one("Ann2,Ann3", "Control,Target"),
              "3": one("Ann1,Ann3", "Control,Target")}  # fmt: skip

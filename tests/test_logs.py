@@ -85,22 +85,14 @@ def changed(tmp_path: Path) -> Callable[[Change], Path]:
 
 
 # Inspect: what is in real logs ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("log", [EVAL, JSON, OLD], ids=["eval", "json", "0.3.60"])
 def test_logs_of_all_formats_hold_the_same_answers(log: Path) -> None:
     found = sorted_rows(read_inspect_log(log))
     assert {(row["model"], row["prompt"]) for row in found} == {("mockllm/model", "norms")}
     assert [(row["item"], row["sample"], row["text"], row["state"]) for row in found] == [
-        ("7", 0, SORRY, None),
-        ("7", 1, "A", None),
-        ("filtered", 0, "", "refused"),
-        ("filtered", 1, "", "refused"),
-        ("kind", 0, "B", None),
-        ("kind", 1, LONG, None),
-        ("x/y", 0, None, "failed"),
-        ("x/y", 1, None, "failed"),
-    ]
+        ("7", 0, SORRY, None), ("7", 1, "A", None), ("filtered", 0, "", "refused"), ("filtered", 1, "", "refused"),
+        ("kind", 0, "B", None), ("kind", 1, LONG, None), ("x/y", 0, None, "failed"), ("x/y", 1, None, "failed"),
+    ]  # fmt: skip
     assert all(row[name] is None for row in found for name in ("point", "distribution", "order"))
 
 
@@ -166,8 +158,6 @@ def test_samples_in_chunks_are_read() -> None:
 
 
 # Inspect: logs that ended early, and folders -------------------------------------------------------------------------
-
-
 def test_what_was_not_asked_has_failed(changed: Callable[[Change], Path]) -> None:
     def cancel(log: dict[str, Any]) -> None:
         log["status"] = "cancelled"
@@ -263,8 +253,6 @@ def test_a_folder_without_logs(tmp_path: Path) -> None:
 
 
 # Inspect: what is no log ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("cut", [0, 1, 3, 100, 2000, -1])
 def test_cut_off_archives(write: Write, cut: int) -> None:
     with pytest.raises(FileError, match=r"log\.eval: this is not an Inspect log, or it is damaged, cut off"):
@@ -316,23 +304,17 @@ def test_archives_that_are_no_logs(archive: Callable[..., Path]) -> None:
             read_inspect_log(archive(entries))
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (
-            lambda log: log.update(version=3),
-            "it is in version 3 of the format, but the newest known version is 2. Update",
-        ),
-        (lambda log: log.pop("version"), "not an Inspect log: it lacks a version, a model or a task"),
-        (lambda log: log.pop("eval"), "it lacks a version, a model or a task"),
-        (lambda log: log["eval"].pop("model"), "it lacks a version, a model or a task"),
-        (lambda log: log["eval"].pop("task"), "it lacks a version, a model or a task"),
-        (lambda log: log["samples"][0].pop("id"), "a sample lacks its id, epoch or output"),
-        (lambda log: log["samples"][0].pop("epoch"), "a sample lacks its id, epoch or output"),
-        (lambda log: log["samples"][0].pop("output"), "a sample lacks its id, epoch or output"),
-        (lambda log: log["samples"].append("text"), "a sample lacks its id, epoch or output"),
-    ],
-)
+@pytest.mark.parametrize(("change", "problem"), [
+    (lambda log: log.update(version=3), "it is in version 3 of the format, but the newest known version is 2. Update"),
+    (lambda log: log.pop("version"), "not an Inspect log: it lacks a version, a model or a task"),
+    (lambda log: log.pop("eval"), "it lacks a version, a model or a task"),
+    (lambda log: log["eval"].pop("model"), "it lacks a version, a model or a task"),
+    (lambda log: log["eval"].pop("task"), "it lacks a version, a model or a task"),
+    (lambda log: log["samples"][0].pop("id"), "a sample lacks its id, epoch or output"),
+    (lambda log: log["samples"][0].pop("epoch"), "a sample lacks its id, epoch or output"),
+    (lambda log: log["samples"][0].pop("output"), "a sample lacks its id, epoch or output"),
+    (lambda log: log["samples"].append("text"), "a sample lacks its id, epoch or output"),
+])  # fmt: skip
 def test_what_a_log_has_to_hold(changed: Callable[[Change], Path], change: Change, problem: str) -> None:
     with pytest.raises(FileError, match=problem):
         read_inspect_log(changed(change))
@@ -346,8 +328,6 @@ def test_files_that_cannot_be_read(tmp_path: Path, write: Write) -> None:
 
 
 # lm-evaluation-harness: what is in real files ------------------------------------------------------------------------
-
-
 def test_choices_become_a_distribution_and_a_point() -> None:
     found = sorted_rows(read_lm_eval_samples(samples_of("mc")))
     assert [(row["model"], row["prompt"], row["item"], row["sample"]) for row in found] == [
@@ -447,8 +427,6 @@ def test_packed_files_and_other_names(write: Write) -> None:
 
 
 # lm-evaluation-harness: what is no sample ----------------------------------------------------------------------------
-
-
 def a_record(**changes: Any) -> dict[str, Any]:
     """Return a question with two choices, the second of which is e times as likely."""
     asked = {
@@ -496,28 +474,20 @@ def test_no_response_has_failed(write: Write) -> None:
     assert read_lm_eval_samples(path)["state"].to_list() == ["failed", "failed"]
 
 
-@pytest.mark.parametrize(
-    ("records", "problem"),
-    [
-        (
-            [{"item": 1, "answer": "yes"}],
-            "row 1: this is not a sample .* lacks doc_id, arguments, resps, filtered_resps",
-        ),
-        ([a_record(), 7], "row 2: this is not a sample of lm-evaluation-harness"),
-        ([a_record(resps="no")], "it lacks resps"),
-        ([a_record(), a_record(resps=[[["-1.0", ""]], [["-1.0", ""]]])], "row 2: document 0 had other answers before"),
-        ([a_record(resps=[[["nan", ""]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
-        ([a_record(resps=[[["-inf", ""]], [["-inf", ""]]])], "a log-likelihood is not a number"),
-        ([a_record(resps=[[[]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
-        ([a_record(resps=[[["-1.0", ""]], []])], "the choices have not been tried equally often"),
-        ([a_record(resps=[[["-1.0", ""]]])], "neither wrote nor chose"),
-        ([a_record(arguments=asking(" no", "no"))], "the choices 'no', 'no' are not all different"),
-        (
-            [a_record(), a_record(doc_id=1, arguments=asking(" yes", " no"))],
-            "row 2: the choices are 'yes', 'no', but were 'no', 'yes' before; comparing them takes a scale",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("records", "problem"), [
+    ([{"item": 1, "answer": "yes"}], "row 1: this is not a sample .* lacks doc_id, arguments, resps, filtered_resps"),
+    ([a_record(), 7], "row 2: this is not a sample of lm-evaluation-harness"),
+    ([a_record(resps="no")], "it lacks resps"),
+    ([a_record(), a_record(resps=[[["-1.0", ""]], [["-1.0", ""]]])], "row 2: document 0 had other answers before"),
+    ([a_record(resps=[[["nan", ""]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
+    ([a_record(resps=[[["-inf", ""]], [["-inf", ""]]])], "a log-likelihood is not a number"),
+    ([a_record(resps=[[[]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
+    ([a_record(resps=[[["-1.0", ""]], []])], "the choices have not been tried equally often"),
+    ([a_record(resps=[[["-1.0", ""]]])], "neither wrote nor chose"),
+    ([a_record(arguments=asking(" no", "no"))], "the choices 'no', 'no' are not all different"),
+    ([a_record(), a_record(doc_id=1, arguments=asking(" yes", " no"))],
+     "row 2: the choices are 'yes', 'no', but were 'no', 'yes' before; comparing them takes a scale"),
+])  # fmt: skip
 def test_records_that_cannot_be_read(write: Write, records: list[Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_lm_eval_samples(write("samples_t.jsonl", lines(*records)))

@@ -113,36 +113,21 @@ def validation_rows(n: int, share: float, seed: int) -> NDArray[np.int64]:
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Don't SHOUT, don’t!", ["don't", "shout", "don't"]),
-        ("'quoted' rock'n'roll", ["quoted", "rock'n'roll"]),
-        ("東京タワー is tall", ["東", "京", "タ", "ワ", "ー", "is", "tall"]),
-        ("हिन्दी में", ["हिन्दी", "में"]),
-        ("שָׁלוֹם עולם", ["שָׁלוֹם", "עולם"]),
-        ("می‌خواهم", ["می‌خواهم"]),
-        ("Cafe\u0301 CAFÉ", ["café", "café"]),
-        ("STRASSE Straße", ["strasse", "strasse"]),
-        ("nul\x00byte \ud800 🙃", ["nul", "byte"]),
-        ("?!…", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "found"), [
+    ("Don't SHOUT, don’t!", ["don't", "shout", "don't"]), ("'quoted' rock'n'roll", ["quoted", "rock'n'roll"]),
+    ("東京タワー is tall", ["東", "京", "タ", "ワ", "ー", "is", "tall"]), ("हिन्दी में", ["हिन्दी", "में"]),
+    ("שָׁלוֹם עולם", ["שָׁלוֹם", "עולם"]), ("می‌خواهم", ["می‌خواهم"]), ("Cafe\u0301 CAFÉ", ["café", "café"]),
+    ("STRASSE Straße", ["strasse", "strasse"]), ("nul\x00byte \ud800 🙃", ["nul", "byte"]), ("?!…", []),
+])  # fmt: skip
 def test_words(text: str, found: list[str]) -> None:
     assert texts.words(text) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Oh no… 🙃!", ["oh", "no", "…", "🙃", "!"]),
-        ("❤️ 👨‍👩‍👧", ["❤", "👨", "👩", "👧"]),
-        ("a_b _ \x00\u200b", ["a_b", "_"]),
-        ("京!", ["京", "!"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "found"), [
+    ("Oh no… 🙃!", ["oh", "no", "…", "🙃", "!"]),
+    ("❤️ 👨‍👩‍👧", ["❤", "👨", "👩", "👧"]), ("a_b _ \x00\u200b", ["a_b", "_"]),
+    ("京!", ["京", "!"]),
+])  # fmt: skip
 def test_words_and_signs(text: str, found: list[str]) -> None:
     assert list(texts.words_and_signs(text)) == found
 
@@ -189,8 +174,6 @@ def test_words_of_items_held_out_are_not_known() -> None:
 
 
 # Context -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("n_text", "n_context", "expected"), [(20, 20, (5, 5)), (3, 20, (3, 7)), (20, 2, (8, 2)), (20, 0, (10, 0))]
 )
@@ -262,8 +245,6 @@ def test_a_model_learns_from_context(kind: str) -> None:
 
 
 # Networks and losses -------------------------------------------------------------------------------------------------
-
-
 def test_cumulative_link_against_differences_of_expit() -> None:
     rng = np.random.default_rng(0)
     gaps = rng.uniform(0.05, 3, 3)
@@ -325,8 +306,6 @@ def test_losses_against_their_definitions(kind: str) -> None:
 
 
 # Learning ------------------------------------------------------------------------------------------------------------
-
-
 def uneven(n: int) -> tuple[pv.Ratings, pl.DataFrame]:
     """Return items with up to six ratings each."""
     ratings, items, _ = planted(n, per_item=6)
@@ -507,8 +486,6 @@ def test_sequences_are_batched_by_length_and_each_item_once(kind: str) -> None:
 
 
 # Predicting ----------------------------------------------------------------------------------------------------------
-
-
 @EACH
 def test_predictions_are_distributions_that_do_not_depend_on_other_rows(kind: str) -> None:
     ratings, items, _ = planted(60)
@@ -570,8 +547,6 @@ def test_ids_and_texts_may_be_numbers_and_ratings_totals(write: Write) -> None:
 
 
 # What is said --------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_left_out_is_noted() -> None:
     ratings, items = tiny([1, 2, 3, 4, 5] * 4, [*[f"w{i % 3}" for i in range(20)], "unrated", "unrated"])
     items = items.with_columns(text=pl.when(pl.col("item").is_in(["i03", "i04"])).then(pl.lit(" \n")).otherwise("text"))
@@ -616,8 +591,6 @@ def test_texts_without_words_and_fewer_items_than_a_batch() -> None:
 
 
 # What is refused -----------------------------------------------------------------------------------------------------
-
-
 def refused(error: type[InputError], ratings: pv.Ratings, items: Any, **options: Any) -> str:
     with pytest.raises(error) as caught:
         models.fit(ratings, items, **options)
@@ -625,23 +598,13 @@ def refused(error: type[InputError], ratings: pv.Ratings, items: Any, **options:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"text": "said"},
-            "items: there is no column 'said' with the texts; it has item, text. Name it with text= or --text.",
-        ),
-        (
-            {"item": "id"},
-            "items: there is no column 'id' with the ids; it has item, text. Name it with item= or --item.",
-        ),
-        (
-            {"context": "p"},
-            "items: there is no column 'p' with context; it has item, text. Name it with context= or --context.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"text": "said"},
+     "items: there is no column 'said' with the texts; it has item, text. Name it with text= or --text."),
+    ({"item": "id"}, "items: there is no column 'id' with the ids; it has item, text. Name it with item= or --item."),
+    ({"context": "p"},
+     "items: there is no column 'p' with context; it has item, text. Name it with context= or --context."),
+])  # fmt: skip
 def test_missing_columns(options: dict[str, Any], message: str) -> None:
     assert refused(ColumnError, *every_point(), **options) == message
 
@@ -697,20 +660,12 @@ def test_whole_numbers_that_make_no_sense(name: str, value: Any) -> None:
     assert refused(InputError, *every_point(), **{name: value}).startswith(f"{name} is {value!r}. Give a whole number")
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("validation", [0, 1, -0.1, 1.5, math.nan, "half"]),
-        ("learning_rate", [0, -1, math.inf, math.nan, True]),
-        ("seed", [-1, 0.5, None]),
-        ("features", [0, 10**8]),
-        ("length", [0, 10**6]),
-        ("sigma", [-1, 2_000, math.nan, "wide"]),
-        ("min_ratings", [0, None, 1.5]),
-        ("sample_items", [1, 2.5]),
-        ("sample_ratings", [0, "3"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "values"), [
+    ("validation", [0, 1, -0.1, 1.5, math.nan, "half"]), ("learning_rate", [0, -1, math.inf, math.nan, True]),
+    ("seed", [-1, 0.5, None]), ("features", [0, 10**8]), ("length", [0, 10**6]),
+    ("sigma", [-1, 2_000, math.nan, "wide"]), ("min_ratings", [0, None, 1.5]), ("sample_items", [1, 2.5]),
+    ("sample_ratings", [0, "3"]),
+])  # fmt: skip
 def test_numbers_that_make_no_sense(name: str, values: list[Any]) -> None:
     for value in values:
         assert refused(InputError, *every_point(), **{name: value}).startswith(f"{name} is {value!r}. Give a ")
@@ -784,8 +739,6 @@ def test_without_torch(absent: str) -> None:
 
 
 # Beside predicting the same of every text -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_baseline_is_the_best_constant_prediction(kind: str) -> None:
     """Against all distributions on a fine grid: none has a lower mean loss of the items learned from."""

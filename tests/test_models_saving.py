@@ -87,8 +87,6 @@ def refused(folder: Path) -> str:
 
 
 # There and back ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_round_trip_is_exact(kind: str, tmp_path: Path) -> None:
     model = trained(kind)
@@ -210,8 +208,6 @@ def test_no_number_is_written_that_is_not_json(model: models.Predictor, tmp_path
 
 
 # Another scale -------------------------------------------------------------------------------------------------------
-
-
 def test_a_model_of_another_scale_is_refused(folder: Path) -> None:
     with pytest.raises(ScaleError, match="the model is on the scale No < Unsure < Yes, not on Yes < No"):
         models.load(folder, scale=pv.Scale(["Yes", "No"]))
@@ -221,8 +217,6 @@ def test_a_model_of_another_scale_is_refused(folder: Path) -> None:
 
 
 # Damage --------------------------------------------------------------------------------------------------------------
-
-
 def test_nothing_there(tmp_path: Path) -> None:
     missing = "FOLDER: there is no such folder. Name the folder that a model was saved in."
     assert refused(tmp_path / "none") == missing
@@ -249,20 +243,10 @@ def test_a_newer_format(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../weights-0123456789ab.safetensors",
-        "a/weights-0123456789ab.safetensors",
-        "/etc/passwd",
-        "model.json",
-        "",
-        None,
-        7,
-        "weights-0123456789ab.safetensors\n",
-        "weights-..3456789ab.safetensors",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "../weights-0123456789ab.safetensors", "a/weights-0123456789ab.safetensors", "/etc/passwd", "model.json", "", None,
+    7, "weights-0123456789ab.safetensors\n", "weights-..3456789ab.safetensors",
+])  # fmt: skip
 def test_a_path_instead_of_the_name_of_the_numbers(folder: Path, name: object) -> None:
     edit(folder, lambda document: document["weights"].update(file=name))
     assert refused(folder).startswith(f"model.json: it names {name!r} as the file of its numbers, which is not a name")
@@ -283,24 +267,14 @@ def test_numbers_that_are_no_tensors(folder: Path) -> None:
     assert "it is not a safetensors file (" in refused(folder)
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda t: t.pop("last.bias"), "'last.bias' is missing but should be torch.float32 of the shape (3,)"),
-        (
-            lambda t: t.update(more=torch.zeros(2)),
-            "'more' is torch.float32 of the shape (2,) but should be absent",
-        ),
-        (
-            lambda t: t.update({"last.bias": torch.zeros(4)}),
-            "'last.bias' is torch.float32 of the shape (4,) but should be torch.float32 of the shape (3,)",
-        ),
-        (
-            lambda t: t.update({"last.bias": torch.zeros(3, dtype=torch.int64)}),
-            "'last.bias' is torch.int64 of the shape (3,) but should be torch.float32 of the shape (3,)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "problem"), [
+    (lambda t: t.pop("last.bias"), "'last.bias' is missing but should be torch.float32 of the shape (3,)"),
+    (lambda t: t.update(more=torch.zeros(2)), "'more' is torch.float32 of the shape (2,) but should be absent"),
+    (lambda t: t.update({"last.bias": torch.zeros(4)}),
+     "'last.bias' is torch.float32 of the shape (4,) but should be torch.float32 of the shape (3,)"),
+    (lambda t: t.update({"last.bias": torch.zeros(3, dtype=torch.int64)}),
+     "'last.bias' is torch.int64 of the shape (3,) but should be torch.float32 of the shape (3,)"),
+])  # fmt: skip
 def test_tensors_of_another_network(folder: Path, change: Callable[[dict[str, Any]], object], problem: str) -> None:
     tensors = safetensors.torch.load(weights(folder).read_bytes())
     change(tensors)
@@ -308,32 +282,19 @@ def test_tensors_of_another_network(folder: Path, change: Callable[[dict[str, An
     assert refused(folder) == f"model.json: it does not match its numbers: {problem}. {predictor.AGAIN}"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: d.pop("kind"),
-        lambda d: d.update(kind="bert"),
-        lambda d: d.update(kind=["mlp-kl"]),
-        lambda d: d.update(scale={"labels": ["No"]}),
-        lambda d: d.update(scale=None),
-        lambda d: d["settings"].update(length=-1),
-        lambda d: d["settings"].update(more=1),
-        lambda d: d["training"].pop("notes"),
-        lambda d: d["training"].update(n_items="many"),
-        lambda d: d["training"].update(notes="one"),
-        lambda d: d["training"].update(more=1),
-        lambda d: d.update(training=3),
-        lambda d: d["settings"].update(length=10**15),
-        lambda d: d.update(context=None),
-        lambda d: d.update(versions=None),
-        lambda d: d["vocabulary"].pop("text"),
-        lambda d: d["vocabulary"]["text"]["words"].append("more"),
-        lambda d: d["vocabulary"]["text"]["words"].__setitem__(0, d["vocabulary"]["text"]["words"][1]),
-        lambda d: d["vocabulary"]["text"].update(words="words"),
-        lambda d: d["vocabulary"]["text"]["idf"].__setitem__(0, "x"),
-        lambda d: d["vocabulary"]["text"]["idf"].__setitem__(0, None),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda d: d.pop("kind"), lambda d: d.update(kind="bert"), lambda d: d.update(kind=["mlp-kl"]),
+    lambda d: d.update(scale={"labels": ["No"]}), lambda d: d.update(scale=None),
+    lambda d: d["settings"].update(length=-1), lambda d: d["settings"].update(more=1),
+    lambda d: d["training"].pop("notes"), lambda d: d["training"].update(n_items="many"),
+    lambda d: d["training"].update(notes="one"), lambda d: d["training"].update(more=1), lambda d: d.update(training=3),
+    lambda d: d["settings"].update(length=10**15), lambda d: d.update(context=None), lambda d: d.update(versions=None),
+    lambda d: d["vocabulary"].pop("text"), lambda d: d["vocabulary"]["text"]["words"].append("more"),
+    lambda d: d["vocabulary"]["text"]["words"].__setitem__(0, d["vocabulary"]["text"]["words"][1]),
+    lambda d: d["vocabulary"]["text"].update(words="words"),
+    lambda d: d["vocabulary"]["text"]["idf"].__setitem__(0, "x"),
+    lambda d: d["vocabulary"]["text"]["idf"].__setitem__(0, None),
+])  # fmt: skip
 def test_a_document_that_is_not_as_saved(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     edit(folder, change)
     assert refused(folder).startswith("model.json: it is not a model saved by plurivox. ")

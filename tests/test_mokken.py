@@ -36,8 +36,6 @@ SPACINGS = ([0.0, 1.0], [1.0, 2.0, 3.0, 4.0], [-1.0, 0.0, 2.0, 7.0], [0.0, 0.5, 
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def tables(draw: st.DrawFn, max_items: int = 9, max_raters: int = 4) -> Array:
     """Draw items × raters, with raters of one score or none and items that nobody rated."""
@@ -105,8 +103,6 @@ def assert_same(found: Mokken, other: Mokken, tolerance: float = 1e-12) -> None:
 
 
 # Twins in exact arithmetic -------------------------------------------------------------------------------------------
-
-
 class Coefficients(NamedTuple):
     h: Exact
     h_raters: list[Exact]
@@ -214,8 +210,6 @@ def test_a_small_table_has_the_coefficients_worked_out_by_hand() -> None:
 
 
 # Twins of the delta method -------------------------------------------------------------------------------------------
-
-
 def together(x: Array, y: Array, weights: Array) -> float:
     """Return E[XY] of scores that rise together: both are walked through from below, weight by weight."""
     order_x, order_y = np.argsort(x, kind="stable").tolist(), np.argsort(y, kind="stable").tolist()
@@ -439,8 +433,6 @@ def test_raters_far_from_the_rest_of_the_scale_keep_their_coefficient(offset: fl
 
 
 # Scales --------------------------------------------------------------------------------------------------------------
-
-
 class Pair(NamedTuple):
     h: float
     covariance: float
@@ -568,8 +560,6 @@ def test_an_alpha_of_0_is_refused() -> None:
 
 
 # Monotonicity --------------------------------------------------------------------------------------------------------
-
-
 class Check(NamedTuple):
     n_groups: int
     n_active: int
@@ -761,16 +751,14 @@ def test_small_tables_are_checked_or_noted(table: Array, least: int) -> None:
 
 FUNCTIONS: list[Callable[[Any], object]] = [mokken_h, mokken_scales, monotonicity]
 BAD: list[tuple[str, object, str]] = [
-    ("one dimension", [1.0, 2.0, 3.0], "shape"),
-    ("three dimensions", np.zeros((2, 2, 2)), "shape"),
-    ("a number", 3.0, "shape"),
-    ("strings", [["a", "b"], ["c", "d"]], "instead of numbers"),
+    ("one dimension", [1.0, 2.0, 3.0], "shape"), ("three dimensions", np.zeros((2, 2, 2)), "shape"),
+    ("a number", 3.0, "shape"), ("strings", [["a", "b"], ["c", "d"]], "instead of numbers"),
     ("objects", [[None, 1], [2, 3]], "instead of numbers"),
     ("infinite", [[0.0, 1.0], [math.inf, 0.0]], "row 1, column 0"),
     ("minus infinite", [[0.0, -math.inf], [1.0, 0.0]], "row 0, column 1"),
     ("unequal rows", [[0.0, 1.0], [1.0]], "unequal length"),
     ("too many points", np.arange(201.0).reshape(67, 3), "201 different scores"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)

@@ -126,16 +126,11 @@ def packed(hostile: bool) -> Any:
 
 
 MAKERS: dict[str, Make] = {
-    "Ratings": lambda h: ratings(hostile=h),
-    "PackedRatings": packed,
+    "Ratings": lambda h: ratings(hostile=h), "PackedRatings": packed,
     "Scale": lambda h: pv.Scale([f"low{HOSTILE}", "high"], poles=("a<b>", "c")) if h else ratings().scale,
-    "Axis": lambda h: pv.Axis.of(ratings(hostile=h), by(h)),
-    "Predictions": predictions,
-    "Answers": answers,
-    "Simulation": lambda h: simulated(),
-    "Description": lambda h: pv.describe(ratings(hostile=h)),
-    "Panel": lambda h: weighted(hostile=h).panel,
-    "Overview": lambda h: pv.overview(ratings(hostile=h), by=by(h)),
+    "Axis": lambda h: pv.Axis.of(ratings(hostile=h), by(h)), "Predictions": predictions, "Answers": answers,
+    "Simulation": lambda h: simulated(), "Description": lambda h: pv.describe(ratings(hostile=h)),
+    "Panel": lambda h: weighted(hostile=h).panel, "Overview": lambda h: pv.overview(ratings(hostile=h), by=by(h)),
     "Cohesion": lambda h: pv.cohesion(ratings(hostile=h), by(h), **FEW),
     "Responsiveness": lambda h: pv.responsiveness(ratings(hostile=h), "crowd", by(h), **FEW),
     "Variation": lambda h: pv.variation(ratings(hostile=h), by(h), **FEW),
@@ -152,10 +147,10 @@ MAKERS: dict[str, Make] = {
     "Selection": lambda h: pv.select_raters(ratings(hostile=h), by=by(h), bootstrap=20),
     "Curation": lambda h: pv.curate(ratings(hostile=h), "crowd", by=by(h), form="points", **FEW),
     "ResponsivenessStudy": lambda h: pv.studies.responsiveness(
-        tops=[4, 8], repeats=2, n_items=60, n_raters=5, trained=5
+        tops=[4, 8], repeats=2, n_items=60, n_raters=5, trained=5,
     ),
     "SoftStudy": lambda h: pv.studies.soft(),
-}
+}  # fmt: skip
 NOT_OF_NAMES = {"Simulation", "ResponsivenessStudy", "SoftStudy"}
 """What shows no text of others."""
 
@@ -291,11 +286,8 @@ def test_nothing_private_of_ratings_is_shown() -> None:
     assert "fully crossed" in page.text
     row = next(row for row in page.rows if row[0] == "gender")
     assert row == [
-        "gender",
-        "raters",
-        str(made.raters["gender"].drop_nulls().n_unique()),
-        str(made.raters["gender"].null_count()),
-    ]
+        "gender", "raters", str(made.raters["gender"].drop_nulls().n_unique()), str(made.raters["gender"].null_count()),
+    ]  # fmt: skip
     some = made.where(raters={"gender": "Woman"})
     sparse = pv.Ratings.from_frame(some.to_frame().gather_every(2), scale=made.scale)
     assert "sparse: 50" in sparse._repr_html_()

@@ -119,11 +119,9 @@ def test_wide_tables_gold_columns_and_stored_ratings(tmp_path: Path) -> None:
     assert commas.to_frame()["score"].to_list() == [2.5, 3, 3.5, 2]
     pv.write_ratings(wide, tmp_path / "r.parquet")
     again = pv.read_ratings(tmp_path / "r.parquet")
-    assert (again, again.intake.numbers, again.scale.descriptions) == (
-        wide,
-        wide.intake.numbers,
-        ("Bad", "Poor", "Fair"),
-    )
+    assert (
+        again, again.intake.numbers, again.scale.descriptions,
+    ) == (wide, wide.intake.numbers, ("Bad", "Poor", "Fair"))  # fmt: skip
     items = pl.DataFrame({"item": ["a", "b"], "gold": ["2/3", "0/3"]})
     frame = pl.DataFrame({"item": ["a", "b"], "rater": "r", "score": [1, 2]})
     assert pv.Ratings.from_frame(frame, items=items).gold("gold").to_frame()["score"].to_list() == [2, 0]
@@ -138,16 +136,10 @@ def test_the_command_line_tells_what_was_read(tmp_path: Path) -> None:
     assert "How scores were written: decimal commas read as points." in done.out
 
 
-@pytest.mark.parametrize(
-    ("scale", "bins", "labels"),
-    [
-        ("0:100", 5, ("0–20", "21–40", "41–60", "61–80", "81–100")),
-        ("1:10", 5, ("1–2", "3–4", "5–6", "7–8", "9–10")),
-        ("1:7", 3, ("1–3", "4–5", "6–7")),
-        ("-10:10", 3, ("-10 to -4", "-3 to 3", "4–10")),
-        ("0:4", 5, (0, 1, 2, 3, 4)),
-    ],
-)
+@pytest.mark.parametrize(("scale", "bins", "labels"), [
+    ("0:100", 5, ("0–20", "21–40", "41–60", "61–80", "81–100")), ("1:10", 5, ("1–2", "3–4", "5–6", "7–8", "9–10")),
+    ("1:7", 3, ("1–3", "4–5", "6–7")), ("-10:10", 3, ("-10 to -4", "-3 to 3", "4–10")), ("0:4", 5, (0, 1, 2, 3, 4)),
+])  # fmt: skip
 def test_bins_of_a_slider_are_named_by_their_range(scale: str, bins: int, labels: tuple[Any, ...]) -> None:
     points = list(pv.Scale.parse(scale).labels)
     made = ratings(points, scale=scale).recode(f"into {bins}")
@@ -158,15 +150,12 @@ def test_bins_of_a_slider_are_named_by_their_range(scale: str, bins: int, labels
     assert made.to_frame()["score"].to_list() == sorted(made.to_frame()["score"].to_list(), key=labels.index)
 
 
-@pytest.mark.parametrize(
-    ("scale", "rule", "told"),
-    [
-        (pv.Scale.range(0, 3), "into 5", r"the 4 points .* cannot become 5\. Write a number from 2 to 4"),
-        (pv.Scale.range(0, 3), "into 1", "cannot become 1"),
-        (pv.Scale([0, 1, 10]), "into 2", r"not evenly spaced.*0-2=no,3-4=yes"),
-        (pv.Scale.range(0, 3), "into", "does not say what it becomes"),
-    ],
-)
+@pytest.mark.parametrize(("scale", "rule", "told"), [
+    (pv.Scale.range(0, 3), "into 5", r"the 4 points .* cannot become 5\. Write a number from 2 to 4"),
+    (pv.Scale.range(0, 3), "into 1", "cannot become 1"),
+    (pv.Scale([0, 1, 10]), "into 2", r"not evenly spaced.*0-2=no,3-4=yes"),
+    (pv.Scale.range(0, 3), "into", "does not say what it becomes"),
+])  # fmt: skip
 def test_bins_that_cannot_be(scale: pv.Scale, rule: str, told: str) -> None:
     with pytest.raises(ScaleError, match=told):
         ratings([0, 1], scale=scale).recode(rule)

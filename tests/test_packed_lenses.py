@@ -65,22 +65,19 @@ SUMS: dict[str, Callable[[pv.Ratings, Both], Any]] = {
     "cohesion": lambda ratings, _: pv.cohesion(ratings, BY, permutations=19, interval="none"),
     "cohesion, without items": lambda ratings, _: pv.cohesion(ratings, "gender", permutations=0, resample="items"),
     "cohesion, without raters": lambda ratings, _: pv.cohesion(ratings, "gender", permutations=0, resample="raters"),
-    "cohesion, bootstrap": lambda ratings, _: pv.cohesion(
-        ratings, "gender", permutations=9, interval="bootstrap", bootstrap=9, resample="both", pairs=True
-    ),
-    "cohesion, ties": lambda ratings, _: pv.cohesion(
-        ratings, "gender", permutations=9, ties="random", within="age", interval="none"
-    ),
-    "variation": lambda ratings, _: pv.variation(ratings, BY, permutations=19),
-    "responsiveness": lambda ratings, both: pv.responsiveness(ratings, both.trained, by="gender", permutations=19),
-    "soft scores": lambda ratings, both: pv.soft_scores(ratings, both.predictions, by="gender", permutations=19),
-    "aggregation": lambda ratings, _: pv.aggregate(ratings, BY, permutations=19),
-    "items": lambda ratings, _: pv.items(ratings, "gender", permutations=19),
-    "item": lambda ratings, _: pv.item_view(ratings, ratings.items["item"][33], by="gender"),
-    "soft labels": lambda ratings, _: pv.soft_labels(ratings, by="gender").write_csv(),
-    "description": lambda ratings, _: pv.describe(ratings),
+    "cohesion, bootstrap": lambda ratings,
+    _: pv.cohesion(ratings, "gender", permutations=9, interval="bootstrap", bootstrap=9, resample="both", pairs=True),
+    "cohesion, ties": lambda ratings,
+    _: pv.cohesion(ratings, "gender", permutations=9, ties="random", within="age", interval="none"),
+    "variation": lambda ratings, _: pv.variation(ratings, BY, permutations=19), "responsiveness": lambda ratings,
+    both: pv.responsiveness(ratings, both.trained, by="gender", permutations=19), "soft scores": lambda ratings,
+    both: pv.soft_scores(ratings, both.predictions, by="gender", permutations=19), "aggregation": lambda ratings,
+    _: pv.aggregate(ratings, BY, permutations=19), "items": lambda ratings,
+    _: pv.items(ratings, "gender", permutations=19), "item": lambda ratings,
+    _: pv.item_view(ratings, ratings.items["item"][33], by="gender"), "soft labels": lambda ratings,
+    _: pv.soft_labels(ratings, by="gender").write_csv(), "description": lambda ratings, _: pv.describe(ratings),
     "overview": lambda ratings, _: _frames(pv.overview(ratings, by="gender")),
-}
+}  # fmt: skip
 
 
 def _frames(seen: Any) -> str:
@@ -102,17 +99,12 @@ def test_sums_against_memory(name: str, both: Both) -> None:
     assert told(ask(both.appended, both)) == found
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda ratings: pv.responsiveness(ratings, "crowd", by="gender"),
-        lambda ratings: pv.responsiveness(ratings, "gender=Woman", by="age"),
-        lambda ratings: pv.psychometrics(ratings, by="gender"),
-        lambda ratings: pv.select_raters(ratings, by="gender"),
-        lambda ratings: ratings.to_frame(),
-        lambda ratings: ratings.recode("into 2"),
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    lambda ratings: pv.responsiveness(ratings, "crowd", by="gender"),
+    lambda ratings: pv.responsiveness(ratings, "gender=Woman", by="age"),
+    lambda ratings: pv.psychometrics(ratings, by="gender"), lambda ratings: pv.select_raters(ratings, by="gender"),
+    lambda ratings: ratings.to_frame(), lambda ratings: ratings.recode("into 2"),
+])  # fmt: skip
 def test_others_say_what_they_need(ask: Callable[[pv.Ratings], Any], both: Both) -> None:
     with pytest.raises(NeedsMemoryError, match=r"needs the ratings in memory: .*s\.pvx has 2,304"):
         ask(both.packed)

@@ -125,8 +125,6 @@ def test_a_file_that_changes_later_is_checked_again(study: Path) -> None:
 
 
 # Demands --------------------------------------------------------------------------------------------------------------
-
-
 def test_packing_says_what_to_demand_and_appending_that_it_changed(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("item,rater,score\n1,x,0\n2,x,3\n1,y,2\n")
     (tmp_path / "b.csv").write_text("item,rater,score\n3,x,0\n")
@@ -204,8 +202,6 @@ def test_a_folder_of_the_name_of_a_log_keeps_what_is_in_it(study: Path, tmp_path
 
 
 # What an old version packed -------------------------------------------------------------------------------------------
-
-
 def test_what_an_old_version_packed_is_read_and_appended_to(tmp_path: Path) -> None:
     rows = [OLD.parent / name for name in ("rows.csv", "more.csv")]
     read = pv.read_ratings(put({"a.csv": rows[0].read_bytes(), "b.csv": rows[1].read_bytes()}, tmp_path / "all"),
@@ -224,8 +220,6 @@ def test_what_an_old_version_packed_is_read_and_appended_to(tmp_path: Path) -> N
 
 
 # What kernels index by ------------------------------------------------------------------------------------------------
-
-
 def arrays(files: Files, layer: int, part: int, change: Callable[..., None]) -> Files:
     """Return files in which a function has changed the counts, raters and scores of a part."""
     record = known(files)["layers"][layer]["parts"][part]
@@ -432,8 +426,6 @@ def test_checks_are_made_once(study: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 # Full disks -----------------------------------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def small_disk(folder: Path, size: int) -> Any:
     folder.mkdir()

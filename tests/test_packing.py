@@ -120,18 +120,13 @@ def test_repeats_are_named_as_in_memory(tmp_path: Path) -> None:
     assert not (tmp_path / "b.pvx").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("item,rater,score\n1,a,9\n", {"scale": "0:4"}),
-        ("item,rater,score\n1,,2\n", {}),
-        ("item,rater,score\n1,a,inf\n", {}),
-        ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"], "conflicts": "error"}),
-        ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"]}),
-        ("item,rater,score\n", {}),
-        ('item,rater,score\n1," ",2\n', {}),
-    ],
-)
+@pytest.mark.parametrize(("text", "asked"), [
+    ("item,rater,score\n1,a,9\n", {"scale": "0:4"}), ("item,rater,score\n1,,2\n", {}),
+    ("item,rater,score\n1,a,inf\n", {}),
+    ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"], "conflicts": "error"}),
+    ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"]}), ("item,rater,score\n", {}),
+    ('item,rater,score\n1," ",2\n', {}),
+])  # fmt: skip
 def test_bad_files_are_refused_as_in_memory(text: str, asked: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(pv.InputError) as mine:
@@ -145,12 +140,10 @@ def test_bad_files_are_refused_as_in_memory(text: str, asked: dict[str, Any], tm
 def test_what_is_not_packed_says_so(tmp_path: Path) -> None:
     frame_of(3).write_csv(tmp_path / "a.csv")
     refused: list[tuple[dict[str, Any], str]] = [
-        ({"time": "unused"}, "time is not packed"),
-        ({"recode": "0-2=no,3-4=yes"}, "recode is not packed"),
-        ({"duplicates": "keep"}, "repeats are not packed"),
-        ({"memory": "1MB"}, "too little"),
+        ({"time": "unused"}, "time is not packed"), ({"recode": "0-2=no,3-4=yes"}, "recode is not packed"),
+        ({"duplicates": "keep"}, "repeats are not packed"), ({"memory": "1MB"}, "too little"),
         ({"memory": "lots"}, "memory is 'lots'"),
-    ]
+    ]  # fmt: skip
     for asked, word in refused:
         with pytest.raises(pv.InputError, match=word):
             pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", **asked)
@@ -249,8 +242,6 @@ def test_floats_are_coded_alike_however_they_are_cut(pieces: list[list[float | N
 
 
 # Appending -----------------------------------------------------------------------------------------------------------
-
-
 def studies() -> st.SearchStrategy[pl.DataFrame]:
     """Draw tables whose ids, scores and attributes are few, so that rows meet."""
     row = st.tuples(

@@ -62,8 +62,6 @@ def margin(name: str, values: Sequence[Any], shares: Mapping[Any, float]) -> Mar
 
 
 # Raking ---------------------------------------------------------------------------------------------------------------
-
-
 def test_three_margins_against_samplics() -> None:
     # samplics 0.6.0, SampleWeight().rake(ones, margins, control=40 × shares, tol=1e-12, ctrl_tol=1e-12, max_iter=10000)
     told = {
@@ -171,8 +169,6 @@ def test_margins_are_met_whatever_the_order_of_raters(margins: list[Margin], see
 
 
 # Populations ----------------------------------------------------------------------------------------------------------
-
-
 def written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
@@ -260,8 +256,6 @@ def test_what_is_not_a_population_is_told(given: Any) -> None:
 
 
 # Ratings that carry weights -------------------------------------------------------------------------------------------
-
-
 def test_the_table_of_panel_against_population() -> None:
     ratings = study(g=[*"aaab", None])
     found = ratings.weighted(pl.DataFrame({"attribute": ["g", "g"], "value": ["a", "b"], "share": [0.5, 0.5]}))
@@ -367,8 +361,6 @@ def test_what_does_not_know_weights_says_so(tmp_path: Path) -> None:
 
 
 # On the command line --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """Return a folder with ratings, whose raters' gender is a column of theirs, and shares of a population."""

@@ -542,23 +542,16 @@ def test_progress_is_told_to_the_end() -> None:
     assert told[-1][1] == told[-1][2] == 24
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"gai": 1.0}, InputError, "gai is 1.0.*above 1"),
-        ({"gai": math.nan}, InputError, "gai is nan"),
-        ({"power": 1.2}, InputError, "power is 1.2"),
-        ({"simulations": -1}, InputError, "simulations is -1"),
-        ({"permutations": 99}, InputError, "permutations is 99, too few.*at least 100"),
-        ({"permutations": -1}, InputError, "is -[13]\\."),
-        ({"seed": -1}, InputError, "seed is -1"),
-        ({"threads": 0}, InputError, "threads is 0"),
-        ({"min_group_size": 0}, InputError, "min_group_size is 0"),
-        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": "rater"}, InputError, "not for individual raters"),
-        ({"by": ["group", "group"]}, SelectionError, "listed twice"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"gai": 1.0}, InputError, "gai is 1.0.*above 1"), ({"gai": math.nan}, InputError, "gai is nan"),
+    ({"power": 1.2}, InputError, "power is 1.2"), ({"simulations": -1}, InputError, "simulations is -1"),
+    ({"permutations": 99}, InputError, "permutations is 99, too few.*at least 100"),
+    ({"permutations": -1}, InputError, "is -[13]\\."), ({"seed": -1}, InputError, "seed is -1"),
+    ({"threads": 0}, InputError, "threads is 0"), ({"min_group_size": 0}, InputError, "min_group_size is 0"),
+    ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
+    ({"by": "rater"}, InputError, "not for individual raters"),
+    ({"by": ["group", "group"]}, SelectionError, "listed twice"),
+])  # fmt: skip
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         pv.plan(ratings_of(frame_of(["a"] * 6 + ["b"] * 6)), **options)

@@ -38,26 +38,15 @@ from plurivox.plots import groups, layout, theme
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
     *(
-        "alignment_dots",
-        "alignment_heat",
-        "alignment_items",
-        "alignment_wins",
-        "distance_histogram",
-        "judge_card",
-        "estimate_forest",
-        "refusals",
-        "item_groups",
+        "alignment_dots", "alignment_heat", "alignment_items", "alignment_wins", "distance_histogram", "judge_card",
+        "estimate_forest", "refusals", "item_groups",
     ),
     "reproduction",
     *(
-        "adjusted_effects",
-        "drift_forest",
-        "leniency_forest",
-        "rater_reliability",
-        "repeat_agreement",
+        "adjusted_effects", "drift_forest", "leniency_forest", "rater_reliability", "repeat_agreement",
         "variance_shares",
     ),
-)
+)  # fmt: skip
 """Tested in test_plots_alignment.py, test_estimate_shown.py, test_item_view.py, test_reproduce.py and
 test_plots_variation.py."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
@@ -119,20 +108,15 @@ def analysed(
     return Study(
         pv.cohesion(ratings, by, pairs=pairs, **draws),
         pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),
-        pv.responsiveness(ratings, reference, "rater", **draws),
-        pv.overview(ratings, by),
+        pv.responsiveness(ratings, reference, "rater", **draws), pv.overview(ratings, by),
         pv.items(ratings, by, permutations=permutations, max_permutations=permutations),
         scored(ratings, models, bootstrap, permutations),
         pv.aggregate(
-            ratings,
-            by,
-            permutations=permutations,
-            max_permutations=permutations,
-            interval="jackknife" if bootstrap else "none",
-            methods=["plurality", "mean", "mace"],
+            ratings, by, permutations=permutations, max_permutations=permutations,
+            interval="jackknife" if bootstrap else "none", methods=["plurality", "mean", "mace"],
         ),
         axis,
-    )
+    )  # fmt: skip
 
 
 def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points: int = 5, **draws: Any) -> Study:
@@ -144,13 +128,10 @@ def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points
         :, np.newaxis
     ]  # fmt: skip
     scores = np.clip(np.floor((seen + 2) / 4 * n_points), 0, n_points - 1).astype(int)
-    frame = pl.DataFrame(
-        {
-            "item": [f"item-{i}" for i in range(n_items)] * len(raters),
-            "rater": np.repeat(raters, n_items),
-            "score": scores.ravel(),
-        }
-    )
+    frame = pl.DataFrame({
+        "item": [f"item-{i}" for i in range(n_items)] * len(raters), "rater": np.repeat(raters, n_items),
+        "score": scores.ravel(),
+    })  # fmt: skip
     attributes = pl.DataFrame({"rater": raters, "team": [team for team in teams for _ in range(per_team)]})
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=attributes)
     names = teams[:20]  # as models more than are drawn; every two are compared, which takes long of sixty
@@ -172,22 +153,11 @@ def bare() -> Study:
 
 
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><b>bold",
-    "a \"quoted\" 'name' \\",
-    "👩‍👩‍👧 family " * 4,
-    "שלום עולם " * 5,
-    "x" * 2000,
-    "x" * 1999 + "y",
-    "x" * 1000 + "-" + "x" * 999,
-    "日本語の長い名前のグループ名前のグループ",
+    "<script>alert(1)</script>", "</script><b>bold", "a \"quoted\" 'name' \\", "👩‍👩‍👧 family " * 4, "שלום עולם " * 5,
+    "x" * 2000, "x" * 1999 + "y", "x" * 1000 + "-" + "x" * 999, "日本語の長い名前のグループ名前のグループ",
     'id="clip0" url(#clip0)',
-    "line\nbreak\ttab\x07bell\u2028",
-    "\u202eturned",
-    "datum.value",
-    "all raters",
-    "1e5",
-]
+    "line\nbreak\ttab\x07bell\u2028", "\u202eturned", "datum.value", "all raters", "1e5",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -216,33 +186,21 @@ def svgs() -> dict[tuple[str, str], str]:
 def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
     """Return a chart of the study and the table behind it."""
     of = {
-        "design": (study.overview,),
-        "ratings_per_item": (study.overview,),
-        "group_sizes": (study.overview,),
-        "scale_use": (study.overview, study.axis),
-        "response_styles": (study.overview, study.axis),
-        "gai_forest": (study.cohesion,),
-        "null_histograms": (study.cohesion,),
-        "xrr_matrix": (study.cohesion, study.axis),
-        "dsi_ranking": (study.cohesion,),
-        "responsiveness_forest": (study.responsiveness,),
-        "mpa_wra_plane": (study.responsiveness,),
+        "design": (study.overview,), "ratings_per_item": (study.overview,), "group_sizes": (study.overview,),
+        "scale_use": (study.overview, study.axis), "response_styles": (study.overview, study.axis),
+        "gai_forest": (study.cohesion,), "null_histograms": (study.cohesion,),
+        "xrr_matrix": (study.cohesion, study.axis), "dsi_ranking": (study.cohesion,),
+        "responsiveness_forest": (study.responsiveness,), "mpa_wra_plane": (study.responsiveness,),
         "precision_recall": (study.responsiveness, study.axis),
         "precision_recall_spread": (study.responsiveness, study.axis),
-        "metric_comparison": (study.responsiveness, study.axis),
-        "metric_lines": (study.responsiveness, study.axis),
+        "metric_comparison": (study.responsiveness, study.axis), "metric_lines": (study.responsiveness, study.axis),
         "scale_forest": (study.responsiveness.psychometrics(),),
         "score_curves": (study.responsiveness.psychometrics(), study.axis),
-        "item_severity": (study.responsiveness.psychometrics(),),
-        "hidden_views": (study.aggregation,),
-        "items_divided": (study.items,),
-        "items_uncertain": (study.items,),
-        "soft_ranking": (study.soft,),
-        "soft_by_bin": (study.soft,),
-        "prior_sensitivity": (study.soft,),
-        "pit_histograms": (study.soft,),
+        "item_severity": (study.responsiveness.psychometrics(),), "hidden_views": (study.aggregation,),
+        "items_divided": (study.items,), "items_uncertain": (study.items,), "soft_ranking": (study.soft,),
+        "soft_by_bin": (study.soft,), "prior_sensitivity": (study.soft,), "pit_histograms": (study.soft,),
         "reliability_curves": (study.soft,),
-    }[name]
+    }[name]  # fmt: skip
     return getattr(plots, name)(*of, **more), getattr(plots, f"{name}_data")(*of, **more)
 
 
@@ -326,16 +284,10 @@ def test_forests_stand_without_permutations_or_without_bootstrap(draws: dict[str
     )
 
 
-@pytest.mark.parametrize(
-    ("p", "adjusted", "expected"),
-    [
-        (None, None, "not tested"),
-        (math.nan, math.nan, "not tested"),
-        (0.05, 0.05, "not distinguishable from chance"),
-        (0.049, 0.05, "p < .05 before correction only"),
-        (0.001, 0.049, "p < .05 after correction"),
-    ],
-)
+@pytest.mark.parametrize(("p", "adjusted", "expected"), [
+    (None, None, "not tested"), (math.nan, math.nan, "not tested"), (0.05, 0.05, "not distinguishable from chance"),
+    (0.049, 0.05, "p < .05 before correction only"), (0.001, 0.049, "p < .05 after correction"),
+])  # fmt: skip
 def test_states_by_p(p: float | None, adjusted: float | None, expected: str) -> None:
     assert groups.state(Row("group", "a", "b", "gai", 1.0, p_value=p, p_adjusted=adjusted)) == expected
 
@@ -718,18 +670,8 @@ def test_hostile_names_are_text(hostile: Study, svgs: dict[tuple[str, str], str]
         root = ElementTree.fromstring(svgs.get(("hostile", name)) or plots.to_svg(drawn(name, hostile)[0], "chart"))
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
         assert tags <= {
-            "svg",
-            "g",
-            "path",
-            "text",
-            "line",
-            "rect",
-            "clipPath",
-            "defs",
-            "linearGradient",
-            "stop",
-            "tspan",
-        }
+            "svg", "g", "path", "text", "line", "rect", "clipPath", "defs", "linearGradient", "stop", "tspan",
+        }  # fmt: skip
         assert all(len(element.text or "") <= 140 for element in root.iter())
     for name in ("gai_forest", "mpa_wra_plane"):
         page = plots.write_chart(drawn(name, hostile)[0], tmp_path / "x.html").read_text(encoding="utf-8")

@@ -26,20 +26,11 @@ from plurivox.plots import theme
 
 NAMES = ("alignment_heat", "alignment_dots", "refusals", "distance_histogram", "alignment_wins", "alignment_items")
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><b>bold",
-    "a \"quoted\" 'name' \\",
-    "שלום עולם " * 5,
-    "x" * 2000,
-    "x" * 1999 + "y",
-    "日本語の長い名前のグループ名前のグループ",
-    'id="clip0" url(#clip0)',
-    "line\nbreak\ttab",
+    "<script>alert(1)</script>", "</script><b>bold", "a \"quoted\" 'name' \\", "שלום עולם " * 5, "x" * 2000,
+    "x" * 1999 + "y", "日本語の長い名前のグループ名前のグループ", 'id="clip0" url(#clip0)', "line\nbreak\ttab",
     "\u202eturned",
-    "datum.value",
-    "all raters",
-    "1e5",
-]
+    "datum.value", "all raters", "1e5",
+]  # fmt: skip
 
 
 def asked(ratings: pv.Ratings, models: Sequence[str], prompts: Sequence[str] = ("",)) -> pl.DataFrame:

@@ -16,15 +16,9 @@ from plurivox.config import config_text, load_config
 from support import run_cli as run
 
 LONG = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [-1, 0, 1, 1]})
-HOT = pl.DataFrame(
-    {
-        "item": [1, 1, 2, 2],
-        "rater": ["a", "b", "a", "b"],
-        "s.1": [0, 0, 1, 1],
-        "s.0": [0, 1, 0, 0],
-        "s.-1": [1, 0, 0, 0],
-    }
-)
+HOT = pl.DataFrame({
+    "item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "s.1": [0, 0, 1, 1], "s.0": [0, 1, 0, 0], "s.-1": [1, 0, 0, 0],
+})  # fmt: skip
 EXPECTED = pv.Ratings.from_frame(LONG, scale="-1:1")
 
 
@@ -55,16 +49,11 @@ def test_convabuse_as_it_is_against_csv(real_data: Path) -> None:
     assert (ratings.intake.rows - len(ratings), ratings.n_raters) == (543, 8)
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        HOT,
-        HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean)),
-        HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean).cast(pl.String)),
-        HOT.with_columns(pl.col("^s.*$").cast(pl.Float64)),
-        HOT.with_columns(pl.col("^s.*$").replace(0, None)),
-    ],
-)
+@pytest.mark.parametrize("cells", [
+    HOT, HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean)),
+    HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean).cast(pl.String)),
+    HOT.with_columns(pl.col("^s.*$").cast(pl.Float64)), HOT.with_columns(pl.col("^s.*$").replace(0, None)),
+])  # fmt: skip
 def test_one_hot_against_long(cells: pl.DataFrame, tmp_path: Path) -> None:
     assert pv.Ratings.from_frame(cells, point_columns="s.*") == EXPECTED
     assert pv.Ratings.from_frame(cells, point_columns=["s.-1", "s.0", "s.1"], scale="-1:1") == EXPECTED

@@ -24,12 +24,9 @@ HEAD = "model,item,1,2,3\n"
 GOOD = HEAD + "bert,x,0.5,0.25,0.25\nllm,x,0,0,1\nbert,y,0.125,0.125,0.75\n"
 SHARES = [[[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]], [[0, 0, 1], [np.nan] * 3]]
 ROWS = {
-    "model": ["bert", "llm", "bert"],
-    "item": ["x", "x", "y"],
-    "1": [0.5, 0.0, 0.125],
-    "2": [0.25, 0.0, 0.125],
+    "model": ["bert", "llm", "bert"], "item": ["x", "x", "y"], "1": [0.5, 0.0, 0.125], "2": [0.25, 0.0, 0.125],
     "3": [0.25, 1.0, 0.75],
-}
+}  # fmt: skip
 ONE_TO_FIX = "Give a number from 0 to 1 for every point, or leave the whole row out."
 
 
@@ -52,8 +49,6 @@ def of_frame(frame: Any, **options: Any) -> str:
 
 
 # What is read --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.csv.gz", "p.tsv.gz"])
 def test_delimited_text(write: Write, name: str) -> None:
     text = GOOD.replace(",", "\t") if ".tsv" in name else GOOD
@@ -229,8 +224,6 @@ def test_names_are_only_names(write: Write) -> None:
 
 
 # Bad input -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_point_without_a_column(write: Write) -> None:
     assert message(ColumnError, write("p.csv", "model,item,1,2\na,x,0.5,0.5\n")) == (
         "p.csv: there is no column for the point 3; it has model, item, 1, 2. "
@@ -281,17 +274,11 @@ def test_a_probability_that_is_nan(write: Write, cell: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("cell", "problem"),
-    [
-        ("half", "the probability half is not a number"),
-        ("50%", "the probability 50% is not a number"),
-        ("-0.5", "the probability -0.5 is negative"),
-        ("inf", "the probability inf is not a finite number"),
-        ("-inf", "the probability -inf is not a finite number"),
-        ("1e400", "the probability 1e400 is not a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("cell", "problem"), [
+    ("half", "the probability half is not a number"), ("50%", "the probability 50% is not a number"),
+    ("-0.5", "the probability -0.5 is negative"), ("inf", "the probability inf is not a finite number"),
+    ("-inf", "the probability -inf is not a finite number"), ("1e400", "the probability 1e400 is not a finite number"),
+])  # fmt: skip
 def test_a_probability_that_is_none(write: Write, cell: str, problem: str) -> None:
     path = write("p.csv", GOOD + f"llm,y,{cell},0.5,0.5\n")
     assert message(InputError, path) == f"p.csv, column '1', row 5: {problem}. {ONE_TO_FIX}"

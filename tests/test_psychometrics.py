@@ -184,16 +184,14 @@ def test_a_groups_score_may_be_made_in_three_ways(how: str) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": []}, InputError, "by names no axis"),
-        ({"lower_bound": 1.2}, InputError, "lower_bound is 1.2"),
-        ({"ties": "share"}, InputError, "ties is 'share'"),
+        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"), ({"by": []}, InputError, "by names no axis"),
+        ({"lower_bound": 1.2}, InputError, "lower_bound is 1.2"), ({"ties": "share"}, InputError, "ties is 'share'"),
         ({"group_score": "best"}, InputError, "group_score is 'best'"),
         ({"items_by": "length"}, SelectionError, "items have no attribute 'length'"),
         ({"seed": -1}, InputError, "seed is -1"),
     ],
     ids=["attribute", "no axis", "bound", "ties", "score", "items", "seed"],
-)
+)  # fmt: skip
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         pv.psychometrics(ratings_of(study(20, 4)), **options)

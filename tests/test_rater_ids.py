@@ -131,8 +131,6 @@ def test_no_notebook_shows_ids(study: Study, name: str) -> None:
 
 
 # Errors -------------------------------------------------------------------------------------------------------------
-
-
 def made(**columns: Any) -> str:
     return pl.DataFrame(columns).write_csv()
 
@@ -141,20 +139,17 @@ RATED = {"item": [1, 1, 2], "rater": ["workerA", "workerB", "workerA"], "score":
 WRONG = {
     "rated twice": (made(**RATED | {"item": [1, 1, 1]}), [], "rows 2 and 4|row 2 and row 4"),
     "two values": (
-        made(**RATED, team=["a", "b", "c"]),
-        ["--rater-attributes", "team", "--conflicts", "error"],
+        made(**RATED, team=["a", "b", "c"]), ["--rater-attributes", "team", "--conflicts", "error"],
         "rows 2, 4: one rater has more",
     ),
     "control character": (
-        made(**RATED | {"rater": ["worker\x01", "b", "c"]}),
-        [],
-        "row 2: the rater id holds a control",
+        made(**RATED | {"rater": ["worker\x01", "b", "c"]}), [], "row 2: the rater id holds a control",
     ),
     "off the scale": (made(**RATED | {"score": [0, 1, 9]}), ["--scale", "0:1"], "row 4: '9' is not a point"),
     "no such rater": (made(**RATED), ["--where", "rater=nobody"], "no rater has the id 'nobody'"),
     "no such reference": (made(**RATED), ["--reference", "rater=nobody"], "no rater has the id 'nobody'"),
     "wide": ("item,workerA,workerB\n1,0,1\n2,1,x\n", ["--wide", "--scale", "0:1"], "row 3, column 3: 'x' is not"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -169,17 +164,12 @@ def test_errors_name_rows_and_not_raters(tmp_path: Path, name: str) -> None:
     assert SECRET not in done.err
 
 
-@pytest.mark.parametrize(
-    ("table", "told"),
-    [
-        (
-            made(rater=["worker-7", "worker-8"], age=[1, 2]),
-            "(2, like 'aaaaaa-9') is among the rater ids of the ratings (2, like 'aaaaaaa')",
-        ),
-        (made(rater=["workerA", "workerA"], age=[1, 2]), "rows 2, 3: one rater has more than one value"),
-        (made(rater=["workerA", ""], age=[1, 2]), "row 3: the rater id is missing"),
-    ],
-)
+@pytest.mark.parametrize(("table", "told"), [
+    (made(rater=["worker-7", "worker-8"], age=[1, 2]),
+     "(2, like 'aaaaaa-9') is among the rater ids of the ratings (2, like 'aaaaaaa')"),
+    (made(rater=["workerA", "workerA"], age=[1, 2]), "rows 2, 3: one rater has more than one value"),
+    (made(rater=["workerA", ""], age=[1, 2]), "row 3: the rater id is missing"),
+])  # fmt: skip
 def test_errors_about_a_table_of_raters_name_rows(tmp_path: Path, table: str, told: str) -> None:
     (tmp_path / "ratings.csv").write_text(made(**RATED))
     (tmp_path / "raters.csv").write_text(table)

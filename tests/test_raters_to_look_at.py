@@ -185,23 +185,12 @@ def test_the_longest_run_is_counted() -> None:
     assert _runs(rows).tolist() == [3, 1, 6, 4]
 
 
-@pytest.mark.parametrize(
-    ("log", "error", "words"),
-    [
-        (pl.DataFrame({"item": [1], "time": [2]}), ColumnError, "there is no column 'rater'"),
-        (pl.DataFrame({"item": ["x"], "rater": ["y"]}), InputError, "no row of the log is about a rating"),
-        (
-            pl.DataFrame({"item": [0], "rater": ["r00"], "time": ["soon"]}),
-            InputError,
-            "holds neither numbers nor times",
-        ),
-        (
-            pl.DataFrame({"item": [0], "rater": ["r00"], "seconds": [None]}),
-            InputError,
-            "holds neither numbers nor times",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("log", "error", "words"), [
+    (pl.DataFrame({"item": [1], "time": [2]}), ColumnError, "there is no column 'rater'"),
+    (pl.DataFrame({"item": ["x"], "rater": ["y"]}), InputError, "no row of the log is about a rating"),
+    (pl.DataFrame({"item": [0], "rater": ["r00"], "time": ["soon"]}), InputError, "holds neither numbers nor times"),
+    (pl.DataFrame({"item": [0], "rater": ["r00"], "seconds": [None]}), InputError, "holds neither numbers nor times"),
+])  # fmt: skip
 def test_a_log_that_tells_nothing_is_refused(log: pl.DataFrame, error: type[Exception], words: str) -> None:
     ratings = ratings_of(answers(0, planted=False, n=10))
     with pytest.raises(error, match=words):

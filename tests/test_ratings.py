@@ -32,12 +32,10 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
     items = draw(st.lists(st.integers(-99, 99), min_size=1, max_size=8, unique=True))
     raters = draw(
         st.lists(
-            st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=15),
-            min_size=1,
-            max_size=6,
-            unique=True,
+            st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=15), min_size=1,
+            max_size=6, unique=True,
         )
-    )
+    )  # fmt: skip
     pairs = [(item, rater) for item in items for rater in raters]
     chosen = draw(st.lists(st.sampled_from(pairs), min_size=1, unique=True))
     scores = draw(st.lists(st.integers(0, 4) | st.none(), min_size=len(chosen), max_size=len(chosen)))

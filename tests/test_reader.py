@@ -31,8 +31,6 @@ STARS = [(str(n), str(n)) for n in range(1, 6)]
 
 
 # Hand-made answers ---------------------------------------------------------------------------------------------------
-
-
 def test_there_are_hand_made_answers_of_every_kind() -> None:
     assert sum(map(len, WRITTEN.values())) >= 300
     assert len(WRITTEN) >= 30
@@ -126,8 +124,6 @@ def test_numbers_as_letters() -> None:
 
 
 # Edges ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "options", "point"),
     [
@@ -202,8 +198,6 @@ def test_long_texts_of_one_pattern_come_to_an_end(kind: str, options: list[tuple
 
 
 # Published answers ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def published(real_data: Path) -> tuple[pl.DataFrame, list[Reading]]:
     """Return the published answers, and how they are read here."""
@@ -233,62 +227,19 @@ def test_a_repeated_table_of_options_is_not_taken_for_its_first(published: tuple
 MARKS = ["", "**", "*", "_", "`", '"', "“", "__"]
 CLOSING = {"“": "”"}
 BEFORE = [
-    "",
-    "Answer: ",
-    "My answer is ",
-    "The answer is: ",
-    "I would choose ",
-    "Sure! ",
-    "Final answer:\n",
-    "> ",
-    "### ",
-]
+    "", "Answer: ", "My answer is ", "The answer is: ", "I would choose ", "Sure! ", "Final answer:\n", "> ", "### ",
+]  # fmt: skip
 AFTER = [
-    "",
-    ".",
-    "!",
-    "\n",
-    "\n\nThis is because people tend to see it that way.",
-    " because it is widely held.",
-    "\n\n**Reasoning:** customs differ, and so do people.",
-    "\n```",
-    " (fairly sure)",
-]
+    "", ".", "!", "\n", "\n\nThis is because people tend to see it that way.", " because it is widely held.",
+    "\n\n**Reasoning:** customs differ, and so do people.", "\n```", " (fairly sure)",
+]  # fmt: skip
 KNOWN: dict[str, Sequence[Sequence[str]]] = {
-    "share": SHARE,
-    "often": OFTEN,
-    "stars": STARS,
-    "agree5": SCALES["agree5"],
-    "safety": SCALES["safety"],
-}
+    "share": SHARE, "often": OFTEN, "stars": STARS, "agree5": SCALES["agree5"], "safety": SCALES["safety"],
+}  # fmt: skip
 WORDS = [
-    "mountain",
-    "river",
-    "walks",
-    "slowly",
-    "under",
-    "green",
-    "the",
-    "roof",
-    "while",
-    "music",
-    "plays",
-    "and",
-    "rain",
-    "falls",
-    "on",
-    "every",
-    "window",
-    "people",
-    "remember",
-    "summers",
-    "with",
-    "joy",
-    "it",
-    "was",
-    "long",
-    "ago",
-]
+    "mountain", "river", "walks", "slowly", "under", "green", "the", "roof", "while", "music", "plays", "and", "rain",
+    "falls", "on", "every", "window", "people", "remember", "summers", "with", "joy", "it", "was", "long", "ago",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))

@@ -35,23 +35,18 @@ def by_hand(frame: pl.DataFrame, new: dict[int, str]) -> pl.DataFrame:
 
 
 # The rule -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("scale", "rule", "labels", "targets"),
-    [
-        (FIVE, "0-2=no,3-4=yes", ("no", "yes"), (0, 0, 0, 1, 1)),
-        (FIVE, " 0 – 2 = no , 3-4 = yes ", ("no", "yes"), (0, 0, 0, 1, 1)),
-        (FIVE, "3-4=yes,0-2=no", ("yes", "no"), (1, 1, 1, 0, 0)),
-        (FIVE, "0=extreme,1-3=middle,4=extreme", ("extreme", "middle"), (0, 1, 1, 1, 0)),
-        (FIVE, "0-1=0,2=missing,3-4=1", (0, 1), (0, 0, -1, 1, 1)),
-        (FIVE, {0: "no", "1-2": "no", 3: None, 4.0: "yes, surely"}, ("no", "yes, surely"), (0, 0, 0, -1, 1)),
-        (pv.Scale.range(-2, 2), "-2--1=low,0=mid,1-2=high", ("low", "mid", "high"), (0, 0, 1, 2, 2)),
-        (pv.Scale(["18-24", "18", "24"]), "18-24=a,18=b,24=c", ("a", "b", "c"), (0, 1, 2)),
-        (pv.Scale(["No", "Un-sure", "Yes"]), "No=safe,Un-sure-Yes=unsafe", ("safe", "unsafe"), (0, 1, 1)),
-        (pv.Scale(["a=b", "c"]), "a=b=x,c=y", ("x", "y"), (0, 1)),
-    ],
-)
+@pytest.mark.parametrize(("scale", "rule", "labels", "targets"), [
+    (FIVE, "0-2=no,3-4=yes", ("no", "yes"), (0, 0, 0, 1, 1)),
+    (FIVE, " 0 – 2 = no , 3-4 = yes ", ("no", "yes"), (0, 0, 0, 1, 1)),
+    (FIVE, "3-4=yes,0-2=no", ("yes", "no"), (1, 1, 1, 0, 0)),
+    (FIVE, "0=extreme,1-3=middle,4=extreme", ("extreme", "middle"), (0, 1, 1, 1, 0)),
+    (FIVE, "0-1=0,2=missing,3-4=1", (0, 1), (0, 0, -1, 1, 1)),
+    (FIVE, {0: "no", "1-2": "no", 3: None, 4.0: "yes, surely"}, ("no", "yes, surely"), (0, 0, 0, -1, 1)),
+    (pv.Scale.range(-2, 2), "-2--1=low,0=mid,1-2=high", ("low", "mid", "high"), (0, 0, 1, 2, 2)),
+    (pv.Scale(["18-24", "18", "24"]), "18-24=a,18=b,24=c", ("a", "b", "c"), (0, 1, 2)),
+    (pv.Scale(["No", "Un-sure", "Yes"]), "No=safe,Un-sure-Yes=unsafe", ("safe", "unsafe"), (0, 1, 1)),
+    (pv.Scale(["a=b", "c"]), "a=b=x,c=y", ("x", "y"), (0, 1)),
+])  # fmt: skip
 def test_rules(scale: pv.Scale, rule: object, labels: tuple[object, ...], targets: tuple[int, ...]) -> None:
     found = Recoding.of(scale, rule)  # type: ignore[arg-type]
     assert (found.new.labels, found.targets) == (labels, targets)
@@ -59,21 +54,13 @@ def test_rules(scale: pv.Scale, rule: object, labels: tuple[object, ...], target
         assert Recoding.of(scale, found.rule) == found
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        ("0-2=no", "does not say what becomes of 3, 4"),
-        ("0-2=no,2-4=yes", "'2' is recoded twice"),
-        ("0-2=no,3-5=yes", "'3-5' is neither a point of the scale 0 < 1 < 2 < 3 < 4 nor a range"),
-        ("2-0=no,3-4=yes", "'2-0' runs from high to low"),
-        ("0-2,3-4=yes", "'0-2' does not say what it becomes"),
-        ("0-2=,3-4=yes", "'0-2' becomes nothing"),
-        ("", "'' does not say what it becomes"),
-        ("0-4=all", "at least two points"),
-        ("0-2=1,3-4=0", "do not increase"),
-        ("NA=x,0-4=y", "'NA' is neither a point"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "said"), [
+    ("0-2=no", "does not say what becomes of 3, 4"), ("0-2=no,2-4=yes", "'2' is recoded twice"),
+    ("0-2=no,3-5=yes", "'3-5' is neither a point of the scale 0 < 1 < 2 < 3 < 4 nor a range"),
+    ("2-0=no,3-4=yes", "'2-0' runs from high to low"), ("0-2,3-4=yes", "'0-2' does not say what it becomes"),
+    ("0-2=,3-4=yes", "'0-2' becomes nothing"), ("", "'' does not say what it becomes"),
+    ("0-4=all", "at least two points"), ("0-2=1,3-4=0", "do not increase"), ("NA=x,0-4=y", "'NA' is neither a point"),
+])  # fmt: skip
 def test_wrong_rules(rule: str, said: str) -> None:
     with pytest.raises(ScaleError, match=said.replace("(", r"\(")):
         Recoding.of(FIVE, rule)
@@ -105,8 +92,6 @@ def test_names_of_ends_follow_the_order() -> None:
 
 
 # Ratings --------------------------------------------------------------------------------------------------------------
-
-
 def test_the_same_as_by_hand() -> None:
     frame = table()
     made = pv.Ratings.from_frame(frame, scale=FIVE, rater_attributes=["group"]).recode("0-1=no,2=missing,3-4=yes")
@@ -184,15 +169,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scale", [("--scale", "0:4"), ()], ids=["given", "inferred"])
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [
-        ("cohesion", (*GROUPED, "--permutations", 49)),
-        ("responsiveness", (*GROUPED, "--reference", "FILE", "--reference-scale", "same", "--permutations", 49)),
-        ("responsiveness", (*GROUPED, "--reference-column", "gold", "--reference-scale", "same", "--permutations", 49)),
-        ("items", ()),
-    ],
-)
+@pytest.mark.parametrize(("command", "more"), [
+    ("cohesion", (*GROUPED, "--permutations", 49)),
+    ("responsiveness", (*GROUPED, "--reference", "FILE", "--reference-scale", "same", "--permutations", 49)),
+    ("responsiveness", (*GROUPED, "--reference-column", "gold", "--reference-scale", "same", "--permutations", 49)),
+    ("items", ()),
+])  # fmt: skip
 def test_commands_find_what_they_find_by_hand(
     files: Path, command: str, more: tuple[object, ...], scale: tuple[str, ...]
 ) -> None:

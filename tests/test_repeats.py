@@ -55,8 +55,6 @@ def kept(rows: list[tuple[int, str, int, float]], *, timed: bool = True, rule: A
 
 
 # What is kept --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("timed", [True, False])
 @pytest.mark.parametrize("ties", [True, False])
 def test_first_ratings_and_later_ones_against_plain_python(timed: bool, ties: bool) -> None:
@@ -111,24 +109,18 @@ def test_without_repeats_or_times_nothing_is_kept() -> None:
 
 
 # Times ---------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("given", "moment"),
-    [
-        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
-        (" 2026-01-31T12:30 ", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
-        ("2026-01-31 12:30:05.25", datetime(2026, 1, 31, 12, 30, 5, 250_000, tzinfo=UTC)),
-        ("2026-01-31T12:30:05Z", datetime(2026, 1, 31, 12, 30, 5, tzinfo=UTC)),
-        ("2026-01-31T00:30:05+02:00", datetime(2026, 1, 31, 0, 30, 5, tzinfo=timezone(timedelta(hours=2)))),
-        ("2026-01-31T12:30:05-0330", datetime(2026, 1, 31, 12, 30, 5, tzinfo=timezone(-timedelta(hours=3.5)))),
-        ("0001-01-01", datetime(1, 1, 1, tzinfo=UTC)),
-        ("1960-02-29T01:00", datetime(1960, 2, 29, 1, tzinfo=UTC)),
-        (date(2026, 1, 31), datetime(2026, 1, 31, tzinfo=UTC)),
-        (datetime(2026, 1, 31, 5, tzinfo=UTC).replace(tzinfo=None), datetime(2026, 1, 31, 5, tzinfo=UTC)),
-        (datetime(2026, 1, 31, 5, tzinfo=timezone(timedelta(hours=1))), datetime(2026, 1, 31, 4, tzinfo=UTC)),
-    ],
-)
+@pytest.mark.parametrize(("given", "moment"), [
+    ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+    (" 2026-01-31T12:30 ", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
+    ("2026-01-31 12:30:05.25", datetime(2026, 1, 31, 12, 30, 5, 250_000, tzinfo=UTC)),
+    ("2026-01-31T12:30:05Z", datetime(2026, 1, 31, 12, 30, 5, tzinfo=UTC)),
+    ("2026-01-31T00:30:05+02:00", datetime(2026, 1, 31, 0, 30, 5, tzinfo=timezone(timedelta(hours=2)))),
+    ("2026-01-31T12:30:05-0330", datetime(2026, 1, 31, 12, 30, 5, tzinfo=timezone(-timedelta(hours=3.5)))),
+    ("0001-01-01", datetime(1, 1, 1, tzinfo=UTC)), ("1960-02-29T01:00", datetime(1960, 2, 29, 1, tzinfo=UTC)),
+    (date(2026, 1, 31), datetime(2026, 1, 31, tzinfo=UTC)),
+    (datetime(2026, 1, 31, 5, tzinfo=UTC).replace(tzinfo=None), datetime(2026, 1, 31, 5, tzinfo=UTC)),
+    (datetime(2026, 1, 31, 5, tzinfo=timezone(timedelta(hours=1))), datetime(2026, 1, 31, 4, tzinfo=UTC)),
+])  # fmt: skip
 def test_dates_are_days_since_1970(given: Any, moment: datetime) -> None:
     frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "a"], "score": [0, 1], "when": [given, given]})
     ratings = pv.Ratings.from_frame(frame, time="when")
@@ -138,16 +130,11 @@ def test_dates_are_days_since_1970(given: Any, moment: datetime) -> None:
     assert ratings.to_frame()["time"][0].replace(tzinfo=UTC) == pytest.approx(moment, abs=timedelta(microseconds=50))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (["3", "-1.5", "1e2", "NA"], [3.0, -1.5, 100.0, None]),
-        ([1, 2, None, 4], [1.0, 2.0, None, 4.0]),
-        ([0.5, float("nan"), None, 1.0], [0.5, None, None, 1.0]),
-        ([None, None, None, None], [None] * 4),
-        (["", " ", "null", "N/A"], [None] * 4),
-    ],
-)
+@pytest.mark.parametrize(("given", "expected"), [
+    (["3", "-1.5", "1e2", "NA"], [3.0, -1.5, 100.0, None]), ([1, 2, None, 4], [1.0, 2.0, None, 4.0]),
+    ([0.5, float("nan"), None, 1.0], [0.5, None, None, 1.0]), ([None, None, None, None], [None] * 4),
+    (["", " ", "null", "N/A"], [None] * 4),
+])  # fmt: skip
 def test_numbers_are_times_as_they_are(given: list[Any], expected: list[float | None]) -> None:
     frame = pl.DataFrame({"item": [1, 2, 3, 4], "rater": ["a"] * 4, "score": [0, 1, 2, 3], "batch": given})
     ratings = pv.Ratings.from_frame(frame, time="batch")
@@ -156,22 +143,19 @@ def test_numbers_are_times_as_they_are(given: list[Any], expected: list[float | 
     assert ratings.intake.missing_times == expected.count(None)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["1", "soon", "2"], "row 2: the time 'soon' is neither a number nor an ISO date"),
-        (["1", "2", "2026-01-31"], "row 3: the time '2026-01-31' does not match the others, which are numbers"),
-        (["2026-01-31", "7", "2026-02-01"], "row 2: the time '7' does not match the others, which are dates"),
-        (["2026-02-30", "2026-01-31", "NA"], "row 1: the time '2026-02-30' is neither"),
-        (["31.01.2026", "01.02.2026", "NA"], "rows 1, 2: the time '31.01.2026' is neither"),
-        (["2026-01-31T25:00", "2026-01-31", "NA"], "row 1: the time '2026-01-31T25:00' is neither"),
-        ([1.0, float("inf"), 2.0], "row 2: the time 'inf' is neither"),
-        (["1e308", "-1e308", "1"], "rows 1, 2: the time '1e308' is neither"),
-        ([1e200, 1.0, 2.0], "row 1: the time '1e+200' is neither"),
-        ([True, False, None], "rows 1, 2: the time 'True' is neither"),
-        ([timedelta(1), None, None], "row 1: the time 'P1D' is neither"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    (["1", "soon", "2"], "row 2: the time 'soon' is neither a number nor an ISO date"),
+    (["1", "2", "2026-01-31"], "row 3: the time '2026-01-31' does not match the others, which are numbers"),
+    (["2026-01-31", "7", "2026-02-01"], "row 2: the time '7' does not match the others, which are dates"),
+    (["2026-02-30", "2026-01-31", "NA"], "row 1: the time '2026-02-30' is neither"),
+    (["31.01.2026", "01.02.2026", "NA"], "rows 1, 2: the time '31.01.2026' is neither"),
+    (["2026-01-31T25:00", "2026-01-31", "NA"], "row 1: the time '2026-01-31T25:00' is neither"),
+    ([1.0, float("inf"), 2.0], "row 2: the time 'inf' is neither"),
+    (["1e308", "-1e308", "1"], "rows 1, 2: the time '1e308' is neither"),
+    ([1e200, 1.0, 2.0], "row 1: the time '1e+200' is neither"),
+    ([True, False, None], "rows 1, 2: the time 'True' is neither"),
+    ([timedelta(1), None, None], "row 1: the time 'P1D' is neither"),
+])  # fmt: skip
 def test_times_that_are_none(given: list[Any], message: str) -> None:
     frame = pl.DataFrame({"item": [1, 2, 3], "rater": ["a"] * 3, "score": [0, 1, 2], "when": given})
     with pytest.raises(ColumnError) as error:
@@ -204,8 +188,6 @@ def test_what_times_cannot_be(tmp_path: Path) -> None:
 
 
 # Carried along -------------------------------------------------------------------------------------------------------
-
-
 def some(rows: list[tuple[int, str, int, float]], items: set[int], raters: set[str]) -> pv.Ratings:
     return kept([row for row in rows if row[0] in items and row[1] in raters])
 
@@ -250,8 +232,6 @@ def test_other_analyses_see_first_ratings_alone() -> None:
 
 
 # Stored --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("timed", [True, False])
 def test_stored_and_read_back(tmp_path: Path, timed: bool) -> None:
     rows = [(i, r, s, float("nan") if k % 7 == 0 else t) for k, (i, r, s, t) in enumerate(table())]
@@ -282,18 +262,14 @@ def test_ratings_without_them_are_stored_as_before(tmp_path: Path) -> None:
     assert "time_unit" not in described
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda f: f.with_columns(score_code=4 - pl.col("score_code")), "its content is not what was written"),
-        (lambda f: f.with_columns(time_value=pl.col("time_value") + 1), "its content is not what was written"),
-        (lambda f: f.with_columns(time_value=pl.lit(float("inf"))), "time_value holds something other than times"),
-        (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some occur twice"),
-        (lambda f: f.with_columns(occasion=pl.col("occasion") + 1), "its rows are not in order"),
-        (lambda f: f.drop("time_value"), "time_value"),
-        (lambda f: f[::-1], "its rows are not in order"),
-    ],
-)
+@pytest.mark.parametrize(("change", "reason"), [
+    (lambda f: f.with_columns(score_code=4 - pl.col("score_code")), "its content is not what was written"),
+    (lambda f: f.with_columns(time_value=pl.col("time_value") + 1), "its content is not what was written"),
+    (lambda f: f.with_columns(time_value=pl.lit(float("inf"))), "time_value holds something other than times"),
+    (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some occur twice"),
+    (lambda f: f.with_columns(occasion=pl.col("occasion") + 1), "its rows are not in order"),
+    (lambda f: f.drop("time_value"), "time_value"), (lambda f: f[::-1], "its rows are not in order"),
+])  # fmt: skip
 def test_a_damaged_store_says_so(tmp_path: Path, change: Any, reason: str) -> None:
     path = tmp_path / "r.parquet"
     pv.write_ratings(kept(table()), path)
@@ -304,8 +280,6 @@ def test_a_damaged_store_says_so(tmp_path: Path, change: Any, reason: str) -> No
 
 
 # Commands ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_command_line_and_the_config(tmp_path: Path) -> None:
     from plurivox.cli.app import program
 
@@ -336,8 +310,6 @@ def test_a_config_remembers_both(tmp_path: Path) -> None:
 
 
 # Simulated -----------------------------------------------------------------------------------------------------------
-
-
 def test_simulated_repeats_change_no_first_rating(tmp_path: Path) -> None:
     from plurivox.simulation.files import write_study
 
@@ -364,8 +336,6 @@ def test_noise_alone_makes_raters_disagree_with_themselves() -> None:
 
 
 # Agreement within and between raters ---------------------------------------------------------------------------------
-
-
 def study(seed: int = 0, n_items: int = 14, n_raters: int = 12, n_points: int = 5) -> pv.Ratings:
     """Return a sparse study of three groups, in which pairs were rated one to four times."""
     rng = np.random.default_rng(seed)

@@ -33,10 +33,7 @@ SWITCHES = [
 SHOTS = os.environ.get("PLURIVOX_SCREENSHOTS")
 """A folder to keep screenshots in, to look at them."""
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")]
 
 
 @pytest.fixture(scope="module")
@@ -490,12 +487,9 @@ def test_cells_show_what_a_reader_needs(browser: Any, tmp_path: Path) -> None:
 
 
 NASTY = [
-    "<script>document.title = 'ran'</script>",
-    '"><img src=x onerror="document.title=\'ran\'">',
-    "مرحبا بالعالم",
-    "🦊" * 3,
-    "unbroken" * 250,
-]
+    "<script>document.title = 'ran'</script>", '"><img src=x onerror="document.title=\'ran\'">', "مرحبا بالعالم",
+    "🦊" * 3, "unbroken" * 250,
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

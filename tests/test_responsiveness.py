@@ -39,8 +39,6 @@ BINARY = pv.Scale(["safe", "unsafe"])
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def ratings_of(rows: Sequence[tuple[Any, Any, Any]], scale: pv.Scale, **tables: Any) -> pv.Ratings:
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     return pv.Ratings.from_frame(frame, scale=scale, **tables)
@@ -95,8 +93,6 @@ def totals_of(ratings: pv.Ratings, folder: Path) -> pv.Ratings:
 
 
 # The literal twin of a call ------------------------------------------------------------------------------------------
-
-
 def plain(ratings: pv.Ratings, split: Callable[[int], int] = int) -> list[twin.Rated]:
     """Return the ratings as (item, rater, point); item ids as text, points of a reference as between boundaries."""
     items, raters = ratings.items["item"].cast(pl.String).to_list(), ratings.raters["rater"].to_list()
@@ -430,8 +426,6 @@ def test_edge_cases_against_golden(golden: dict[str, Any], convention: str) -> N
 
 
 # Nobody is held against themselves -----------------------------------------------------------------------------------
-
-
 @settings(max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(["g", "rater"]), st.booleans())
 def test_own_ratings_in_the_reference_change_nothing(seed: int, by: str, each: bool) -> None:
@@ -495,8 +489,6 @@ def test_a_perfect_copy_of_oneself_is_no_reference() -> None:
 
 
 # Bootstrap -----------------------------------------------------------------------------------------------------------
-
-
 def copied(ratings: pv.Ratings, times: Mapping[str, int]) -> pv.Ratings:
     """Return a study in which each item occurs as often as said, under new ids."""
     frame = ratings.to_frame().with_columns(pl.col("item").cast(pl.String))
@@ -594,8 +586,6 @@ def test_too_many_draws_of_raters_are_not_kept(monkeypatch: pytest.MonkeyPatch) 
 
 
 # Permutations --------------------------------------------------------------------------------------------------------
-
-
 def moved(ratings: pv.Ratings, number: int, seed: int, within: str | None, only: Collection[str] = "xyz") -> pv.Ratings:
     """Return the study with the groups of permutation ``number``; whoever has no rating or no group stays."""
     raters = ratings.raters
@@ -712,15 +702,9 @@ def test_contrast_permutes_the_two_groups_only() -> None:
 def test_family_by_hand_from_the_draws() -> None:
     ratings = study(16, n_items=25, n_raters=24, known=True)
     found = pv.responsiveness(
-        ratings,
-        "crowd",
-        [("g", "batch")],
-        permutations=60,
-        max_permutations=60,
-        bootstrap=40,
-        family={"g": "y"},
+        ratings, "crowd", [("g", "batch")], permutations=60, max_permutations=60, bootstrap=40, family={"g": "y"},
         min_group_size=1,
-    )
+    )  # fmt: skip
     draws = found.draws[0]
     inside = np.array([group.startswith("y × ") for group in draws.groups])
     assert inside.sum() == 2
@@ -836,8 +820,6 @@ def test_the_test_holds_its_level_under_a_true_null() -> None:
 
 
 # Same seed, same bits ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(2) as executor:

@@ -84,8 +84,6 @@ def reason(found: pv.Responsiveness, axis: str, group: str, statistic: str) -> s
 
 
 # Items ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("against", ["crowd", "experts", "group"])
 def test_parts_of_the_items_are_studies_of_their_own(against: str) -> None:
     """Everything but the correction, which runs over all parts, is that of a call on the items of the part alone."""
@@ -172,8 +170,6 @@ def test_rater_ids_match_by_value_too() -> None:
 
 
 # Honest edges --------------------------------------------------------------------------------------------------------
-
-
 def test_a_rater_with_one_score() -> None:
     found = pv.responsiveness(
         made({"a": [2, 2, 2, 2]}), trained(0, 1, 1, 0), "rater", permutations=10, bootstrap=10, ids=True
@@ -367,33 +363,26 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         pv.responsiveness(totals, "crowd", "g")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"by": "mood"}, "raters have no attribute 'mood'"),
-        ({"by": ["g", "g"]}, "an axis is listed twice"),
-        ({"group_score": "mode"}, r"group_score is 'mode'.*plurality, median, mean"),
-        ({"ties": "first"}, "ties is 'first'"),
-        ({"resample": "people"}, "resample is 'people'"),
-        ({"convention": "old"}, "convention is 'old'"),
-        ({"correction": "fdr"}, "correction is 'fdr'"),
-        ({"permutations": -1}, "permutations is -1"),
-        ({"seed": -1}, "seed is -1"),
-        ({"within": "wave"}, "raters have no attribute 'wave'"),
-        ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),
-        ({"by": "rater", "resample": "raters"}, "for individual raters only items can be resampled.*leave 'rater'"),
-        ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
-        ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
-        ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
-        ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
-        ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
-        ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
-        ({"threshold": "0"}, "threshold is '0', the lowest point, so everything would be unsafe.*higher point"),
-        ({"contrast": ("x", "w")}, "no axis has both groups 'x' and 'w'.*x, y, z"),
-        ({"family": {"h": "u"}}, "no axis has both groups with {'h': 'u'} and groups without"),
-        ({"several": {"g": ";"}, "pairs": True}, "groups overlap and cannot be compared in pairs"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"by": "mood"}, "raters have no attribute 'mood'"), ({"by": ["g", "g"]}, "an axis is listed twice"),
+    ({"group_score": "mode"}, r"group_score is 'mode'.*plurality, median, mean"),
+    ({"ties": "first"}, "ties is 'first'"), ({"resample": "people"}, "resample is 'people'"),
+    ({"convention": "old"}, "convention is 'old'"), ({"correction": "fdr"}, "correction is 'fdr'"),
+    ({"permutations": -1}, "permutations is -1"), ({"seed": -1}, "seed is -1"),
+    ({"within": "wave"}, "raters have no attribute 'wave'"),
+    ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),
+    ({"by": "rater", "resample": "raters"}, "for individual raters only items can be resampled.*leave 'rater'"),
+    ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
+    ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
+    ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
+    ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
+    ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
+    ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
+    ({"threshold": "0"}, "threshold is '0', the lowest point, so everything would be unsafe.*higher point"),
+    ({"contrast": ("x", "w")}, "no axis has both groups 'x' and 'w'.*x, y, z"),
+    ({"family": {"h": "u"}}, "no axis has both groups with {'h': 'u'} and groups without"),
+    ({"several": {"g": ";"}, "pairs": True}, "groups overlap and cannot be compared in pairs"),
+])  # fmt: skip
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         pv.responsiveness(crowd(6), **{"by": "g", "bootstrap": 3, "permutations": 3, **options})
@@ -447,8 +436,6 @@ def test_a_contrast_of_withheld_groups_is_refused() -> None:
 
 
 # Privacy -------------------------------------------------------------------------------------------------------------
-
-
 def test_withheld_groups_and_rater_ids_appear_nowhere() -> None:
     ratings = crowd(8, n_raters=36)
     names = {"x": "Common", "y": "Usual", "z": "Frequent"}
@@ -529,8 +516,6 @@ def test_overlapping_groups_against_two_groups_each() -> None:
 
 
 # Results -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def everything() -> pv.Responsiveness:
     ratings = crowd(11)
@@ -739,8 +724,6 @@ def test_progress_is_told() -> None:
 
 
 # Mistakes that were made once ----------------------------------------------------------------------------------------
-
-
 def test_all_raters_without_a_group_is_the_default() -> None:
     """``by`` may be left out: its default is no axis, not an axis of no attributes."""
     found = pv.responsiveness(made({"a": [0, 1, 4]}), trained(0, 0, 1), permutations=0, interval="none")
@@ -853,16 +836,9 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     items = drawn.items.select("item", study=pl.int_range(n) // N_ITEMS)
     ratings = pv.Ratings.from_frame(drawn.ratings_frame, scale=drawn.scale, raters=drawn.raters, items=items)
     found = pv.responsiveness(
-        ratings,
-        drawn.trained,
-        "rater",
-        items_by="study",
-        permutations=0,
-        bootstrap=200,
-        resample="items",
-        seed=seed,
+        ratings, drawn.trained, "rater", items_by="study", permutations=0, bootstrap=200, resample="items", seed=seed,
         ids=True,
-    ).to_frame()
+    ).to_frame()  # fmt: skip
     targets = found.filter(subset="all").select("axis", "group", "statistic", target="value")
     studies = found.filter(pl.col("subset") != "all").join(targets, on=["axis", "group", "statistic"])
     off = (2 * pl.col("target") - pl.col("ci_low") - pl.col("ci_high")).abs()

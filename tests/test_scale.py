@@ -51,35 +51,19 @@ def test_values_default_to_numbers_or_positions() -> None:
     assert Scale(["low", "mid", "high"], values=[0, 1, 10]).values == (0.0, 1.0, 10.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "labels"),
-    [
-        ("0:4", (0, 1, 2, 3, 4)),
-        ("-1:1", (-1, 0, 1)),
-        ("0.5:2:0.5", (0.5, 1, 1.5, 2)),
-        ("0:0.3:0.1", (0, 0.1, 0.2, 0.3)),
-        ("No,Unsure, Yes", ("No", "Unsure", "Yes")),
-        ("1,2,5", (1, 2, 5)),
-    ],
-)
+@pytest.mark.parametrize(("text", "labels"), [
+    ("0:4", (0, 1, 2, 3, 4)), ("-1:1", (-1, 0, 1)), ("0.5:2:0.5", (0.5, 1, 1.5, 2)), ("0:0.3:0.1", (0, 0.1, 0.2, 0.3)),
+    ("No,Unsure, Yes", ("No", "Unsure", "Yes")), ("1,2,5", (1, 2, 5)),
+])  # fmt: skip
 def test_parse(text: str, labels: tuple[object, ...]) -> None:
     assert Scale.parse(text).labels == labels
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("4:0", "has no points"),
-        ("0:4:0", "has no points"),
-        ("0:1:0.3", "does not end on a step"),
-        ("a:b", "is not a range"),
-        ("1:2:3:4", "is not a range"),
-        ("only", "at least two points, this one has 1"),
-        ("0:40000", "40,001 points, but at most 32,767"),
-        ("5,3,1", "do not increase"),
-        ("3,3.0", "'3' is listed twice"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("4:0", "has no points"), ("0:4:0", "has no points"), ("0:1:0.3", "does not end on a step"),
+    ("a:b", "is not a range"), ("1:2:3:4", "is not a range"), ("only", "at least two points, this one has 1"),
+    ("0:40000", "40,001 points, but at most 32,767"), ("5,3,1", "do not increase"), ("3,3.0", "'3' is listed twice"),
+])  # fmt: skip
 def test_unusable_scales_say_why(text: str, message: str) -> None:
     with pytest.raises(ScaleError, match=message):
         Scale.parse(text)
@@ -113,16 +97,11 @@ def test_infer_spans_whole_numbers() -> None:
     assert infer_scale([-2.0, 3]).labels == (-2, -1, 0, 1, 2, 3)
 
 
-@pytest.mark.parametrize(
-    ("answers", "message"),
-    [
-        (["No", "Yes"], "text has no order of its own; found, in no order, 'No', 'Yes'.*--scale No,Unsure,Yes"),
-        (["1", "1.5"], r"not whole numbers, such as 1.5. Give the scale, for example --scale 1:1.5:0.5"),
-        (["3", "3"], "every score is 3"),
-        (["", "NA"], "every one is missing"),
-        (["1", "99999"], "too far apart"),
-    ],
-)
+@pytest.mark.parametrize(("answers", "message"), [
+    (["No", "Yes"], "text has no order of its own; found, in no order, 'No', 'Yes'.*--scale No,Unsure,Yes"),
+    (["1", "1.5"], r"not whole numbers, such as 1.5. Give the scale, for example --scale 1:1.5:0.5"),
+    (["3", "3"], "every score is 3"), (["", "NA"], "every one is missing"), (["1", "99999"], "too far apart"),
+])  # fmt: skip
 def test_infer_refuses_to_guess(answers: list[str], message: str) -> None:
     with pytest.raises(ScaleError, match=message):
         infer_scale(answers)

@@ -30,15 +30,11 @@ FEW = ("--permutations", 19, "--seed", 1)
 COMMANDS: dict[str, tuple[object, ...]] = {
     "cohesion": (*BY, *FEW),
     "responsiveness": (*BY, *FEW, "--reference", "trained.csv", "--reference-scale", "safe,unsafe"),
-    "variation": (*BY, *FEW),
-    "scale": (*BY,),
-    "score": ("predictions.csv", "--bootstrap", 50, "--permutations", 19),
-    "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW),
-    "judge": ("answers.csv", "--by", "age", "--seed", 1),
-    "estimate": ("answers.csv", *BY[:6], "--width", 0.2),
-    "aggregate": ("--by", "age", *FEW),
+    "variation": (*BY, *FEW), "scale": (*BY,), "score": ("predictions.csv", "--bootstrap", 50, "--permutations", 19),
+    "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW), "judge": ("answers.csv", "--by", "age", "--seed", 1),
+    "estimate": ("answers.csv", *BY[:6], "--width", 0.2), "aggregate": ("--by", "age", *FEW),
     "items": ("--by", "age", *FEW),
-}
+}  # fmt: skip
 Screen = Callable[..., list[str]]
 WIDTHS = (80, 100, 140)
 FOUND: dict[str, Any] = {}

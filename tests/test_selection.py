@@ -315,26 +315,20 @@ def test_what_is_said_speaks_of_the_reference_and_of_nobodys_fault() -> None:
     assert "<strong>Selection</strong> · 9 raters of 3 groups by HM" in html
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": []}, InputError, "by names no axis"),
-        ({"by": "rater"}, InputError, "raters are chosen from groups"),
-        ({"by": ("group", "rater")}, InputError, "raters are chosen from groups"),
-        ({"by": ["group", "group"]}, SelectionError, "listed twice"),
-        ({"metric": "auroc"}, InputError, "metric is 'auroc'. Choose one of hm, mpa, wra"),
-        ({"order": "upper"}, InputError, "order is 'upper'. Choose one of lower, value"),
-        ({"per_group": 0}, InputError, "per_group is 0"),
-        ({"min_ratings": -1}, InputError, "min_ratings is -1"),
-        ({"min_ratings": 500}, SelectionError, "no group has an eligible rater: 21 raters have fewer than 500 ratings"),
-        ({"bootstrap": 0}, InputError, "bootstrap is 0, but the lower end of an interval needs draws"),
-        ({"bootstrap": -3}, InputError, "is -[13]\\."),
-        ({"seed": -1}, InputError, "seed is -1"),
-        ({"reference": "Woman"}, InputError, "reference is 'Woman'"),
-        ({"reference": "crowd", "threshold": 9}, InputError, "9"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"), ({"by": []}, InputError, "by names no axis"),
+    ({"by": "rater"}, InputError, "raters are chosen from groups"),
+    ({"by": ("group", "rater")}, InputError, "raters are chosen from groups"),
+    ({"by": ["group", "group"]}, SelectionError, "listed twice"),
+    ({"metric": "auroc"}, InputError, "metric is 'auroc'. Choose one of hm, mpa, wra"),
+    ({"order": "upper"}, InputError, "order is 'upper'. Choose one of lower, value"),
+    ({"per_group": 0}, InputError, "per_group is 0"), ({"min_ratings": -1}, InputError, "min_ratings is -1"),
+    ({"min_ratings": 500}, SelectionError, "no group has an eligible rater: 21 raters have fewer than 500 ratings"),
+    ({"bootstrap": 0}, InputError, "bootstrap is 0, but the lower end of an interval needs draws"),
+    ({"bootstrap": -3}, InputError, "is -[13]\\."), ({"seed": -1}, InputError, "seed is -1"),
+    ({"reference": "Woman"}, InputError, "reference is 'Woman'"),
+    ({"reference": "crowd", "threshold": 9}, InputError, "9"),
+])  # fmt: skip
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     given: dict[str, Any] = {"reference": trained(), "by": "group", **options}
     with pytest.raises(error, match=words):
@@ -373,11 +367,8 @@ def known(seed: int, *, noise: tuple[float, float], n_raters: int, n_groups: int
         items = rng.choice(n_items, 20 if few[r] else 300, replace=False)
         seen = severity[items] + own[r] + rng.normal(0, spread[r], len(items))
         columns = {
-            "item": items,
-            "rater": f"r{r:02}",
-            "score": np.searchsorted(CUTS, seen),
-            "group": f"g{r % n_groups}",
-        }
+            "item": items, "rater": f"r{r:02}", "score": np.searchsorted(CUTS, seen), "group": f"g{r % n_groups}",
+        }  # fmt: skip
         parts.append(pl.DataFrame(columns))
     unsafe = severity > np.quantile(severity, [0.55, 0.6, 0.65, 0.7, 0.75, 0.8])[:, np.newaxis]
     trainer, item = np.divmod(np.arange(unsafe.size), n_items)
@@ -504,28 +495,18 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
     assert "Nobody is chosen from quiet (group): 5 raters have fewer than 20 ratings" in done.words
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "words"),
-    [
-        (["--by", "group", "--min-ratings", 500], 1, "no group has an eligible rater"),
-        (
-            ["--by", "group,half", "--min-group-size", 50],
-            1,
-            "there is nobody to choose from, since all 6 groups are withheld",
-        ),
-        (["--by", "colour"], 1, "raters have no attribute 'colour'"),
-        (["--by", "group", "--metric", "auroc"], 1, "metric is 'auroc'. Choose one of hm, mpa, wra"),
-        (["--by", "group", "--order", "best"], 1, "order is 'best'"),
-        (["--by", "group", "--bootstrap", 0], 1, "bootstrap is 0"),
-        (["--by", "group", "--per-group", 0], 2, "--per-group"),
-        (
-            ["--by", "group", "--table", "raters"],
-            2,
-            "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
-        ),
-        (["--by", "group", "--json", "--csv"], 2, "only one of --json and --csv can be printed"),
-    ],
-)
+@pytest.mark.parametrize(("more", "code", "words"), [
+    (["--by", "group", "--min-ratings", 500], 1, "no group has an eligible rater"),
+    (["--by", "group,half", "--min-group-size", 50], 1,
+     "there is nobody to choose from, since all 6 groups are withheld"),
+    (["--by", "colour"], 1, "raters have no attribute 'colour'"),
+    (["--by", "group", "--metric", "auroc"], 1, "metric is 'auroc'. Choose one of hm, mpa, wra"),
+    (["--by", "group", "--order", "best"], 1, "order is 'best'"),
+    (["--by", "group", "--bootstrap", 0], 1, "bootstrap is 0"), (["--by", "group", "--per-group", 0], 2, "--per-group"),
+    (["--by", "group", "--table", "raters"], 2,
+     "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'"),
+    (["--by", "group", "--json", "--csv"], 2, "only one of --json and --csv can be printed"),
+])  # fmt: skip
 def test_bad_calls_end_with_one_clear_error(files: dict[str, Path], more: list[object], code: int, words: str) -> None:
     done = run_cli(*given(files, *more))
     assert (done.code, done.out) == (code, "")

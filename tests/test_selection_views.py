@@ -186,10 +186,8 @@ def test_keep_makes_one_panel_in_proportion_with_a_voice_for_each_group() -> Non
     ratings = pv.Ratings.from_frame(frame, scale="0:4", rater_attributes=["group"])
     found = pv.select_raters(ratings, by="group", keep=10, order="value", bootstrap=0)
     assert found.table("groups").select("group", "n_asked", "n_chosen").rows() == [
-        ("a", 6, 6),
-        ("b", 3, 3),
-        ("c", 1, 1),
-    ]
+        ("a", 6, 6), ("b", 3, 3), ("c", 1, 1),
+    ]  # fmt: skip
     assert "10 in total, from each group in proportion to its raters" in found.findings()[0]
     two = pv.select_raters(ratings, by="group", keep=2, order="value", bootstrap=0)
     assert two.table("groups")["n_chosen"].to_list() == [1, 1, 0]
@@ -199,14 +197,10 @@ def test_keep_makes_one_panel_in_proportion_with_a_voice_for_each_group() -> Non
     assert "Only 96 of the 200 places could be filled; no more raters are eligible." in most.findings()
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"keep": 0}, "keep is 0"),
-        ({"keep": 5, "by": ["view", "half"]}, "keep makes one panel, but by names 2 axes"),
-        ({"keep": 5, "several": {"view": ";"}}, "raters of several groups would count twice"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"keep": 0}, "keep is 0"), ({"keep": 5, "by": ["view", "half"]}, "keep makes one panel, but by names 2 axes"),
+    ({"keep": 5, "several": {"view": ";"}}, "raters of several groups would count twice"),
+])  # fmt: skip
 def test_what_makes_no_panel_is_refused(options: dict[str, Any], words: str) -> None:
     ratings, _, _ = minority(0, n_items=30)
     with pytest.raises(InputError, match=words):

@@ -96,13 +96,8 @@ def test_the_command_line_shows_parts(tmp_path: Path) -> None:
     ratings.items.write_csv(tmp_path / "items.csv")
     predictions.write_csv(tmp_path / "predictions.csv")
     asked = [
-        tmp_path / "ratings.csv",
-        tmp_path / "predictions.csv",
-        "--items",
-        tmp_path / "items.csv",
-        "--scale",
-        "1:5",
-    ]
+        tmp_path / "ratings.csv", tmp_path / "predictions.csv", "--items", tmp_path / "items.csv", "--scale", "1:5",
+    ]  # fmt: skip
     quick = ["--items-by", "topic", "--bootstrap", 0, "--permutations", 99, "--fast"]
     assert "RPS on parts of the items: topic" in run_cli("score", *asked, *quick).words
     frame = run_cli("score", *asked, *quick, "--csv", "--table", "parts").frame()

@@ -48,9 +48,8 @@ from soft_studies import (
     with_numbers,
 )
 
+
 # The literal twin ----------------------------------------------------------------------------------------------------
-
-
 def x_log_x(x: Any) -> Any:
     return special.xlogy(x, x)
 
@@ -152,10 +151,8 @@ def references_twin(counts: Sequence[Sequence[int]], prior: Sequence[float], see
 
 
 PRIORS: dict[str, Callable[[int], Any]] = {
-    "a number": lambda n: 0.5,
-    "the default": lambda n: 1.0,
-    "a vector": lambda n: [0.4 + 0.7 * k for k in range(n)],
-}
+    "a number": lambda n: 0.5, "the default": lambda n: 1.0, "a vector": lambda n: [0.4 + 0.7 * k for k in range(n)],
+}  # fmt: skip
 
 
 @settings(max_examples=20)
@@ -236,8 +233,6 @@ def test_convabuse(real_data: Path) -> None:
 
 
 # Predictions beside the models ---------------------------------------------------------------------------------------
-
-
 def marginals_of(firsts: Sequence[bool]) -> list[float]:
     """Return the marginal share of the first of two points for item k, all of whose k + 1 ratings are alike.
 
@@ -397,8 +392,6 @@ def test_a_bin_without_items_is_empty_and_nothing_is_said_about_it() -> None:
 
 
 # Prior ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", [1.0, 0.25, 3, [0.5, 1, 2.5], np.array([4.0, 4.0, 1.0])])
 def test_the_priors_share_of_the_weight(prior: Any) -> None:
     numbers = [0, 1, 1, 2, 5, 9, 9, 30]
@@ -480,8 +473,6 @@ def test_a_prior_that_is_not_flat_does_not_reward_flat_predictions() -> None:
 
 
 # Strength of the prior -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", [1.0, 0.5, [0.5, 1.0, 4.5]])
 def test_sensitivity_at_the_priors_own_strength_is_the_result(prior: Any) -> None:
     ratings, q = truthful(9, 30, n_points=3)

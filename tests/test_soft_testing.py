@@ -42,8 +42,6 @@ def by_hand(differences: Array) -> float:
 
 
 # One pair ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_items", [2, 5, 9])
 @pytest.mark.parametrize("metric", ["rps", "cross_entropy", "expected_emd"])
 def test_few_items_against_scipy_and_plain_enumeration(n_items: int, metric: str) -> None:
@@ -105,8 +103,6 @@ def test_p_does_not_depend_on_which_bin_is_asked_for() -> None:
 
 
 # Families ------------------------------------------------------------------------------------------------------------
-
-
 def literal_step_down(differences: Array) -> list[float]:
     """Return corrected p-values of columns of differences over all sign-flips, as in Westfall and Young."""
     signs = np.array(list(itertools.product((1, -1), repeat=len(differences))))
@@ -137,8 +133,6 @@ def test_pairs_in_a_family_against_literal_step_down() -> None:
 
 
 # Interactions --------------------------------------------------------------------------------------------------------
-
-
 def test_bins_against_welch_and_scipy() -> None:
     """With two bins there is one comparison for a pair of models: Welch's t, with items put into the other bin."""
     rng = np.random.default_rng(8)
@@ -226,8 +220,6 @@ def test_where_assignment_depends_on_groups_nothing_is_claimed() -> None:
 
 
 # The prior -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("n_items", "fitted"), [(49, False), (50, True)])
 def test_a_prior_is_fitted_to_fifty_items(n_items: int, fitted: bool) -> None:
     ratings, q = truthful(11, n_items)

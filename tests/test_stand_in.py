@@ -26,8 +26,6 @@ Given = dict[int, list[int | None]]
 
 
 # A plain twin --------------------------------------------------------------------------------------------------------
-
-
 def closeness(point: int, others: list[int], values: list[float], level: Any) -> float:
     """How close a point is to what others say, as the paper writes it."""
     if isinstance(level, str) and level == "nominal":
@@ -215,8 +213,6 @@ def test_bad_input_gets_one_clear_error(wrong: dict[str, Any], message: str) -> 
 
 
 # Published and real data ---------------------------------------------------------------------------------------------
-
-
 def test_published_winning_rates_and_advantages(real_data: Path) -> None:
     """Of the six models of the paper none is near a constant; tests/test_reproduce.py has their published ω and ρ."""
     found = printed.aligned(real_data / "alt_test").stand_ins().filter(~pl.col("reference"))
@@ -260,8 +256,6 @@ def test_on_dices_answers_without_judgement_are_refused(dices: pv.Ratings, level
 
 
 # Closer than the best constant? --------------------------------------------------------------------------------------
-
-
 def crowd(seed: int, n_items: int, n_humans: int, share: float, right: float) -> tuple[Any, Any]:
     """Return ratings of a study where each human rated a share of the items, and a model that is right so often."""
     rng = np.random.default_rng(seed)
@@ -352,8 +346,6 @@ def test_judges_stand_in_and_others_do_not(design: str) -> None:
 
 
 # References ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def study() -> tuple[pv.Ratings, pl.DataFrame]:
     made = pv.simulate(n_items=60, n_raters=20, seed=2)

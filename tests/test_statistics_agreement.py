@@ -72,8 +72,6 @@ def why_ndfu(sums: Array) -> str | None:
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def tables(n_points: int | None = None, top: int = 3) -> st.SearchStrategy[Array]:
     """Draw counts, items × points; many cells and rows are empty."""
     points = st.integers(2, 5) if n_points is None else st.just(n_points)
@@ -240,17 +238,10 @@ def test_cohen_against_scikit_learn(scores: Array, weights: str) -> None:
 
 # nDFU 0.9.3, the authors' package: ndfu.dfu(histogram). It takes the lowest mode, so two modes need both directions.
 AUTHORS = (
-    ([3, 0, 1, 3], 2 / 3, 1.0),
-    ([3, 1, 0, 3], 1.0, 2 / 3),
-    ([2, 2, 1, 0, 0], 0.0, 0.0),
-    ([5, 0, 0, 0, 5], 1.0, 1.0),
-    ([4, 1, 2, 0, 3], 0.75, 0.75),
-    ([0, 3, 1, 3, 0], 2 / 3, 2 / 3),
-    ([1, 2, 3, 2, 1], 0.0, 0.0),
-    ([2, 0, 2, 0, 2], 1.0, 1.0),
-    ([1, 4, 0, 2, 4], 0.5, 1.0),
-    ([7, 3, 4, 1, 6], 5 / 7, 5 / 7),
-)
+    ([3, 0, 1, 3], 2 / 3, 1.0), ([3, 1, 0, 3], 1.0, 2 / 3), ([2, 2, 1, 0, 0], 0.0, 0.0), ([5, 0, 0, 0, 5], 1.0, 1.0),
+    ([4, 1, 2, 0, 3], 0.75, 0.75), ([0, 3, 1, 3, 0], 2 / 3, 2 / 3), ([1, 2, 3, 2, 1], 0.0, 0.0),
+    ([2, 0, 2, 0, 2], 1.0, 1.0), ([1, 4, 0, 2, 4], 0.5, 1.0), ([7, 3, 4, 1, 6], 5 / 7, 5 / 7),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("histogram", "forwards", "backwards"), AUTHORS)
@@ -259,8 +250,6 @@ def test_ndfu_against_the_authors_package(histogram: list[int], forwards: float,
 
 
 # Literal twins -------------------------------------------------------------------------------------------------------
-
-
 def slow_dfu(row: Sequence[int], mode: int) -> Fraction:
     """Walk away from a mode on both sides, and take the largest rise."""
     rise = 0
@@ -353,11 +342,9 @@ def exact_icc(table: Sequence[Sequence[int]]) -> dict[str, Fraction | None]:
     cells = itertools.product(range(n), range(k))
     mse = sum(((x[i][j] - rows[i] - columns[j] + grand) ** 2 for i, j in cells), Fraction(0)) / ((n - 1) * (k - 1))
     below = {
-        "icc_a1": msr + (k - 1) * mse + Fraction(k, n) * (msc - mse),
-        "icc_c1": msr + (k - 1) * mse,
-        "icc_ak": msr + (msc - mse) / n,
-        "icc_ck": msr,
-    }
+        "icc_a1": msr + (k - 1) * mse + Fraction(k, n) * (msc - mse), "icc_c1": msr + (k - 1) * mse,
+        "icc_ak": msr + (msc - mse) / n, "icc_ck": msr,
+    }  # fmt: skip
     return {name: (msr - mse) / divisor if divisor > 0 else None for name, divisor in below.items()}
 
 
@@ -372,8 +359,6 @@ def test_two_way_icc_against_exact(table: Array) -> None:
 
 
 # Weights of a bootstrap over raters ----------------------------------------------------------------------------------
-
-
 def weighted(scores: Array, weights: Array, n_points: int) -> tuple[Array, Array]:
     """Return Σw by item and point, and Σw² by item."""
     counts = np.stack([((scores == point) * weights).sum(axis=1) for point in range(n_points)], axis=1)
@@ -550,8 +535,6 @@ def test_cohen_tables_are_weighed_by_items(scores: Array, data: st.DataObject) -
 
 
 # Extremes, NaN and errors --------------------------------------------------------------------------------------------
-
-
 def test_extremes() -> None:
     assert fleiss_kappa([[3, 0], [0, 2]]) == icc1([[3, 0], [0, 2]]) == icc1k([[3, 0], [0, 2]]) == 1.0
     assert fleiss_kappa([[1, 1], [1, 1]]) == icc1([[1, 1], [1, 1]]) == -1.0

@@ -36,8 +36,6 @@ LEVELS: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal", "ord
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def tables(n_points: int | None = None, n_tables: int = 1, top: int = 3) -> st.SearchStrategy[Sides]:
     """Draw tables of counts of the same shape; many cells, rows and whole tables are empty."""
 
@@ -75,8 +73,6 @@ def counted_items(items: Sequence[Sequence[object]], points: Sequence[object]) -
 
 
 # Golden values -------------------------------------------------------------------------------------------------------
-
-
 def groups_of(golden: dict[str, Any], table: str) -> Callable[[Sequence[str]], Array]:
     columns = golden["inputs"][table]
     return lambda raters: counted([columns[rater] for rater in raters], len(golden["inputs"]["scale"]))
@@ -168,8 +164,6 @@ def test_grasp_table_5(real_data: Path) -> None:
 
 
 # Other software ------------------------------------------------------------------------------------------------------
-
-
 @given(arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(1, 7)), elements=st.integers(-1, 3)))
 def test_alpha_against_krippendorff(table: Array) -> None:
     counts = np.stack([(table == point).sum(axis=0) for point in range(4)], axis=1)
@@ -205,10 +199,8 @@ def _xrr(a: Items, b: Items, level: str) -> Fraction | None:
 
 def _delta(level: str, pooled: list[int]) -> reference.Distance:
     return {
-        "nominal": reference.nominal,
-        "ordinal": reference.ordinal(pooled),
-        "interval": reference.interval(VALUES),
-    }[level]
+        "nominal": reference.nominal, "ordinal": reference.ordinal(pooled), "interval": reference.interval(VALUES),
+    }[level]  # fmt: skip
 
 
 ONE_SIDED: dict[str, Callable[[Items, int], Fraction | float | None]] = {
@@ -352,24 +344,19 @@ def _ratio(within: str, cross: str, split: int) -> tuple[Contribute, Finish]:
 # fmt: off
 ADDITIVE: dict[str, tuple[Contribute, Finish]] = {
     "irr": (parts.alpha_nominal_parts, _one(parts.alpha_nominal_from)),
-    "irr interval": (
-        lambda n: parts.alpha_interval_parts(n, NUMBERS), _one(parts.alpha_interval_from, NUMBERS)),
+    "irr interval": (lambda n: parts.alpha_interval_parts(n, NUMBERS), _one(parts.alpha_interval_from, NUMBERS)),
     "irr ordinal": (parts.alpha_parts, lambda s: parts.alpha_from(s, "ordinal")),
     "xrr": (parts.xrr_nominal_parts, _two(parts.xrr_nominal_from)),
-    "xrr interval": (
-        lambda x, y: parts.xrr_interval_parts(x, y, NUMBERS), _two(parts.xrr_interval_from, NUMBERS)),
-    "xrr ordinal": (
-        parts.xrr_parts, lambda s: parts.xrr_from(s[..., :4, :], s[..., 4, :], s[..., 5, :], "ordinal")),
-    "gai": (
-        lambda x, y: np.concatenate([parts.alpha_nominal_parts(x), parts.xrr_nominal_parts(x, y)], axis=-1), _gai),
+    "xrr interval": (lambda x, y: parts.xrr_interval_parts(x, y, NUMBERS), _two(parts.xrr_interval_from, NUMBERS)),
+    "xrr ordinal": (parts.xrr_parts, lambda s: parts.xrr_from(s[..., :4, :], s[..., 4, :], s[..., 5, :], "ordinal")),
+    "gai": (lambda x, y: np.concatenate([parts.alpha_nominal_parts(x), parts.xrr_nominal_parts(x, y)], axis=-1), _gai),
     "plurality_size": (parts.plurality_parts, _mean(parts.ratio)),
     "percent_agreement": (parts.percent_agreement_parts, _mean(parts.ratio)),
     "negentropy": (parts.entropy_parts, _mean(parts.negentropy_from, 4)),
     "cross_negentropy": (parts.cross_entropy_parts, _mean(parts.negentropy_from, 4)),
     "voting_agreement": (lambda x, y: parts.voting_parts(votes(x), votes(y)), _two(parts.voting_from)),
-    "ac1": (parts.ac_parts, _ac()),
-    "ac2": (lambda n: parts.ac_parts(n, NUMBERS), _ac(NUMBERS)),
-}
+    "ac1": (parts.ac_parts, _ac()), "ac2": (lambda n: parts.ac_parts(n, NUMBERS), _ac(NUMBERS)),
+}  # fmt: skip
 # fmt: on
 FURTHER = ("fleiss_kappa", "icc1", "icc1k", "ndfu")
 """Statistics with files of their own, whose oracles are in test_statistics_agreement."""
@@ -462,11 +449,9 @@ def test_every_statistic_is_classified_and_tested() -> None:
     assert list(STATISTICS) == [record.name for record in STATISTICS.values()]
     assert {name for name, record in STATISTICS.items() if record.function is None} == {
         *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck"),
-        *("leniency", "dominance", "drift"),
-        *names_of("judged"),
-        *names_of("hidden"),
+        *("leniency", "dominance", "drift"), *names_of("judged"), *names_of("hidden"),
         *(record.name for record in registry.ESTIMATED),
-    }
+    }  # fmt: skip
     assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}
     assert set(TWO_SIDED) == {record.name for record in COUNTED if record.needs == "pair"}
     assert {name.split()[0] for name in ADDITIVE} == {record.name for record in COUNTED}
@@ -738,8 +723,6 @@ def test_ac2_can_be_below_minus_one() -> None:
 
 
 # Ties ----------------------------------------------------------------------------------------------------------------
-
-
 def test_votes_by_hand() -> None:
     counts = np.array([[2, 2, 1], [0, 0, 0], [0, 1, 3]])
     assert votes(counts).tolist() == [[0.5, 0.5, 0], [0, 0, 0], [0, 0, 1]]
@@ -785,22 +768,16 @@ def test_random_ties_follow_the_ids_when_items_move() -> None:
 MATRIX_HINT = "symmetric 2 × 2 matrix"
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([1, 2], r"counts has the shape \(2,\)\. Give a table of items × points"),
-        ([[[1, 2]]], r"counts has the shape \(1, 1, 2\)"),
-        ([[1], [2]], "counts has 1 columns"),
-        ([[1, 2], [3]], "counts has rows of unequal length"),
-        ([[1, -2]], "counts holds a negative count: -2 in row 0, column 1"),
-        ([[1, 0], [0.5, 2]], r"counts holds a count that is not a whole number: 0\.5 in row 1, column 0"),
-        ([[1, math.nan]], "not finite or too large: nan"),
-        ([[1, math.inf]], "not finite or too large: inf"),
-        ([[1, 1e300]], "not finite or too large: 1e"),
-        ([["a", "b"]], "counts holds <U1 instead of numbers"),
-        ([[1, None]], "counts holds object instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "message"), [
+    ([1, 2], r"counts has the shape \(2,\)\. Give a table of items × points"),
+    ([[[1, 2]]], r"counts has the shape \(1, 1, 2\)"), ([[1], [2]], "counts has 1 columns"),
+    ([[1, 2], [3]], "counts has rows of unequal length"),
+    ([[1, -2]], "counts holds a negative count: -2 in row 0, column 1"),
+    ([[1, 0], [0.5, 2]], r"counts holds a count that is not a whole number: 0\.5 in row 1, column 0"),
+    ([[1, math.nan]], "not finite or too large: nan"), ([[1, math.inf]], "not finite or too large: inf"),
+    ([[1, 1e300]], "not finite or too large: 1e"), ([["a", "b"]], "counts holds <U1 instead of numbers"),
+    ([[1, None]], "counts holds object instead of numbers"),
+])  # fmt: skip
 def test_counts_are_checked(counts: Any, message: str) -> None:
     for record in COUNTED:
         assert record.function is not None
@@ -817,19 +794,13 @@ def test_sides_have_to_match(function: Callable[..., float]) -> None:
             function([[1, 2]], other)
 
 
-@pytest.mark.parametrize(
-    ("level", "message"),
-    [
-        ("ratio", "level is 'ratio'. Choose one of nominal, ordinal, interval, or a matrix"),
-        ([[0, 1, 2]] * 3, r"level has the shape \(3, 3\).*" + MATRIX_HINT),
-        ([[0, 1], [2, 0]], "level is not symmetric"),
-        ([[1, 1], [1, 0]], "level puts a point at a distance from itself"),
-        ([[0, -1], [-1, 0]], "negative or not finite"),
-        ([[0, math.inf], [math.inf, 0]], "negative or not finite"),
-        ([[0, math.nan], [math.nan, 0]], "negative or not finite"),
-        (None, "level holds object"),
-    ],
-)
+@pytest.mark.parametrize(("level", "message"), [
+    ("ratio", "level is 'ratio'. Choose one of nominal, ordinal, interval, or a matrix"),
+    ([[0, 1, 2]] * 3, r"level has the shape \(3, 3\).*" + MATRIX_HINT), ([[0, 1], [2, 0]], "level is not symmetric"),
+    ([[1, 1], [1, 0]], "level puts a point at a distance from itself"), ([[0, -1], [-1, 0]], "negative or not finite"),
+    ([[0, math.inf], [math.inf, 0]], "negative or not finite"),
+    ([[0, math.nan], [math.nan, 0]], "negative or not finite"), (None, "level holds object"),
+])  # fmt: skip
 def test_levels_are_checked(level: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         statistics.krippendorff_alpha(PAIR, level)

@@ -35,8 +35,6 @@ def log_likelihood(counts: Array, alpha: Any) -> float:
 
 
 # Against scipy and known weights -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("alpha", "ratings"),
     [((0.5, 1, 2), 5), ((0.05, 0.02, 0.1), 3), ((3, 1, 4, 1, 5), 20), ((0.2, 0.3), 2), ((30, 20, 10), 50)],
@@ -154,8 +152,6 @@ def test_repeated_data_give_the_same_weights() -> None:
 
 
 # Special data --------------------------------------------------------------------------------------------------------
-
-
 def test_items_that_do_not_differ() -> None:
     counts = np.random.default_rng(0).multinomial(20, [0.2, 0.3, 0.5], 1_000)
     counts[:] = np.where(np.arange(1_000)[:, None] % 2, counts, [4, 6, 10])  # even more alike
@@ -210,15 +206,10 @@ def test_no_item_with_two_ratings() -> None:
             fit_prior(counts)
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([1, 2], r"counts has the shape \(2,\)"),
-        ([[1, -2]], "counts holds a negative count: -2 in row 0, column 1"),
-        ([[1.5, 2]], r"a count that is not a whole number: 1\.5"),
-        ([["a", "b"]], "counts holds <U1 instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "message"), [
+    ([1, 2], r"counts has the shape \(2,\)"), ([[1, -2]], "counts holds a negative count: -2 in row 0, column 1"),
+    ([[1.5, 2]], r"a count that is not a whole number: 1\.5"), ([["a", "b"]], "counts holds <U1 instead of numbers"),
+])  # fmt: skip
 def test_counts_are_checked(counts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fit_prior(counts)

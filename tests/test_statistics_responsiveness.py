@@ -23,19 +23,13 @@ from plurivox.statistics import STATISTICS, undefined, undefined_reason
 Array = NDArray[Any]
 Samples = tuple[Array, Array]  # ones and zeros
 TWINS: dict[str, Callable[[Sequence[float], Sequence[float]], Fraction | float | None]] = {
-    "mpa": reference.mpa,
-    "mpa_raw": reference.mpa_raw,
-    "wra": reference.wra,
-    "auroc": reference.auroc,
-    "kendall_tau_b": reference.kendall_tau_b,
-    "spearman_rho": reference.spearman_rho,
+    "mpa": reference.mpa, "mpa_raw": reference.mpa_raw, "wra": reference.wra, "auroc": reference.auroc,
+    "kendall_tau_b": reference.kendall_tau_b, "spearman_rho": reference.spearman_rho,
     "average_precision": reference.average_precision,
-}
+}  # fmt: skip
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def samples(elements: st.SearchStrategy[Any], max_size: int = 6) -> st.SearchStrategy[Samples]:
     """Draw ones and zeros of the same length; many weights, and whole vectors, are 0."""
 
@@ -90,8 +84,6 @@ def assert_golden(case: dict[str, Any], ones: Array, zeros: Array) -> int:
 
 
 # Golden values -------------------------------------------------------------------------------------------------------
-
-
 def test_guideline_reference_against_golden(golden: dict[str, Any]) -> None:
     trained = [golden["inputs"]["trained"][item] for item in golden["inputs"]["items"]]
     cases, n_compared = golden["mpa_wra"]["guideline"], 0
@@ -206,8 +198,6 @@ def test_precision_and_recall_by_hand() -> None:
 
 
 # Literal twins -------------------------------------------------------------------------------------------------------
-
-
 @example((np.array([0.5, 1.5, 0]), np.array([1 / 3, 0, 7 / 3])))
 @given(st.one_of(COUNTS, SHARED))
 def test_statistics_against_twins(drawn: Samples) -> None:
@@ -248,8 +238,6 @@ def test_harmonic_mean_against_twin(a: float, b: float) -> None:
 
 
 # Other software ------------------------------------------------------------------------------------------------------
-
-
 def expanded(drawn: Samples) -> tuple[list[int], list[int]]:
     """Write counts out as scores and references, one entry for each sample."""
     written = [(s, u) for u, vector in ((1, drawn[0]), (0, drawn[1])) for s, n in enumerate(vector) for _ in range(n)]
@@ -427,18 +415,13 @@ def test_a_long_scale() -> None:
 
 
 # Undefined values ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("ones", "zeros", "reason", "defined"),
-    [
-        ([0, 0], [0, 0], "none of the rated items has a reference", set()),
-        ([1, 2], [0, 0], "every reference rating lies at or above the boundary", {"mpa_raw"}),
-        ([0, 0], [0.5, 0], "every reference rating lies below the boundary", {"mpa_raw"}),
-        ([0, 2], [0, 1], "only one score was used", set(TWINS) - {"kendall_tau_b", "spearman_rho"}),
-        ([1, 0], [0, 1], None, set(TWINS)),
-    ],
-)
+@pytest.mark.parametrize(("ones", "zeros", "reason", "defined"), [
+    ([0, 0], [0, 0], "none of the rated items has a reference", set()),
+    ([1, 2], [0, 0], "every reference rating lies at or above the boundary", {"mpa_raw"}),
+    ([0, 0], [0.5, 0], "every reference rating lies below the boundary", {"mpa_raw"}),
+    ([0, 2], [0, 1], "only one score was used", set(TWINS) - {"kendall_tau_b", "spearman_rho"}),
+    ([1, 0], [0, 1], None, set(TWINS)),
+])  # fmt: skip
 def test_undefined_values_are_nan_with_a_reason(
     ones: list[float], zeros: list[float], reason: str | None, defined: set[str]
 ) -> None:
@@ -475,22 +458,16 @@ FUNCTIONS = [statistics.precision, statistics.recall, *(getattr(statistics, name
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([[1, 2]], r"ones has the shape \(1, 2\)\. Give one row, a weight for each score"),
-        (3, r"ones has the shape \(\)"),
-        ([], "ones has 0 weights, one for each score, but a scale has at least two scores. Give a weight for every"),
-        ([1], "ones has 1 weights"),
-        ([1, -2], r"ones holds a negative weight: -2 at score 1, counted from 0\. Give the number of samples"),
-        ([1, 2, math.nan], "ones holds a weight that is not finite: nan at score 2"),
-        ([math.inf, -1], "ones holds a weight that is not finite: inf at score 0"),
-        ([1, [2]], "ones has rows of unequal length"),
-        (["a", "b"], "ones holds <U1 instead of numbers"),
-        ([1, None], "ones holds object instead of numbers"),
-        ([1j, 0], "ones holds complex128 instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("weights", "message"), [
+    ([[1, 2]], r"ones has the shape \(1, 2\)\. Give one row, a weight for each score"), (3, r"ones has the shape \(\)"),
+    ([], "ones has 0 weights, one for each score, but a scale has at least two scores. Give a weight for every"),
+    ([1], "ones has 1 weights"),
+    ([1, -2], r"ones holds a negative weight: -2 at score 1, counted from 0\. Give the number of samples"),
+    ([1, 2, math.nan], "ones holds a weight that is not finite: nan at score 2"),
+    ([math.inf, -1], "ones holds a weight that is not finite: inf at score 0"),
+    ([1, [2]], "ones has rows of unequal length"), (["a", "b"], "ones holds <U1 instead of numbers"),
+    ([1, None], "ones holds object instead of numbers"), ([1j, 0], "ones holds complex128 instead of numbers"),
+])  # fmt: skip
 def test_weights_are_checked(function: Callable[[Any, Any], Any], weights: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         function(weights, [1, 2])

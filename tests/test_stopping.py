@@ -32,8 +32,6 @@ LEVELS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.16, 0.2, 0.25, 0.3, 0.5, 0.8)
 
 
 # The plan ------------------------------------------------------------------------------------------------------------
-
-
 def test_looks_double_from_99_up_to_four_fifths_of_the_draws() -> None:
     assert Looks.of(1000).at == (99, 199, 399, 799)
     assert Looks.of(998).at == (99, 199, 399)
@@ -136,8 +134,6 @@ def test_more_draws_only_for_what_may_still_be_claimed() -> None:
 
 
 # Valid, whenever it stops --------------------------------------------------------------------------------------------
-
-
 def urn(n: int, count: int, more: int) -> list[Fraction]:
     """Return how likely so many of further draws reach the observed value, if so many of n did: a Pólya urn."""
     chances = []
@@ -151,15 +147,10 @@ def urn(n: int, count: int, more: int) -> list[Fraction]:
     return chances
 
 
-@pytest.mark.parametrize(
-    "looks",
-    [
-        Looks((7, 15), (0.5, 0.25), (0.0, 0.0)),
-        Looks((7, 15), (0.5, 0.25), (0.0, 2 / 16)),
-        Looks((7, 15), (0.75, 0.75), (1 / 8, 0.0)),
-        Looks((3, 15), (0.5, 0.5), (1 / 4, 1 / 16)),
-    ],
-)
+@pytest.mark.parametrize("looks", [
+    Looks((7, 15), (0.5, 0.25), (0.0, 0.0)), Looks((7, 15), (0.5, 0.25), (0.0, 2 / 16)),
+    Looks((7, 15), (0.75, 0.75), (1 / 8, 0.0)), Looks((3, 15), (0.5, 0.5), (1 / 4, 1 / 16)),
+])  # fmt: skip
 def test_every_sequence_of_draws(looks: Looks) -> None:
     """The exact distribution: told p ≤ α has a chance of at most α, even if one stops when p looks smallest."""
     total, first, second = 31, *looks.at

@@ -76,11 +76,9 @@ def test_stored_ratings_remember_that_they_were_a_survey(write: Write, tmp_path:
     ratings = pv.read_ratings(write("s.csv", PEOPLE), questions="Q1:Q2")
     pv.write_ratings(ratings, tmp_path / "s.parquet")
     again = pv.read_ratings(tmp_path / "s.parquet")
-    assert (again.intake.layout, again.intake.platform, again.intake.said) == (
-        "survey",
-        "survey",
-        {"questions": "Q1:Q2"},
-    )
+    assert (
+        again.intake.layout, again.intake.platform, again.intake.said,
+    ) == ("survey", "survey", {"questions": "Q1:Q2"})  # fmt: skip
 
 
 def test_pieces_do_not_change_what_is_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,8 +120,6 @@ def test_only_one_module_prints() -> None:
 
 
 # All commands, hostile names everywhere -----------------------------------------------------------------------------
-
-
 class Hostile(NamedTuple):
     """Files in which every name is hostile."""
 
@@ -173,21 +171,12 @@ def _named(hostile: Hostile) -> list[str]:
 
 FEW = ["--permutations", "20"]
 ANALYSES = {
-    "describe": ([], []),
-    "variation": ([], [*FEW, "--pairs", "--adjust"]),
-    "cohesion": ([], [*FEW, "--pairs"]),
-    "responsiveness": ([], [*FEW, "--pairs"]),
-    "scale": ([], []),
-    "aggregate": ([], FEW),
-    "items": ([], FEW),
-    "item": ([f"i1{UNSEEN}"], FEW),
-    "score": (["predictions.csv"], FEW),
-    "align": (["answers.csv"], FEW),
-    "judge": (["answers.csv"], ["--seed", "1"]),
-    "estimate": (["answers.csv"], ["--width", "0.1"]),
-    "advise": ([], FEW),
+    "describe": ([], []), "variation": ([], [*FEW, "--pairs", "--adjust"]), "cohesion": ([], [*FEW, "--pairs"]),
+    "responsiveness": ([], [*FEW, "--pairs"]), "scale": ([], []), "aggregate": ([], FEW), "items": ([], FEW),
+    "item": ([f"i1{UNSEEN}"], FEW), "score": (["predictions.csv"], FEW), "align": (["answers.csv"], FEW),
+    "judge": (["answers.csv"], ["--seed", "1"]), "estimate": (["answers.csv"], ["--width", "0.1"]), "advise": ([], FEW),
     "select": ([], ["--bootstrap", "20", "--per-group", "2"]),
-}
+}  # fmt: skip
 FORMATS = ("", "--json", "--csv", "--markdown", "--latex", "--html")
 
 
@@ -285,8 +274,6 @@ def test_every_command_was_tried() -> None:
 
 
 # The help lists commands in families ---------------------------------------------------------------------------------
-
-
 def test_every_command_has_a_family() -> None:
     listed = [name for names in FAMILIES.values() for name in names]
     assert sorted(listed) == sorted(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
@@ -317,30 +304,20 @@ def test_the_help_lists_families_with_whole_sentences() -> None:
     assert "..." not in shown.partition("Options:")[2]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [HOSTILE],
-        ["cohesion"],
-        ["cohesion", "{ratings}", f"--nothing{HOSTILE}"],
-        ["cohesion", "{ratings}", f"more{HOSTILE}"],
-        ["cohesion", "{ratings}", "--seed", f"1{HOSTILE}"],
-        ["cohesion", "{ratings}", "--correction", HOSTILE],
-        ["cohesion", "{ratings}", "--by", HOSTILE, "--scale", "{scale}"],
-        ["cohesion", "{ratings}", "--score", HOSTILE],
-        ["cohesion", "{ratings}", "--where", f"a{HOSTILE}=b", "--scale", "{scale}"],
-        ["cohesion", "{ratings}", "--where", HOSTILE, "--scale", "{scale}"],
-        ["cohesion", "{ratings}", "--scale", f"{HOSTILE}.toml"],
-        ["cohesion", "{ratings}", "--chart", f"{HOSTILE}.exe"],
-        ["cohesion", "{folder}/none.csv"],
-        ["cohesion", "{folder}"],
-        ["describe", "{ratings}", "--config", "{folder}/none.toml"],
-        ["responsiveness", "{ratings}", "--scale", "{scale}", "--reference", f"a=b{HOSTILE}"],
-        ["simulate", "x", "--attribute", HOSTILE],
-        ["curate", "{ratings}", "-o", f"x{HOSTILE}"],
-        ["answers", "{folder}/store.db", "--export", f"x{HOSTILE}.exe"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    [HOSTILE], ["cohesion"], ["cohesion", "{ratings}", f"--nothing{HOSTILE}"],
+    ["cohesion", "{ratings}", f"more{HOSTILE}"], ["cohesion", "{ratings}", "--seed", f"1{HOSTILE}"],
+    ["cohesion", "{ratings}", "--correction", HOSTILE],
+    ["cohesion", "{ratings}", "--by", HOSTILE, "--scale", "{scale}"], ["cohesion", "{ratings}", "--score", HOSTILE],
+    ["cohesion", "{ratings}", "--where", f"a{HOSTILE}=b", "--scale", "{scale}"],
+    ["cohesion", "{ratings}", "--where", HOSTILE, "--scale", "{scale}"],
+    ["cohesion", "{ratings}", "--scale", f"{HOSTILE}.toml"], ["cohesion", "{ratings}", "--chart", f"{HOSTILE}.exe"],
+    ["cohesion", "{folder}/none.csv"], ["cohesion", "{folder}"],
+    ["describe", "{ratings}", "--config", "{folder}/none.toml"],
+    ["responsiveness", "{ratings}", "--scale", "{scale}", "--reference", f"a=b{HOSTILE}"],
+    ["simulate", "x", "--attribute", HOSTILE], ["curate", "{ratings}", "-o", f"x{HOSTILE}"],
+    ["answers", "{folder}/store.db", "--export", f"x{HOSTILE}.exe"],
+])  # fmt: skip
 def test_no_error_does(hostile: Hostile, arguments: list[str]) -> None:
     given = {"ratings": hostile.ratings, "folder": hostile.folder, "scale": ",".join(hostile.labels)}
     done = run_cli(*(one.format(**given) for one in arguments))
@@ -404,8 +381,6 @@ def test_notebooks_show_text_as_text(hostile: Hostile) -> None:
 
 
 # Errors quote little ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("header", ['item,"rater,score', '"item,rater,score', 'item,rater,"score'])
 def test_a_quote_that_never_closes_does_not_print_the_table(tmp_path: Path, header: str) -> None:
     path = tmp_path / "open.csv"

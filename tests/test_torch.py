@@ -40,8 +40,6 @@ def data(n_points: int, highest: int, spread: float = 1.0, n_items: int = 60) ->
 
 
 # Values --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("n_points", [2, 5, 11, 100])
 def test_values_against_numpy(name: str, n_points: int) -> None:
@@ -143,8 +141,6 @@ def test_half_precision_is_computed_in_more(dtype: Any) -> None:
 
 
 # Gradients -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("from_logits", [False, True], ids=["probabilities", "logits"])
 @pytest.mark.parametrize("name", ALL)
 def test_gradients_against_finite_differences(name: str, from_logits: bool) -> None:
@@ -217,8 +213,6 @@ def test_functional_transforms() -> None:
 
 
 # What minimises them -------------------------------------------------------------------------------------------------
-
-
 def minimised(name: str, counts: NDArray[Any], **more: Any) -> NDArray[Any]:
     logits = torch.zeros(counts.shape, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([logits], max_iter=500, line_search_fn="strong_wolfe", tolerance_grad=1e-12,
@@ -255,8 +249,6 @@ def test_the_shares_are_best(name: str) -> None:
 
 
 # Edges ---------------------------------------------------------------------------------------------------------------
-
-
 def test_items_without_ratings() -> None:
     q = torch.tensor([[0.2, 0.8], [0.5, 0.5]])
     for name in EMPIRICAL:
@@ -388,8 +380,6 @@ def test_bad_input_of_single_losses() -> None:
 
 
 # Targets -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sigma", [0.3, 0.5, 1.0, 2.5])
 @pytest.mark.parametrize("n_points", [2, 5, 11])
 def test_smoothed_target_against_scipy(n_points: int, sigma: float) -> None:

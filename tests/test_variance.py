@@ -67,8 +67,6 @@ def four(keep: Any = lambda person, rater: True) -> pv.Ratings:
 
 
 # Textbooks ------------------------------------------------------------------------------------------------------------
-
-
 def test_brennan_p_by_i() -> None:
     """Table 2.2: σ²(p) = .0574, σ²(i) = .0754, σ²(pi) = .1269; Eρ² = .844 and Φ = .773 for twelve items."""
     found = pv.variation(one(), **FEW)
@@ -109,8 +107,6 @@ def test_missing_ratings_against_generalizit() -> None:
 
 
 # Expected mean squares ------------------------------------------------------------------------------------------------
-
-
 def mean_squares(table: Floats) -> dict[str, float]:
     """Return the components of items × groups × raters of a group, all rated, from mean squares by hand."""
     n_i, n_g, n_r = table.shape
@@ -320,8 +316,6 @@ def test_unbalanced_data_against_lme4(tmp_path: Path) -> None:
 
 
 # Reliability ----------------------------------------------------------------------------------------------------------
-
-
 def test_reliability_and_raters_needed_by_hand() -> None:
     table = drawn(7, 15, 3, 4)
     found = pv.variation(rated(table), "g", target=0.9, **FEW)
@@ -395,8 +389,6 @@ def test_what_the_design_leaves_open_is_undefined() -> None:
 
 
 # Faces ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def faces(real_data: Path) -> tuple[pv.Ratings, pl.DataFrame]:
     path = real_data / "faceratings" / "faceratings.parquet"

@@ -29,9 +29,8 @@ from variation_studies import FEW, SHAPES, Rows, dominant, fitted, groups_of, le
 
 HOW = Running(threads=1)
 
+
 # Values ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_leniency_and_dominance_against_least_squares_and_loops(shape: str) -> None:
     for seed in range(2):
@@ -99,8 +98,6 @@ def test_attributes_of_crossings_are_adjusted_for() -> None:
 
 
 # Shuffles -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("within", [None, "h"])
 def test_shuffled_values_are_those_of_relabelled_raters(shape: str, within: str | None) -> None:
@@ -155,8 +152,6 @@ def test_p_is_the_rank_of_the_deviation_among_shuffles() -> None:
 
 
 # Without each unit ----------------------------------------------------------------------------------------------------
-
-
 def all_values(rows: Rows, group: dict[Any, Any], names: tuple[str, ...]) -> np.ndarray[Any, Any]:
     """Return groups and axis × statistics, as the lens has them, by regressions, loops and matrices."""
     inside = [row for row in rows if group[row[1]] is not None]

@@ -16,9 +16,8 @@ import plurivox as pv
 from support import run_cli
 from variation_studies import FEW, dominant, fitted, groups_of, lenient, rows_of, study
 
+
 # Contrasts, pairs, parts of the items, raters one by one --------------------------------------------------------------
-
-
 def test_pairs_and_contrasts_are_two_groups_alone_on_the_same_items() -> None:
     ratings = study(14, "mixed")
     rows, group = rows_of(ratings), groups_of(ratings, "g")
@@ -136,8 +135,6 @@ def test_withheld_groups_stay_in_the_rest() -> None:
 
 
 # Honest edges ---------------------------------------------------------------------------------------------------------
-
-
 def made(scores: dict[str, list[int | None]], n_points: int = 5, **attributes: str) -> pv.Ratings:
     """A table written by hand: rater → scores of items 0, 1, 2, …; attributes as one letter per rater."""
     rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own) if score is not None]
@@ -341,8 +338,6 @@ def test_totals_are_refused(tmp_path: Path) -> None:
 
 
 # Results and the command line -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from plurivox.simulation.files import write_study

@@ -228,8 +228,6 @@ def test_view_correlation_of_real_weights_by_hand() -> None:
 
 
 # What must hold -------------------------------------------------------------------------------------------------------
-
-
 def test_only_relative_weights_count() -> None:
     once, thrice = (study(rows(), weights=[k * w for w in REAL]) for k in (1, 3))
     first, second = values(pv.cohesion(once, ["g"], **ASKED)), values(pv.cohesion(thrice, ["g"], **ASKED))
@@ -293,8 +291,6 @@ def test_jackknife_against_leaving_each_rater_out_by_hand(statistic: str) -> Non
 
 
 # What is said ---------------------------------------------------------------------------------------------------------
-
-
 def raked() -> Ratings:
     simulated = pv.simulate(n_items=30, n_raters=60, missing=0.2, seed=2).ratings
     return simulated.where(raters={"gender": ["Man", "Woman"]}).weighted({"gender": {"Man": 0.3, "Woman": 0.7}})

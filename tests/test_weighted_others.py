@@ -31,8 +31,6 @@ def experts() -> pv.Ratings:
 
 
 # Responsiveness -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("score", ["plurality", "median", "mean"])
 @pytest.mark.parametrize("ties", ["share", "lowest"])
 @pytest.mark.parametrize("reference", ["crowd", "experts", "group"])
@@ -79,8 +77,6 @@ def test_shuffles_move_weights_with_groups_in_responsiveness() -> None:
 
 
 # Aggregation ----------------------------------------------------------------------------------------------------------
-
-
 def aggregated(ratings: pv.Ratings, **asked: Any) -> pv.Aggregation:
     methods = ["plurality", "mean", "posterior", "ordinal"]
     return pv.aggregate(ratings, ["g", "h"], methods=methods, **{**ASKED, **asked})
@@ -145,8 +141,6 @@ def test_shuffles_move_weights_and_weighted_labels_in_aggregation() -> None:
 
 
 # Soft scores ----------------------------------------------------------------------------------------------------------
-
-
 def predicted() -> pl.DataFrame:
     rng = np.random.default_rng(3)
     shares = rng.dirichlet(np.ones(4), size=(2, 14))
@@ -244,8 +238,6 @@ def test_who_does_not_use_weights_says_so() -> None:
 
 
 # Alignment ------------------------------------------------------------------------------------------------------------
-
-
 def answered() -> pl.DataFrame:
     rng = np.random.default_rng(4)
     made = [(name, i, int(rng.integers(4)) if rng.random() < 0.9 else None) for name in "ab" for i in range(14)]
@@ -314,8 +306,6 @@ def test_shuffles_move_weights_with_groups_in_alignment() -> None:
 
 
 # The command line -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", ["responsiveness", "items", "item 3", "aggregate", "soft", "align"])
 def test_every_weighted_command_says_what_weights_come_to(command: str, tmp_path: Path) -> None:
     ratings = study(rows())

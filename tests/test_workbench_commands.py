@@ -104,12 +104,10 @@ def test_a_form_sends_back_what_it_shows(command: str, settings: type[Settings],
 
 
 READINGS = [
-    {"scale": "0:3"},
-    {"scale": "0:3", "poles": "safe,unsafe", "where": [["raters", "gender", "woman"]]},
+    {"scale": "0:3"}, {"scale": "0:3", "poles": "safe,unsafe", "where": [["raters", "gender", "woman"]]},
     {"scale": "0:2", "missing": ["3"], "bins": {"age": [0, 3, 6]}, "rater_attributes": ["gender", "age"]},
-    {"scale": "0:3", "recode": "0-1=no,2-3=yes"},
-    {"scale": "0:3", "unsafe_from": "2", "poles": "safe,unsafe"},
-]
+    {"scale": "0:3", "recode": "0-1=no,2-3=yes"}, {"scale": "0:3", "unsafe_from": "2", "poles": "safe,unsafe"},
+]  # fmt: skip
 
 
 def hold_alike(

@@ -61,8 +61,6 @@ def start(folder: Path) -> tuple[list[str], list[str]]:
 
 
 # Folders of others ---------------------------------------------------------------------------------------------------
-
-
 def project(folder: Path) -> None:
     write(folder / "studies" / "2024-survey" / "interviews.csv")
     write(folder / "README.md")
@@ -247,8 +245,6 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 
 # Folders of ours -----------------------------------------------------------------------------------------------------
-
-
 def nothing(folder: Path) -> None:
     """A folder that does not exist."""
     folder.rmdir()
@@ -306,8 +302,6 @@ def test_an_old_store_that_a_killed_server_left(tmp_path: Path) -> None:
 
 
 # Links within ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("place", ["", "inputs", "made", "made/results", "made/" + "0" * 24])
 def test_nothing_behind_a_link_is_deleted(tmp_path: Path, place: str) -> None:
     """A part of a study's folder was moved to another disk, say, and a link put in its place."""
@@ -348,8 +342,6 @@ def test_links_in_inputs_are_not_followed(tmp_path: Path) -> None:
 
 
 # Damage ---------------------------------------------------------------------------------------------------------------
-
-
 def without_a_table(base: Path) -> None:
     with contextlib.closing(sqlite3.connect(base)) as opened:
         opened.execute("drop table runs")
@@ -447,11 +439,8 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     with contextlib.closing(StudyStore(folder)) as store:
         now = store.study(study)
         assert (now.name, now.files, now.reading, now.asked) == (
-            before.name,
-            before.files,
-            before.reading,
-            before.asked,
-        )
+            before.name, before.files, before.reading, before.asked,
+        )  # fmt: skip
         store.delete_study(study)
     assert mine.exists()
     assert not (folder / "studies" / study).exists()
