@@ -251,8 +251,7 @@ def test_raters_beside_each_other_against_a_loop() -> None:
     further = ttest_1samp(means, bias(votes, given)).statistic / math.sqrt(1 + len(means))  # s√(1 + 1/n) for s/√n
     from scipy.stats import t
 
-    p = max(one["p_value"], 2 * t.sf(abs(further), len(means) - 1))
-    assert one["p_beyond"] == pytest.approx(p)
+    assert one["p_beyond"] == pytest.approx(max(one["p_value"], 2 * t.sf(abs(further), len(means) - 1)))
 
 
 def test_biases_are_corrected_over_models_groups_and_parts() -> None:
@@ -458,8 +457,7 @@ def test_few_items_that_differ_alike_are_not_certain() -> None:
 
 
 def test_few_studies_of_a_judge_like_a_human() -> None:
-    found = judging.rates("alike", "human of each item", 5)
-    assert found["biased"].times <= 2
+    assert judging.rates("alike", "human of each item", 5)["biased"].times <= 2
     assert judging.rates("alike", "always 2", 2)["good"].times == 0
 
 
@@ -514,8 +512,7 @@ def test_groups_and_parts_can_be_required(study: tuple[pv.Ratings, pl.DataFrame]
     frame = pv.judge(*study, by="sex", subset="kind", models="m", require=asked).requirements()
     assert frame["holds"].to_list() == [True, True, False]
     assert frame["why"][2] == "no group or part of the items called 'nobody' is shown; it may be too small or unknown"
-    hidden = pv.judge(*study, by="sex", min_group_size=20, models="m", require="bias[sex=0]<5")
-    assert not hidden.passed
+    assert not pv.judge(*study, by="sex", min_group_size=20, models="m", require="bias[sex=0]<5").passed
 
 
 @pytest.mark.parametrize(("text", "told"), [
@@ -535,8 +532,7 @@ def test_a_requirement_that_cannot_be_read(study: tuple[pv.Ratings, pl.DataFrame
 def test_every_sign_against_python(sign: str) -> None:
     for value in (0.25, 0.5, 0.75):
         row = {"value": value, "note": ""}
-        held = Requirement.of(f"omega{sign}.5").checked(row)[1]
-        assert held is eval(f"{value}{sign}.5")
+        assert Requirement.of(f"omega{sign}.5").checked(row)[1] is eval(f"{value}{sign}.5")
 
 
 # Inputs and results --------------------------------------------------------------------------------------------------

@@ -309,8 +309,7 @@ def test_every_way_to_print(toy: Lens, ratings: Path) -> None:
     assert "0.3750" in play(ratings, "--digits", 4).out
     assert "| M | 0.375 |" in play(ratings, "--digits", 3, "--markdown").out
     assert play(ratings, "--csv", "--table", "pairs").frame().columns == ["group", "value"]
-    result = toy.load("result").from_json(play(ratings, "--json").out)
-    assert result.value("gender", "M", "mean") == 0.375
+    assert toy.load("result").from_json(play(ratings, "--json").out).value("gender", "M", "mean") == 0.375
 
 
 def test_several_questions(toy: Lens, write: Write) -> None:

@@ -135,8 +135,7 @@ def test_choices_that_the_solver_shuffled_are_read_in_the_order_that_the_answer_
     assert values(found, "text") == {("kind", 0): "ANSWER: C", ("7", 0): "It is C, surely."}
     assert values(found, "order") == {("kind", 0): None, ("7", 0): [0, 2, 1]}
     assert values(found, "distribution") == {("kind", 0): None, ("7", 0): None}  # of letters as shown, not as written
-    shown = [("A", "never"), ("B", "always"), ("C", "sometimes")]
-    assert read_answer("It is C, surely.", shown).point == 2
+    assert read_answer("It is C, surely.", [("A", "never"), ("B", "always"), ("C", "sometimes")]).point == 2
     with pytest.raises(ScaleError, match="sample 7, epoch 1: the choices are 'never', 'always', 'sometimes', but were"):
         read_inspect_log(SHUFFLED)
 

@@ -286,8 +286,7 @@ def test_two_points_are_enough_for_every_kind() -> None:
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(["No", "Yes"]))
     items = pl.DataFrame({"item": range(12), "text": ["good", "bad"] * 6})
     for kind in KINDS:
-        shares = models.fit(ratings, items, kind, **SMALL).shares(["good"])
-        assert shares.shape == (1, 2)
+        assert models.fit(ratings, items, kind, **SMALL).shares(["good"]).shape == (1, 2)
 
 
 @EACH
@@ -361,8 +360,7 @@ def test_a_planted_signal_is_learned(kind: str) -> None:
     model = models.fit(ratings, items, kind, length=16, learning_rate=5e-3)
     _, others, other_truth = planted(200, seed=1)
     found = model.predict(others).drop("model", "item").to_numpy()
-    marginal = np.tile(truth.mean(axis=0), (200, 1))
-    assert emd(other_truth, found) < 0.4 * emd(other_truth, marginal)
+    assert emd(other_truth, found) < 0.4 * emd(other_truth, np.tile(truth.mean(axis=0), (200, 1)))
     assert (model.training.n_items, model.training.n_validation, model.training.n_ratings) == (400, 60, 2000)
     assert model.training.best_validation_loss == min(model.training.validation_losses)
     assert model.training.train_losses[-1] < model.training.train_losses[0]
@@ -481,8 +479,7 @@ def test_sequences_are_batched_by_length_and_each_item_once(kind: str) -> None:
     assert sorted(np.concatenate(found).tolist()) == list(range(300))
     assert sorted(map(len, found)) == [12] + [16] * 18
     if kind == "transformer-emd":
-        padded = sum(len(rows) * int(inputs.sizes()[rows].max()) for rows in found)
-        assert padded < 1.2 * inputs.sizes().sum()
+        assert sum(len(rows) * int(inputs.sizes()[rows].max()) for rows in found) < 1.2 * inputs.sizes().sum()
 
 
 # Predicting ----------------------------------------------------------------------------------------------------------
@@ -510,8 +507,7 @@ def test_predictions_are_read_by_soft_scores() -> None:
     assert frame.columns == ["model", "item", "1", "2", "3", "4", "5"]
     assert frame["item"].to_list() == items["item"].reverse().to_list()
     assert set(frame["model"]) == {"mlp-kl"}
-    found = pv.Predictions.from_frame(frame, SCALE)
-    assert found.models == ("mlp-kl",)
+    assert pv.Predictions.from_frame(frame, SCALE).models == ("mlp-kl",)
     assert set(model.predict(items, name="mine")["model"]) == {"mine"}
     assert repr(model) == "<Predictor: mlp-kl on 1 < 2 < 3 < 4 < 5, trained on 40 items>"
 

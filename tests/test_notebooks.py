@@ -258,8 +258,7 @@ def test_many_groups_are_cut_to_those_that_stand_out() -> None:
     """Of 40 raters one by one twelve are shown, called by numbers, and the others are counted."""
     found = pv.responsiveness(ratings(), "crowd", "rater", permutations=0, interval="none")
     page = checked(found._repr_html_())
-    named = [row[0] for row in page.rows if re.fullmatch(r"rater \d+", row[0])]
-    assert len(named) == MOST_ROWS
+    assert len([row[0] for row in page.rows if re.fullmatch(r"rater \d+", row[0])]) == MOST_ROWS
     assert f"{40 - MOST_ROWS} more raters: to_frame()" in page.text
     assert not any(str(one) in page.text for one in ratings().raters["rater"])
 
@@ -273,8 +272,7 @@ def test_the_surest_groups_are_kept() -> None:
     best = frame.group_by("axis", "group").agg(pl.col("p_adjusted").min(), pl.col("p_value").min())
     claimed = best.filter(pl.col("p_adjusted") < 0.05).height
     page = checked(found._repr_html_())
-    marked = sum("**" in " ".join(row) for row in page.rows)
-    assert marked == min(claimed, MOST_ROWS - 1)
+    assert sum("**" in " ".join(row) for row in page.rows) == min(claimed, MOST_ROWS - 1)
     assert [row[0] for row in page.rows[1:2]] == ["all raters"]
 
 

@@ -166,7 +166,6 @@ def test_bins_on_the_command_line_and_in_the_config(tmp_path: Path) -> None:
     path.write_text("item,rater,score\n1,a,0\n2,a,50\n3,a,100\n")
     done = run_cli("describe", path, "--scale", "0:100", "--recode", "into 2", "--write-config")
     assert (done.code, "scale 0–50 < 51–100, recoded: 0–50 → 0–50, 51–100 → 51–100" in done.err) == (0, True)
-    again = run_cli("describe", path)
-    assert "scale 0–50 < 51–100" in again.err
+    assert "scale 0–50 < 51–100" in run_cli("describe", path).err
     (tmp_path / "plurivox.toml").write_text('[scale]\nlabels = "0:100"\nrecode = "into 4"\n')
     assert "scale 0–25 < 26–50 < 51–75 < 76–100" in run_cli("describe", path).err

@@ -176,8 +176,7 @@ def test_all_at_once_is_refused_with_the_next_step(tmp_path: Path) -> None:
             getattr(packed, name)
     with pytest.raises(NeedsMemoryError):
         packed.recode("0-2=no,3-4=yes")
-    chosen = packed.where(raters={"group": "g1"})
-    assert chosen == packed.in_memory().where(raters={"group": "g1"})
+    assert packed.where(raters={"group": "g1"}) == packed.in_memory().where(raters={"group": "g1"})
     assert packed.with_poles(("safe", "unsafe")).scale.poles == ("safe", "unsafe")
 
 
@@ -202,8 +201,7 @@ def test_damage_is_noticed_and_named(tmp_path: Path) -> None:
         manifest.write_text(bad_text)
         with pytest.raises(FileError, match="manifest"):
             pv.read_ratings(tmp_path / "b.pvx")
-    known = json.loads(text)
-    assert set(known["versions"]) == {"plurivox", "numpy", "polars"}
+    assert set(json.loads(text)["versions"]) == {"plurivox", "numpy", "polars"}
 
 
 def packing_forgets() -> None:

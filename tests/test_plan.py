@@ -248,8 +248,7 @@ def test_a_group_needs_the_smallest_study_that_is_enough() -> None:
     assert need.raters is not None
     assert need.now.power < 0.8 <= need.raters.power
     assert need.raters.shape == now._replace(n_group=need.raters.shape.n_group)
-    fewer = need.raters.shape._replace(n_group=need.raters.shape.n_group - 1)
-    assert powers.value(fewer, factors) < 0.8
+    assert powers.value(need.raters.shape._replace(n_group=need.raters.shape.n_group - 1), factors) < 0.8
     assert need.items is not None
     assert need.items.shape == now._replace(n_items=MOST_TIMES * 60)  # not enough
     assert need.items.power < 0.8

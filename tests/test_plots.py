@@ -37,18 +37,11 @@ from plurivox.plots import groups, layout, theme
 
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
-    *(
-        "alignment_dots", "alignment_heat", "alignment_items", "alignment_wins", "distance_histogram", "judge_card",
-        "estimate_forest", "refusals", "item_groups",
-    ),
-    "reproduction",
-    *(
-        "adjusted_effects", "drift_forest", "leniency_forest", "rater_reliability", "repeat_agreement",
-        "variance_shares",
-    ),
+    "alignment_dots", "alignment_heat", "alignment_items", "alignment_wins", "distance_histogram", "judge_card",
+    "estimate_forest", "refusals", "item_groups", "reproduction", "adjusted_effects", "drift_forest",
+    "leniency_forest", "rater_reliability", "repeat_agreement", "variance_shares",
 )  # fmt: skip
-"""Tested in test_plots_alignment.py, test_estimate_shown.py, test_item_view.py, test_reproduce.py and
-test_plots_variation.py."""
+"""Tested in test_plots_alignment, test_estimate_shown, test_item_view, test_reproduce and test_plots_variation."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
 
 
@@ -183,25 +176,25 @@ def svgs() -> dict[tuple[str, str], str]:
     return {}
 
 
+OF = {
+    "overview": ("design", "ratings_per_item", "group_sizes", "scale_use", "response_styles"),
+    "cohesion": ("gai_forest", "null_histograms", "xrr_matrix", "dsi_ranking"),
+    "responsiveness": ("responsiveness_forest", "mpa_wra_plane", "precision_recall", "precision_recall_spread",
+                       "metric_comparison", "metric_lines"),
+    "scales": ("scale_forest", "score_curves", "item_severity"), "aggregation": ("hidden_views",),
+    "items": ("items_divided", "items_uncertain"),
+    "soft": ("soft_ranking", "soft_by_bin", "prior_sensitivity", "pit_histograms", "reliability_curves"),
+}  # fmt: skip
+OF_AN_AXIS = ("scale_use", "response_styles", "xrr_matrix", "precision_recall", "precision_recall_spread",
+              "metric_comparison", "metric_lines", "score_curves")  # fmt: skip
+
+
 def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
     """Return a chart of the study and the table behind it."""
-    of = {
-        "design": (study.overview,), "ratings_per_item": (study.overview,), "group_sizes": (study.overview,),
-        "scale_use": (study.overview, study.axis), "response_styles": (study.overview, study.axis),
-        "gai_forest": (study.cohesion,), "null_histograms": (study.cohesion,),
-        "xrr_matrix": (study.cohesion, study.axis), "dsi_ranking": (study.cohesion,),
-        "responsiveness_forest": (study.responsiveness,), "mpa_wra_plane": (study.responsiveness,),
-        "precision_recall": (study.responsiveness, study.axis),
-        "precision_recall_spread": (study.responsiveness, study.axis),
-        "metric_comparison": (study.responsiveness, study.axis), "metric_lines": (study.responsiveness, study.axis),
-        "scale_forest": (study.responsiveness.psychometrics(),),
-        "score_curves": (study.responsiveness.psychometrics(), study.axis),
-        "item_severity": (study.responsiveness.psychometrics(),), "hidden_views": (study.aggregation,),
-        "items_divided": (study.items,), "items_uncertain": (study.items,), "soft_ranking": (study.soft,),
-        "soft_by_bin": (study.soft,), "prior_sensitivity": (study.soft,), "pit_histograms": (study.soft,),
-        "reliability_curves": (study.soft,),
-    }[name]  # fmt: skip
-    return getattr(plots, name)(*of, **more), getattr(plots, f"{name}_data")(*of, **more)
+    (of,) = (of for of, names in OF.items() if name in names)
+    result = study.responsiveness.psychometrics() if of == "scales" else getattr(study, of)
+    given = (result, study.axis) if name in OF_AN_AXIS else (result,)
+    return getattr(plots, name)(*given, **more), getattr(plots, f"{name}_data")(*given, **more)
 
 
 def records(chart: Any, *columns: str) -> list[dict[str, Any]]:
@@ -418,16 +411,13 @@ def test_labels_of_the_plane_do_not_meet(demo: Study) -> None:
 def test_raters_are_never_named(demo: Study, hostile: Study) -> None:
     ids = {row.group for row in demo.raters.rows if row.kind == "rater"}
     for chart in (
-        plots.mpa_wra_plane(demo.raters),
-        plots.mpa_wra_plane(demo.raters, "rater"),
-        plots.metric_comparison(demo.raters, "rater"),
-        plots.responsiveness_forest(demo.raters),
-        plots.responsiveness_forest(demo.raters, "rater"),
-        plots.precision_recall(demo.raters, "rater"),
-        plots.precision_recall_spread(demo.raters, "rater"),
-        plots.metric_lines(demo.raters, "rater"),
+        plots.mpa_wra_plane(demo.raters), plots.responsiveness_forest(demo.raters),
+        *(getattr(plots, name)(demo.raters, "rater") for name in (
+            "mpa_wra_plane", "metric_comparison", "responsiveness_forest", "precision_recall",
+            "precision_recall_spread", "metric_lines",
+        )),
         plots.null_histograms(demo.raters, "mpa", "rater"),
-    ):
+    ):  # fmt: skip
         text = chart.to_json()
         assert not any(name in text for name in ids)
     table = plots.mpa_wra_plane_data(demo.raters)
@@ -584,11 +574,8 @@ def test_all_raters_alone(bare: Study) -> None:
         assert data(bare.overview).equals(data(bare.overview, "all"))
         assert set(data(bare.overview)["group"]) == {"all raters"}
     assert plots.scale_use(bare.overview).to_json() == plots.scale_use(bare.overview, "all").to_json()
-
-
-def test_two_points_have_no_response_style() -> None:
-    study = study_of(["a", "b"], n_points=2, permutations=0, bootstrap=0)
-    assert "every rating is at an end" in words(plots.response_styles(study.overview, "team"))
+    two = study_of(["a", "b"], n_points=2, permutations=0, bootstrap=0)
+    assert "every rating is at an end" in words(plots.response_styles(two.overview, "team"))
 
 
 def test_totals_show_what_they_can(write: Write) -> None:
@@ -603,13 +590,13 @@ def test_totals_show_what_they_can(write: Write) -> None:
 
 def undefined(result: GroupResult, *keys: tuple[str, str]) -> Any:
     """Return the result as if the values of some groups, or of all, were undefined."""
-    rows = tuple(
-        replace(row, value=math.nan, note="why not")
-        if row.kind in ("group", "dsi") and (not keys or (row.axis, row.group) in keys)
-        else row
-        for row in result.rows
+
+    def at(row: Row) -> bool:
+        return row.kind in ("group", "dsi") and (not keys or (row.axis, row.group) in keys)
+
+    return replace(
+        result, rows=tuple(replace(row, value=math.nan, note="why not") if at(row) else row for row in result.rows)
     )
-    return replace(result, rows=rows)
 
 
 def test_undefined_values_stay_in_the_table_only(demo: Study) -> None:
@@ -640,11 +627,10 @@ def test_all_undefined_is_said_in_words(demo: Study) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("gai_forest", 40), ("responsiveness_forest", 40), ("mpa_wra_plane", 40), ("group_sizes", 40), ("scale_use", 40),
-     ("response_styles", 40), ("xrr_matrix", 40), ("null_histograms", 12), ("precision_recall", 7)],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "shown"), [
+    *((name, 40) for name in ("gai_forest", "responsiveness_forest", "mpa_wra_plane", "group_sizes", "scale_use",
+                              "response_styles", "xrr_matrix")), ("null_histograms", 12), ("precision_recall", 7),
+])  # fmt: skip
 def test_many_groups_show_the_most_notable(many: Study, name: str, shown: int) -> None:
     chart, table = drawn(name, many)
     assert f"{shown} of 60 groups shown" in subtitle(chart)

@@ -192,8 +192,7 @@ def test_heat_of_another_statistic(demo: Alignment) -> None:
     chart = plots.alignment_heat(demo, "age", "xrr")
     assert "close models are to" in chart.to_dict()["title"]["text"]
     assert "Higher is closer" in subtitle(chart)
-    order = plots.alignment_heat_data(demo, "age", "xrr").filter(axis="all")
-    assert order["value"].is_sorted(descending=True)
+    assert plots.alignment_heat_data(demo, "age", "xrr").filter(axis="all")["value"].is_sorted(descending=True)
 
 
 def test_dots_are_sorted_with_intervals(demo: Alignment) -> None:

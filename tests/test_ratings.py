@@ -40,8 +40,7 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
     chosen = draw(st.lists(st.sampled_from(pairs), min_size=1, unique=True))
     scores = draw(st.lists(st.integers(0, 4) | st.none(), min_size=len(chosen), max_size=len(chosen)))
     rows = [(item, rater, score) for (item, rater), score in zip(chosen, scores, strict=True)]
-    schema = {"item": pl.Int64, "rater": pl.String, "score": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema={"item": pl.Int64, "rater": pl.String, "score": pl.Int64}, orient="row")
 
 
 SCALE = pv.Scale.range(0, 4)
@@ -50,8 +49,7 @@ SCALE = pv.Scale.range(0, 4)
 @given(frames())
 def test_frame_to_ratings_to_frame(frame: pl.DataFrame) -> None:
     ratings = pv.Ratings.from_frame(frame, scale=SCALE)
-    rated = frame.drop_nulls("score").sort("item", "rater")
-    assert ratings.to_frame().equals(rated)
+    assert ratings.to_frame().equals(frame.drop_nulls("score").sort("item", "rater"))
     assert ratings.n_items == frame["item"].n_unique()
     assert ratings.n_raters == frame["rater"].n_unique()
     assert ratings.intake.missing_scores == frame["score"].null_count()
@@ -66,8 +64,7 @@ def test_frame_to_ratings_to_frame(frame: pl.DataFrame) -> None:
 def test_shuffled_rows_give_the_identical_ratings(frame: pl.DataFrame, random: Any) -> None:
     order = list(range(frame.height))
     random.shuffle(order)
-    ratings = pv.Ratings.from_frame(frame, scale=SCALE)
-    assert pv.Ratings.from_frame(frame[order], scale=SCALE) == ratings
+    assert pv.Ratings.from_frame(frame[order], scale=SCALE) == pv.Ratings.from_frame(frame, scale=SCALE)
 
 
 @given(frames())
@@ -92,8 +89,7 @@ def test_counts_against_a_literal_count(frame: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pa.table, pl.DataFrame, lambda d: pl.DataFrame(d).lazy()])
 def test_frames_of_all_kinds(make: Any, small: pl.DataFrame) -> None:
-    given_frame = make(small.to_dict(as_series=False))
-    assert pv.Ratings.from_frame(given_frame) == pv.Ratings.from_frame(small)
+    assert pv.Ratings.from_frame(make(small.to_dict(as_series=False))) == pv.Ratings.from_frame(small)
 
 
 def test_pandas_with_gaps() -> None:
@@ -167,8 +163,7 @@ def test_where() -> None:
     assert women.n_raters == expected["rater"].n_unique()
     assert women.n_items == expected["item"].n_unique()
     assert ratings.where() is ratings
-    one = ratings.where(raters={"rater": ratings.raters["rater"][3]})
-    assert one.n_raters == 1
+    assert ratings.where(raters={"rater": ratings.raters["rater"][3]}).n_raters == 1
     with pytest.raises(SelectionError, match="no rater has gender = 'Women'; the values are: Man"):
         ratings.where(raters={"gender": "Women"})
     with pytest.raises(SelectionError, match="items have no attribute 'topic'; they have: text, violation"):

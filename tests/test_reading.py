@@ -113,8 +113,7 @@ def test_wide(write: Write) -> None:
         assert ratings.intake.layout == "wide"
     raters = pl.DataFrame({"rater": ["ann3", "ann1", "ann2"], "age": [3, 1, 2]})
     assert pv.read_ratings(write("w.csv", content), raters=raters).raters["age"].to_list() == [1, 2, 3]
-    labelled = pv.read_ratings(write("w.csv", "item,a,b\nx,No,Yes\n"), scale="No,Yes")
-    assert len(labelled) == 2
+    assert len(pv.read_ratings(write("w.csv", "item,a,b\nx,No,Yes\n"), scale="No,Yes")) == 2
     with_text = pv.read_ratings(write("w.csv", "item,text,a,b\nx,hello,1,2\n"), item_attributes=["text"])
     assert with_text.items["text"].to_list() == ["hello"]
 

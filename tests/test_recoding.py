@@ -201,8 +201,7 @@ def test_the_config_says_it_and_the_command_line_comes_first(files: Path, tmp_pa
     assert found["notes"][0] == "The scale was recoded: 0–2 → safe, 3–4 → unsafe."
     assert run_cli("describe", data, "--recode", "0=a,1-4=b", "--json").json()["points"] == ["a", "b"]
     (tmp_path / "plurivox.toml").write_text("[scale]\nunsafe_from = 9\n")
-    failed = run_cli("describe", data)
-    assert "plurivox.toml: '9' is not a point of the scale 0 < 1 < 2 < 3 < 4" in failed.words
+    assert "plurivox.toml: '9' is not a point of the scale 0 < 1 < 2 < 3 < 4" in run_cli("describe", data).words
 
 
 @pytest.mark.parametrize(

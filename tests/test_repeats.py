@@ -81,8 +81,7 @@ def test_first_ratings_and_later_ones_against_plain_python(timed: bool, ties: bo
 def test_first_and_last_go_by_time(rule: Any, place: int) -> None:
     rows = table()
     expected = {pair: own[place] for pair, own in by_pair(rows, timed=True).items()}
-    found = {(i, r): (s, t) for i, r, s, t in kept(rows, rule=rule).to_frame().iter_rows()}
-    assert found == expected
+    assert {(i, r): (s, t) for i, r, s, t in kept(rows, rule=rule).to_frame().iter_rows()} == expected
 
 
 def test_the_most_frequent_score_has_the_time_at_which_it_was_first_given() -> None:
@@ -322,8 +321,7 @@ def test_simulated_repeats_change_no_first_rating(tmp_path: Path) -> None:
     for own in again.ratings_frame.partition_by("rater"):
         assert sorted(own["time"]) == list(range(1, own.height + 1))
     write_study(again, tmp_path / "study")
-    read = load(InputOptions(str(tmp_path / "study" / "ratings.csv"))).ratings
-    assert read == again.ratings
+    assert load(InputOptions(str(tmp_path / "study" / "ratings.csv"))).ratings == again.ratings
     with pytest.raises(InputError, match="repeated"):
         pv.simulate(repeated=1.5)
 

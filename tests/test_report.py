@@ -337,8 +337,7 @@ def test_every_headline_is_kept_and_facts_come_last() -> None:
     """The first screen shows a few of them and counts the others; see test_report_answer.py."""
     many = section("a", *((k / 10_000, True) for k in range(1, 31)))
     fact = Section("b", "b", "", findings=[Finding(Statement("All raters agree.", 2.2), "b", fact=True)])
-    found = headlines(fact, many)
-    assert found == [*(f"a {k / 10_000}" for k in range(1, 31)), "All raters agree."]
+    assert headlines(fact, many) == [*(f"a {k / 10_000}" for k in range(1, 31)), "All raters agree."]
 
 
 def test_slugs_are_plain() -> None:

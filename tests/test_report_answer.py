@@ -218,8 +218,7 @@ def test_where_nothing_stands_it_says_so_and_what_stands_within_one_analysis() -
 
 
 def test_without_groups_facts_are_what_the_ratings_say() -> None:
-    found = answer(fact("All raters agree."), groups=set())
-    assert lines(found) == ["All raters agree"]
+    assert lines(answer(fact("All raters agree."), groups=set())) == ["All raters agree"]
     assert answer(fact("All raters agree.")).claims == []
 
 
@@ -229,8 +228,7 @@ def test_what_is_claimed_at_the_top_is_what_stands_over_all_lenses() -> None:
     strong = Section("other", "Another", "", findings=[claim("leniency", "b", 0.001)])
     silent = Section("third", "A third", "", findings=[Finding(Statement("Nothing.", 2.0, p=0.9), "third")])
     sections = [weak, strong, silent]
-    found = answer_of(sections, build.top_findings(sections), GROUPS)
-    assert lines(found) == ["team: b differ in leniency"]
+    assert lines(answer_of(sections, build.top_findings(sections), GROUPS)) == ["team: b differ in leniency"]
 
 
 # What a section says

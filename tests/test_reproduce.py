@@ -159,8 +159,7 @@ def test_the_command_shows_differences_and_ends_well(tmp_path: Path) -> None:
     assert again.to_frame().equals(reproduce.run("soft").to_frame(), null_equal=True)
     assert run("soft", "--csv").stdout.startswith("table,row,column,published,ours,difference,decimals,agrees\n")
     assert run("nobody").exit_code == 2
-    shown = tables(again)[0]
-    assert shown.rows[-1] == ["agrees to 2 decimals", "1 of 3", "1 of 3"]
+    assert tables(again)[0].rows[-1] == ["agrees to 2 decimals", "1 of 3", "1 of 3"]
 
 
 def test_the_chart_has_every_number() -> None:

@@ -837,8 +837,7 @@ def test_processes_change_no_bit(kind: str, processes: ProcessPoolExecutor) -> N
         }  # fmt: skip
         by = ["g", "rater"] if resample == "items" else ["g"]
         here = quietly(ratings, other.given, by, threads=2, **options)
-        there = quietly(ratings, other.given, by, executor=processes, **options)
-        assert there.to_json() == here.to_json()
+        assert quietly(ratings, other.given, by, executor=processes, **options).to_json() == here.to_json()
 
 
 def in_parts(ratings: pv.Ratings, size: int) -> pv.Ratings:

@@ -165,8 +165,7 @@ def test_a_pipe_gets_everything(name: str, study: Path, screen: Screen) -> None:
     piped = run_cli(*command(study, name)).out
     assert run_cli(*command(study, name), "--all").out == piped
     assert "--all" not in piped
-    every = screen(120, *command(study, name), "--all")
-    assert every == [line.rstrip() for line in piped.splitlines()]
+    assert screen(120, *command(study, name), "--all") == [line.rstrip() for line in piped.splitlines()]
 
 
 @pytest.mark.parametrize("form", ["--csv", "--json", "--markdown", "--latex", "--html"])
@@ -201,7 +200,6 @@ def test_what_is_asked_for_is_shown(study: Path, screen: Screen) -> None:
     """Pairs, arrows and a longer list of items are asked for by name, and need no --all."""
     lines = screen(100, *command(study, "cohesion"), "--pairs", "--arrows")
     assert any("XRR between groups" in line for line in lines)
-    arrows = [line for line in lines if re.search(r"[↑↓](?!\*| )", line)]
-    assert arrows
+    assert [line for line in lines if re.search(r"[↑↓](?!\*| )", line)]
     lines = screen(100, *command(study, "items"), "--top", 15)
     assert any("the first 15 of 100" in line for line in lines)

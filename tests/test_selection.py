@@ -311,8 +311,7 @@ def test_what_is_said_speaks_of_the_reference_and_of_nobodys_fault() -> None:
         "rating wrong."
     )
     assert not {"bad", "worse", "exclude", "drop", "remove", "unreliable"} & set(" ".join(told).lower().split())
-    html = found._repr_html_()
-    assert "<strong>Selection</strong> · 9 raters of 3 groups by HM" in html
+    assert "<strong>Selection</strong> · 9 raters of 3 groups by HM" in found._repr_html_()
 
 
 @pytest.mark.parametrize(("options", "error", "words"), [

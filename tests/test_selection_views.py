@@ -248,5 +248,4 @@ def test_the_command_keeps_a_panel_and_shows_fairness(tmp_path: Path) -> None:
         assert sentence in done.words
     table = run_cli(*plain, "--keep", 10, "--bootstrap", 0, "--csv", "--table", "fairness").frame()
     assert table["kept"].to_list() == pytest.approx(found.table("fairness")["kept"].to_list())
-    crowd = run_cli(*plain, "--bootstrap", 0, "--reference", "crowd")
-    assert "against the rest of the crowd" in crowd.words
+    assert "against the rest of the crowd" in run_cli(*plain, "--bootstrap", 0, "--reference", "crowd").words

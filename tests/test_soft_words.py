@@ -102,8 +102,7 @@ def test_a_ranking_that_moves_with_the_prior() -> None:
         assert (orders[0][1], orders[-1][1]) == ("sharp is first", "flat is first")
         said.setdefault(spans(orders), []).append(metric)
     parts = "; ".join(f"by {labels(metrics)}, {text}" for text, metrics in said.items())
-    told = about(found, "strength of the prior", "prior strengths")
-    assert told == [f"{MOVES}{parts}."]
+    assert about(found, "strength of the prior", "prior strengths") == [f"{MOVES}{parts}."]
 
 
 def test_a_ranking_that_holds_for_all_priors() -> None:
@@ -126,8 +125,7 @@ def test_only_the_lower_order_moves_with_the_prior() -> None:
         for (strength,), part in curve.group_by("strength", maintain_order=True)
     ]
     assert (orders[0][1], orders[-1][1]) == ("top ahead of a ahead of b", "top ahead of b ahead of a")
-    told = about(found, "strength of the prior")
-    assert told == [f"{MOVES}by E[CE], {spans(orders)}."]
+    assert about(found, "strength of the prior") == [f"{MOVES}by E[CE], {spans(orders)}."]
 
 
 def test_how_models_compare_depends_on_the_number_of_ratings() -> None:
@@ -189,8 +187,7 @@ def test_neighbours_in_the_ranking_are_compared_in_words() -> None:
     models = {"a": 0.3 * q + 0.14, "b": q, "c": 0.98 * q + 0.004}
     found = soft(ratings, predictions_of(models), bootstrap=200, curve=False)
     told = [match for text in found.findings() if (match := PAIR.match(text))]
-    order = found.ranking()
-    assert [(match["one"], match["other"]) for match in told] == list(itertools.pairwise(order))
+    assert [(match["one"], match["other"]) for match in told] == list(itertools.pairwise(found.ranking()))
     for match in told:
         one, other = match["one"], match["other"]
         sign = -1 if one < other else 1

@@ -265,8 +265,7 @@ def crowd(seed: int, n_items: int, n_humans: int, share: float, right: float) ->
                if rng.random() < share}
         for item in range(n_items)
     }  # fmt: skip
-    answers = {"m": {item: [int(truth[item] if rng.random() < right else 0)] for item in range(n_items)}}
-    return votes, answers
+    return votes, {"m": {item: [int(truth[item] if rng.random() < right else 0)] for item in range(n_items)}}
 
 
 def exact_p(votes: Any, given: Given, point: int, n: int, seed: int) -> float:
@@ -341,8 +340,7 @@ def test_p_is_corrected_over_all_models_of_the_call() -> None:
 def test_judges_stand_in_and_others_do_not(design: str) -> None:
     """A slice of what tests/claims/stand_in.py measures."""
     for answerer in ("coin", "marginal", "always the first", "always the second", "no noise"):
-        found = [stand_in.stands_in(design, answerer, seed) for seed in range(2)]
-        assert found == [answerer == "no noise"] * 2
+        assert [stand_in.stands_in(design, answerer, seed) for seed in range(2)] == [answerer == "no noise"] * 2
 
 
 # References ----------------------------------------------------------------------------------------------------------

@@ -530,8 +530,7 @@ def test_cohen_tables_are_weighed_by_items(scores: Array, data: st.DataObject) -
     for rater in range(len(codes)):
         once = tables_with(codes, rater, 4, item_weights=times.astype(float))
         assert (once == tables_with(repeated, rater, 4)).all()
-        distance = disagreements(np.arange(4.0), "linear")
-        assert kappa_from(once, distance).shape == (len(codes) - rater - 1,)
+        assert kappa_from(once, disagreements(np.arange(4.0), "linear")).shape == (len(codes) - rater - 1,)
 
 
 # Extremes, NaN and errors --------------------------------------------------------------------------------------------

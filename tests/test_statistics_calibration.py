@@ -56,8 +56,7 @@ def single_ratings(counts: Array) -> tuple[list[int], list[int]]:
 
 
 def stretch(q: Array, y: int) -> tuple[float, float]:
-    low = math.fsum(q[:y])
-    return low, 1.0 if y == len(q) - 1 else math.fsum(q[: y + 1])
+    return math.fsum(q[:y]), 1.0 if y == len(q) - 1 else math.fsum(q[: y + 1])
 
 
 def spread(q: Array, y: int, n_bars: int) -> list[float]:
@@ -130,8 +129,7 @@ def test_sure_and_impossible_predictions() -> None:
 
 def test_a_row_for_all_and_rows_for_each() -> None:
     one = pit([0, 2, 1], [0.2, 0.3, 0.5], seed=3)
-    each = pit([0, 2, 1], np.tile([0.2, 0.3, 0.5], (3, 1)), seed=3)
-    assert one.tolist() == each.tolist()
+    assert one.tolist() == pit([0, 2, 1], np.tile([0.2, 0.3, 0.5], (3, 1)), seed=3).tolist()
 
 
 def test_no_ratings_have_no_pits() -> None:
@@ -151,8 +149,7 @@ def test_pits_are_between_0_and_1(n_points: int, data: st.DataObject) -> None:
 @pytest.mark.parametrize(("n_items", "n_points"), [(1, 5), (30, 2), (30, 5), (3, 101)])
 def test_the_histogram_is_a_mean_over_ratings(n_items: int, n_points: int, n_bars: int) -> None:
     counts, q = drawn(n_items, n_points, right=False)
-    found = pit_histogram(counts, q, n_bars)
-    assert found.share == pytest.approx(literal_shares(counts, q, n_bars), abs=1e-12)
+    assert pit_histogram(counts, q, n_bars).share == pytest.approx(literal_shares(counts, q, n_bars), abs=1e-12)
 
 
 def test_mean_and_variance_over_ratings() -> None:
@@ -341,8 +338,7 @@ def test_true_predictions_are_reliable() -> None:
     found = reliability(*drawn(5000, 5, seed=9))
     n = found.n_items
     kept = n > 100
-    gap = np.abs(found.observed - found.predicted)[kept]
-    assert (gap < 5 * np.sqrt(0.25 / n[kept])).all()
+    assert (np.abs(found.observed - found.predicted)[kept] < 5 * np.sqrt(0.25 / n[kept])).all()
     assert (found.errors() < 0.02).all()
     assert (reliability(*drawn(5000, 5, seed=9, right=False)).errors() > 0.1).all()
 

@@ -123,8 +123,7 @@ tables = st.integers(2, 5).flatmap(
 @settings(max_examples=25)
 @given(tables, st.randoms(use_true_random=False))
 def test_order_of_items_does_not_matter(table: Array, random: Any) -> None:
-    order = random.sample(range(len(table)), len(table))
-    assert fit_prior(table[order]) == fit_prior(table)
+    assert fit_prior(table[random.sample(range(len(table)), len(table))]) == fit_prior(table)
     few = np.zeros((2, table.shape[1]), dtype=int)
     few[1, 0] = 1
     assert fit_prior(np.concatenate([few, table])) == fit_prior(table)  # no rating, and one, tell nothing
@@ -140,8 +139,7 @@ def test_fits_settle_and_are_priors(table: Array) -> None:
     assert 0.01 * (1 - 1e-9) <= fit.strength <= 1e4 + 0.01
     assert fit.log_likelihood <= 1e-9
     assert information_gain(table[0], fit.alpha) >= 0
-    turned = fit_prior(table[:, ::-1])
-    assert turned.log_likelihood == pytest.approx(fit.log_likelihood, rel=1e-7, abs=1e-7)
+    assert fit_prior(table[:, ::-1]).log_likelihood == pytest.approx(fit.log_likelihood, rel=1e-7, abs=1e-7)
 
 
 def test_repeated_data_give_the_same_weights() -> None:

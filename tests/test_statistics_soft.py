@@ -329,8 +329,7 @@ def test_many_items_are_many_single_ones(n_points: int) -> None:
         assert together.shape == (40,)
         alone = [value_of(name, n, row) for n, row in zip(counts, q, strict=True)]
         assert together == pytest.approx(np.array(alone), rel=1e-10, abs=1e-14, nan_ok=True), name
-        shared = value_of(name, counts, q[3])
-        assert shared[3] == pytest.approx(together[3], rel=1e-10, abs=1e-14, nan_ok=True)
+        assert value_of(name, counts, q[3])[3] == pytest.approx(together[3], rel=1e-10, abs=1e-14, nan_ok=True)
         assert value_of(name, counts[:0], q[:0]).shape == (0,)
     assert statistics.posterior_mean(counts).shape == counts.shape
     assert statistics.expected_entropy(counts)[7] == statistics.expected_entropy(counts[7])

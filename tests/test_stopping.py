@@ -129,8 +129,7 @@ def test_more_draws_only_for_what_may_still_be_claimed() -> None:
     """A p of .04 is undecided after 1,000 draws, but not if it was far at a look: then no less is told."""
     plan = DrawPlan(1000, 10_000, 1, Looks.of(1000))
     for first, enough in ((0.3, True), (0.1, False)):
-        p = [np.array([one]) for one in (first, 0.1, 0.06, 0.06, 0.04)]
-        assert plan.enough(p, 1000) is enough
+        assert plan.enough([np.array([one]) for one in (first, 0.1, 0.06, 0.06, 0.04)], 1000) is enough
 
 
 # Valid, whenever it stops --------------------------------------------------------------------------------------------

@@ -47,8 +47,7 @@ DRAWN |= {*map(chr, range(0x13430, 0x13440))}  # they set hieroglyphs above one 
 
 def steering(text: str) -> set[str]:
     """What of a text is not for reading, by the categories of Unicode."""
-    unseen = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
-    return unseen - DRAWN - {"\n", "\t"}
+    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - DRAWN - {"\n", "\t"}
 
 
 def test_characters_are_replaced_by_their_unicode_category() -> None:

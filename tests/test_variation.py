@@ -81,8 +81,7 @@ def test_many_groups_have_the_effects_of_least_squares(monkeypatch: pytest.Monke
     scores = draw.normal(size=600)
     products, crossed = (design.T @ design)[np.newaxis], (design.T @ scores)[np.newaxis]
     expected = np.linalg.lstsq(design, scores, rcond=None)[0]
-    quick = adjusted._effects(products, crossed, np.arange(250), ())
-    assert quick[0] == pytest.approx(expected, abs=1e-10)
+    assert adjusted._effects(products, crossed, np.arange(250), ())[0] == pytest.approx(expected, abs=1e-10)
     design[:, 7] = design[:, 3] + design[:, 4]  # then three of them cannot be told apart
     products, crossed = (design.T @ design)[np.newaxis], (design.T @ scores)[np.newaxis]
     careful = adjusted._effects(products, crossed, np.arange(250), ())

@@ -309,8 +309,7 @@ def test_an_export_of_label_studio_to_a_report(browser: Any, tmp_path: Path) -> 
         page.get_by_role("button", name="Add", exact=True).click()
         page.get_by_role("cell", name="Label Studio").first.wait_for(timeout=LONG)
         tab.shot("label-studio")
-        report = report_of(page, answers_of(page))
-        assert "plurivox report export.json" in report
+        assert "plurivox report export.json" in report_of(page, answers_of(page))
         tab.close()
 
 

@@ -102,8 +102,7 @@ def test_without_a_run_there_are_no_pages_to_lead_to() -> None:
 def test_links_of_all_charts_lead_somewhere(client: Any) -> None:
     home = add_study(client, RATINGS, items=ITEMS)
     settled(client, home)
-    done = send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"})
-    assert done.status_code == 303
+    assert send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"}).status_code == 303
     settled(client, home)
     alone = settled(client, f"{home}/lenses/item_view?go=1&item=i1&by=gender")
     assert "<svg" in alone

@@ -77,8 +77,7 @@ def test_options_are_read_back_as_what_they_were_written_for(
     own = whole_program().commands[command]
     places = ["x"] * sum(one.param_type_name == "argument" and one.required for one in own.params)
     context = own.make_context(command, [*places, *options_of(record)])
-    given = {**context.params, CONTEXT: context}
-    assert settings.from_dict(settings_given(settings, given)) == record
+    assert settings.from_dict(settings_given(settings, {**context.params, CONTEXT: context})) == record
 
 
 def test_most_settings_were_tried() -> None:

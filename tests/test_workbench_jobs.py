@@ -182,8 +182,7 @@ def test_what_is_kept_of_one_item_is_not_shown_for_another(tmp_path: Path, monke
         desk = Desk(source)
         monkeypatch.chdir(desk.folder)
         for name in ("i1", "i2"):
-            found = desk.study.ask("item_view", inputs={"item": name}, permutations=0)
-            assert found.settings["item"] == name
+            assert desk.study.ask("item_view", inputs={"item": name}, permutations=0).settings["item"] == name
         monkeypatch.chdir(tmp_path)
         desk.close()
 

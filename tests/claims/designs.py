@@ -96,8 +96,7 @@ def at_random(rng: np.random.Generator, n: int, k: int, name: str = "g") -> list
 
 def _some(rng: np.random.Generator, n_raters: int, n_items: int, per_item: int) -> NDArray[np.bool_]:
     """Return who rated what where each item has so many raters, drawn by chance."""
-    order = rng.random((n_raters, n_items)).argsort(axis=0)
-    return order < per_item
+    return rng.random((n_raters, n_items)).argsort(axis=0) < per_item
 
 
 # No group differs ----------------------------------------------------------------------------------------------------
