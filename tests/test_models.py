@@ -98,10 +98,8 @@ def literal_loss(kind: str, counts: NDArray[Any], q: Floats) -> float:
             smooth /= smooth.sum()
             total, n = total + float(rel_entr(smooth, shares).sum()), n + 1
         elif kind == "cumulative-link":
-            total, n = (
-                total - sum(times * math.log(share) for times, share in zip(row, shares, strict=True)),
-                n + row.sum(),
-            )
+            total -= sum(times * math.log(share) for times, share in zip(row, shares, strict=True))
+            n += row.sum()
         else:
             total, n = total + sum(abs(p[:k].sum() - shares[:k].sum()) for k in range(1, 5)) / 4, n + 1
     return total / n
@@ -203,10 +201,8 @@ def test_long_context_takes_nothing_from_the_text_in_bags() -> None:
 @pytest.mark.parametrize("n_text", [1, 5, 9, 10, 11, 30])
 def test_long_context_never_removes_a_token_of_the_text(n_text: int) -> None:
     encoder = texts.SequenceEncoder(tuple(f"t{i}" for i in range(30)) + tuple(f"c{i}" for i in range(1000)), length=10)
-    text, turns = (
-        " ".join(f"t{i}" for i in range(n_text)),
-        [" ".join(f"c{i}" for i in range(k, 1000)) for k in (0, 500)],
-    )
+    text = " ".join(f"t{i}" for i in range(n_text))
+    turns = [" ".join(f"c{i}" for i in range(k, 1000)) for k in (0, 500)]
     (alone,), (both,) = (encoder.encode([text], [before]).tokens for before in ((), turns))
     segments = encoder.encode([text], [turns]).segments[0]
     np.testing.assert_array_equal(both[segments == texts.OF_TEXT], alone)
@@ -234,14 +230,10 @@ def test_a_model_learns_from_context(kind: str) -> None:
     shares = model.shares(["and then?"] * 100, [[None, said] for said in others["text"]])
     assert emd(other_truth, shares) < 0.6 * emd(other_truth, np.tile(truth.mean(axis=0), (100, 1)))
     frame = turned.head(3)
-    np.testing.assert_allclose(
-        model.predict(frame).drop("model", "item").to_numpy(),
-        model.shares(frame["text"].to_list(), frame["before"].to_list()),
-        atol=1e-12,
-    )
-    assert not np.allclose(
-        model.predict(frame, context=()).drop("model", "item"), model.predict(frame).drop("model", "item")
-    )
+    found, expected = model.predict(frame), model.shares(frame["text"].to_list(), frame["before"].to_list())
+    np.testing.assert_allclose(found.drop("model", "item").to_numpy(), expected, atol=1e-12)
+    without = model.predict(frame, context=()).drop("model", "item")
+    assert not np.allclose(without, found.drop("model", "item"))
 
 
 # Networks and losses -------------------------------------------------------------------------------------------------
@@ -428,12 +420,6 @@ def test_the_best_epoch_is_kept(kind: str) -> None:
     assert loss < done.validation_losses[-1]
 
 
-def test_all_epochs_are_run_while_it_gets_better() -> None:
-    ratings, items, _ = planted(60)
-    done = models.fit(ratings, items, "mlp-ce", epochs=3).training
-    assert (done.stopped, done.epochs, done.best_epoch) == ("epochs", 3, 3)
-
-
 def test_interrupting_keeps_the_best_so_far() -> None:
     ratings, items, _ = planted(60)
 
@@ -444,6 +430,8 @@ def test_interrupting_keeps_the_best_so_far() -> None:
     cut = models.fit(ratings, items, "mlp-ce", progress=stop)
     assert (cut.training.stopped, cut.training.epochs, cut.training.best_epoch) == ("interrupted", 2, 2)
     assert same_weights(cut, models.fit(ratings, items, "mlp-ce", epochs=2))
+    done = models.fit(ratings, items, "mlp-ce", epochs=3).training
+    assert (done.stopped, done.epochs, done.best_epoch) == ("epochs", 3, 3)
 
 
 def test_interrupting_before_the_first_epoch_is_over_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,11 +498,6 @@ def test_predictions_are_read_by_soft_scores() -> None:
     assert pv.Predictions.from_frame(frame, SCALE).models == ("mlp-kl",)
     assert set(model.predict(items, name="mine")["model"]) == {"mine"}
     assert repr(model) == "<Predictor: mlp-kl on 1 < 2 < 3 < 4 < 5, trained on 40 items>"
-
-
-def test_progress_of_predicting() -> None:
-    ratings, items = every_point()
-    model = models.fit(ratings, items, **SMALL)
     seen: list[tuple[int, int]] = []
     model.predict(pl.DataFrame({"item": range(5000), "text": ["word1"] * 5000}), progress=lambda *n: seen.append(n))
     assert seen == [(4096, 5000), (5000, 5000)]
@@ -605,44 +588,23 @@ def test_missing_columns(options: dict[str, Any], message: str) -> None:
     assert refused(ColumnError, *every_point(), **options) == message
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        (
-            lambda items: pl.concat([items, items[3:5]]),
-            DuplicateError,
-            "items, column 'item', rows 4, 21: item 'i03' occurs more than once, as is 1 other. Keep one row per item.",
-        ),
-        (
-            lambda items: items.with_columns(item=pl.lit(None, dtype=pl.String)),
-            IdError,
-            "items, column 'item', rows 1, 2, 3, 4, 5 and 15 more: the item is missing. Fill it in.",
-        ),
-        (
-            lambda items: items.with_columns(text=pl.lit(" ")),
-            InputError,
-            "items, column 'text': no item has a text. Name the column of texts with text= or --text.",
-        ),
-        (
-            lambda items: items.with_columns(item="x" + pl.col("item")),
-            InputError,
-            "items, column 'item': none of the 20 items with a text has a rating (the first item here is 'xi00', "
-            "in the ratings 'i00'). Name the column that has the ids of the ratings with item= or --item.",
-        ),
-        (
-            lambda items: items.head(1),
-            InputError,
-            "items: only one item has both a text and a rating, but training needs at least two: one to learn from and "
-            "one to decide when to stop. Give more items.",
-        ),
-        (lambda items: items.clear(), InputError, "items: there are no items. Give one row per item."),
-        (
-            lambda items: items.with_columns(text=pl.concat_list("text")),
-            ColumnError,
-            "items, column 'text': it holds List(String) instead of text. Give one text per row.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "error", "message"), [
+    (lambda items: pl.concat([items, items[3:5]]), DuplicateError,
+     "items, column 'item', rows 4, 21: item 'i03' occurs more than once, as is 1 other. Keep one row per item."),
+    (lambda items: items.with_columns(item=pl.lit(None, dtype=pl.String)), IdError,
+     "items, column 'item', rows 1, 2, 3, 4, 5 and 15 more: the item is missing. Fill it in."),
+    (lambda items: items.with_columns(text=pl.lit(" ")), InputError,
+     "items, column 'text': no item has a text. Name the column of texts with text= or --text."),
+    (lambda items: items.with_columns(item="x" + pl.col("item")), InputError,
+     "items, column 'item': none of the 20 items with a text has a rating (the first item here is 'xi00', in the "
+     "ratings 'i00'). Name the column that has the ids of the ratings with item= or --item."),
+    (lambda items: items.head(1), InputError,
+     "items: only one item has both a text and a rating, but training needs at least two: one to learn from and one to "
+     "decide when to stop. Give more items."),
+    (lambda items: items.clear(), InputError, "items: there are no items. Give one row per item."),
+    (lambda items: items.with_columns(text=pl.concat_list("text")), ColumnError,
+     "items, column 'text': it holds List(String) instead of text. Give one text per row."),
+])  # fmt: skip
 def test_tables_that_cannot_be_used(
     change: Callable[[pl.DataFrame], pl.DataFrame], error: type[InputError], message: str
 ) -> None:
@@ -650,13 +612,8 @@ def test_tables_that_cannot_be_used(
     assert refused(error, ratings, change(items)) == message
 
 
-@pytest.mark.parametrize("name", ["epochs", "patience", "batch"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
-def test_whole_numbers_that_make_no_sense(name: str, value: Any) -> None:
-    assert refused(InputError, *every_point(), **{name: value}).startswith(f"{name} is {value!r}. Give a whole number")
-
-
 @pytest.mark.parametrize(("name", "values"), [
+    *((name, [0, -1, 1.5, True, "3"]) for name in ("epochs", "patience", "batch")),
     ("validation", [0, 1, -0.1, 1.5, math.nan, "half"]), ("learning_rate", [0, -1, math.inf, math.nan, True]),
     ("seed", [-1, 0.5, None]), ("features", [0, 10**8]), ("length", [0, 10**6]),
     ("sigma", [-1, 2_000, math.nan, "wide"]), ("min_ratings", [0, None, 1.5]), ("sample_items", [1, 2.5]),
@@ -664,15 +621,16 @@ def test_whole_numbers_that_make_no_sense(name: str, value: Any) -> None:
 ])  # fmt: skip
 def test_numbers_that_make_no_sense(name: str, values: list[Any]) -> None:
     for value in values:
-        assert refused(InputError, *every_point(), **{name: value}).startswith(f"{name} is {value!r}. Give a ")
+        said = refused(InputError, *every_point(), **{name: value})
+        whole = "whole number" if name in ("epochs", "patience", "batch") else ""
+        assert said.startswith(f"{name} is {value!r}. Give a {whole}")
 
 
 def test_unknown_model_and_device() -> None:
     expected = "there is no model 'bert'. Choose one of mlp-ce, mlp-kl, cumulative-link, transformer-emd."
     assert refused(SelectionError, *every_point(), model="bert") == expected
-    assert (
-        refused(InputError, *every_point(), device="abacus") == "device is 'abacus'. Choose cpu, cuda, cuda:1 or mps."
-    )
+    said = refused(InputError, *every_point(), device="abacus")
+    assert said == "device is 'abacus'. Choose cpu, cuda, cuda:1 or mps."
     assert list(models.MODELS) == list(KINDS)
 
 
@@ -693,11 +651,9 @@ def test_another_scale_is_refused(model: models.Predictor) -> None:
 def test_what_predictions_cannot_be_made_of(model: models.Predictor) -> None:
     _, items = every_point()
     blank = items.with_columns(text=pl.when(pl.col("item") != "i02").then("text"))
+    said = "items, column 'text', row 3: the text is missing. Fill it in, or leave out the row."
     for problem, call in (
-        (
-            "items, column 'text', row 3: the text is missing. Fill it in, or leave out the row.",
-            lambda: model.predict(blank),
-        ),
+        (said, lambda: model.predict(blank)),
         ("there is no column 'said'", lambda: model.predict(items, text="said")),
         ("item 'i00' occurs more than once", lambda: model.predict(pl.concat([items, items[:1]]))),
         ("there is context, but the model was trained without any", lambda: model.predict(items, context="text")),
@@ -709,11 +665,7 @@ def test_what_predictions_cannot_be_made_of(model: models.Predictor) -> None:
         with pytest.raises(InputError) as caught:
             call()
         assert problem in str(caught.value)
-
-
-def test_a_point_named_like_a_column_of_predictions() -> None:
     frame = pl.DataFrame({"item": range(12), "rater": ["r"] * 12, "score": ["item", "other"] * 6})
-    items = pl.DataFrame({"item": range(12), "text": ["good", "bad"] * 6})
     with pytest.raises(ScaleError, match="a point of the scale is called 'item'"):
         models.fit(pv.Ratings.from_frame(frame, scale=pv.Scale(["item", "other"])), items, **SMALL)
 
@@ -728,10 +680,8 @@ def test_without_torch(absent: str) -> None:
         "try: plurivox.models\nexcept Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == (
-        f"{MissingExtraError.__name__} plurivox.models needs PyTorch. Install what is missing with: pip install "
-        "'plurivox[torch]'"
-    )
+    said = "plurivox.models needs PyTorch. Install what is missing with: pip install 'plurivox[torch]'"
+    assert done.stdout.strip() == f"{MissingExtraError.__name__} {said}"
 
 
 # Beside predicting the same of every text -----------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import plurivox as pv
 from plurivox.base.errors import ColumnError, FileError, InputError, ScaleError
@@ -197,6 +196,10 @@ def test_selections_carry_repeats_and_times() -> None:
     assert ratings.where(raters={"rater": ["r1", "r5"]}) == some(rows, items, {"r1", "r5"})
     assert ratings.where(items={"item": [3, 4]}) == some(rows, {3, 4}, raters)
     assert ratings.where(items={"item": 3}, raters={"rater": "r2"}) == some(rows, {3}, {"r2"})
+    item, rater, score, at = rows[-1]  # equal means repeats and times, too
+    assert ratings != kept([*rows[:-1], (item, rater, score, at + 1e-6)])
+    assert ratings != kept(rows[:-1])
+    assert kept(rows, timed=False) != pv.Ratings.from_frame(frame_of(rows), scale=SCALE, duplicates="first")
     chosen = np.isin(np.arange(12), [0, 7])
     part = with_items(ratings, chosen)
     assert part.repeats().equals(ratings.repeats().filter(pl.col("item").is_in([0, 7])))
@@ -204,20 +207,7 @@ def test_selections_carry_repeats_and_times() -> None:
     named = ratings.with_poles(("low", "high"))
     assert named.repeats().equals(ratings.repeats())
     assert named.to_frame().equals(ratings.to_frame())
-
-
-def test_a_selection_without_repeats_has_none() -> None:
-    rows = [(1, "a", 2, 1.0), (1, "a", 3, 2.0), (1, "b", 0, 3.0)]
-    assert kept(rows).where(raters={"rater": "b"}).again is None
-
-
-def test_equal_means_repeats_and_times_too() -> None:
-    rows = table()
-    item, rater, score, at = rows[-1]
-    assert kept(rows) == kept(list(rows))
-    assert kept(rows) != kept([*rows[:-1], (item, rater, score, at + 1e-6)])
-    assert kept(rows) != kept(rows[:-1])
-    assert kept(rows, timed=False) != pv.Ratings.from_frame(frame_of(rows), scale=SCALE, duplicates="first")
+    assert kept([(1, "a", 2, 1.0), (1, "a", 3, 2.0), (1, "b", 0, 3.0)]).where(raters={"rater": "b"}).again is None
 
 
 def test_other_analyses_see_first_ratings_alone() -> None:
@@ -242,15 +232,12 @@ def test_stored_and_read_back(tmp_path: Path, timed: bool) -> None:
     stored = pl.read_parquet(path)
     assert stored.height == len(rows)  # any tool can read all of them
     assert stored["occasion"].max() == max(map(len, by_pair(rows, timed=timed).values()))
-
-
-def test_dates_are_stored(tmp_path: Path) -> None:
-    frame = pl.DataFrame(
+    when = pl.DataFrame(
         {"item": [1, 2], "rater": ["a", "a"], "score": [0, 1], "t": ["2026-01-31T00:00:00.123456789", "NA"]}
     )
-    ratings = pv.Ratings.from_frame(frame, time="t")
-    pv.write_ratings(ratings, tmp_path / "r.parquet")
-    assert pv.read_ratings(tmp_path / "r.parquet") == ratings
+    dated = pv.Ratings.from_frame(when, time="t")
+    pv.write_ratings(dated, path)
+    assert pv.read_ratings(path) == dated
 
 
 def test_ratings_without_them_are_stored_as_before(tmp_path: Path) -> None:
@@ -280,8 +267,6 @@ def test_a_damaged_store_says_so(tmp_path: Path, change: Any, reason: str) -> No
 
 # Commands ------------------------------------------------------------------------------------------------------------
 def test_the_command_line_and_the_config(tmp_path: Path) -> None:
-    from plurivox.cli.app import program
-
     path = tmp_path / "ratings.csv"
     path.write_text("item,rater,score,day\n1,a,0,2026-01-02\n1,a,1,2026-01-01\n1,b,2,\n2,a,2,2026-01-03\n")
     said = (
@@ -289,18 +274,15 @@ def test_the_command_line_and_the_config(tmp_path: Path) -> None:
         "Ratings have times, counted in days; 1 rating has none.",
     )
     for options in (["--repeats", "keep", "--time", "day"], ["--duplicates", "keep", "--occasion", "day"]):
-        run = CliRunner().invoke(program(), ["describe", str(path), *options, "--json"])
-        assert run.exit_code == 0, run.output
-        assert all(sentence in run.output for sentence in said)
-    run = CliRunner().invoke(program(), ["describe", str(path), "--repeats", "keep"])
-    assert "No rater rated an item twice" not in run.output
-    assert "keep kept" not in run.output
+        done = run_cli("describe", path, *options, "--json")
+        assert done.code == 0, done.err
+        assert all(sentence in done.err + done.out for sentence in said)
+    done = run_cli("describe", path, "--repeats", "keep")
+    assert "No rater rated an item twice" not in done.out + done.err
+    assert "keep kept" not in done.out + done.err
     (tmp_path / "plurivox.toml").write_text('[columns]\nduplicates = "keep"\ntime = "day"\n')
-    run = CliRunner().invoke(program(), ["describe", str(path), "--json"])
-    assert all(sentence in run.output for sentence in said)
-
-
-def test_a_config_remembers_both(tmp_path: Path) -> None:
+    done = run_cli("describe", path, "--json")
+    assert all(sentence in done.err + done.out for sentence in said)
     from plurivox.config import config_text, load_config
 
     (tmp_path / "plurivox.toml").write_text(config_text(kept(table())))
@@ -425,7 +407,7 @@ def test_agreement_against_loops_and_another_package(level: str) -> None:
 def test_intervals_are_those_of_leaving_out_each_item_and_each_rater(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "most_blocks", lambda _: 1)  # no single ratings
     ratings = study(1)
-    (found,) = (repeated(ratings).filter(statistic="change").rows(named=True),)
+    found = repeated(ratings).filter(statistic="change").rows(named=True)
 
     def change(part: pv.Ratings) -> tuple[Any, ...]:
         return repeated(part, interval="none", min_group_size=1).filter(statistic="change")["within", "between"].row(0)
@@ -560,9 +542,8 @@ def test_tables_tell_how_raters_agree_with_themselves_one_by_one(tmp_path: Path)
         "--permutations", 9, "--interval", "none",
     )  # fmt: skip
     assert done.code == 0, done.err
-    shown = done.out.split("Items rated again: individual raters, with themselves")[1].split("Shares of the variance")[
-        0
-    ]
+    shown = done.out.split("Items rated again: individual raters, with themselves")[1]
+    shown = shown.split("Shares of the variance")[0]
     own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5), interval="none")
     highest = max(own.filter(axis="rater", statistic="percent")["within"].to_list())
     assert "same point" in shown

@@ -114,13 +114,8 @@ def random_study(seed: int) -> tuple[dict[int, dict[str, int]], dict[str, Given]
 
 def frames_of(votes: dict[int, dict[str, int]], answers: dict[str, Given], scale: pv.Scale) -> tuple[Any, Any]:
     """Return ratings and answers as plurivox takes them; what was not asked is missing or failed."""
-    ratings = pv.Ratings.from_frame(
-        pl.DataFrame(
-            [(item, human, scale.labels[score]) for item, own in votes.items() for human, score in own.items()],
-            schema=["item", "rater", "score"], orient="row",
-        ),
-        scale=scale,
-    )  # fmt: skip
+    rated = [(item, human, scale.labels[score]) for item, own in votes.items() for human, score in own.items()]
+    ratings = pv.Ratings.from_frame(pl.DataFrame(rated, schema=["item", "rater", "score"], orient="row"), scale=scale)
     rows = [
         (model, item, sample, point, "refused" if point is None else "answered")
         for model, given in answers.items()
@@ -199,13 +194,10 @@ def test_without_variance_the_value_decides() -> None:
     assert math.isnan(advantage([], np.zeros((0, 3)), []).p_value)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"tolerance": 0.5}, "tolerance is 0.5"), ({"own": [0, None]}, "own has an item without"),
-        ({"own": [0]}, "own has the shape"), ({"level": "silly"}, "level is 'silly'"), ({"answers": [0, 9]}, "holds 9"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"tolerance": 0.5}, "tolerance is 0.5"), ({"own": [0, None]}, "own has an item without"),
+    ({"own": [0]}, "own has the shape"), ({"level": "silly"}, "level is 'silly'"), ({"answers": [0, 9]}, "holds 9"),
+])  # fmt: skip
 def test_bad_input_gets_one_clear_error(wrong: dict[str, Any], message: str) -> None:
     given = {"own": [0, 1], "others": [[1, 1], [2, 0]], "answers": [0, None], **wrong}
     with pytest.raises(InputError, match=message):
@@ -378,11 +370,9 @@ def test_random_references_do_not_depend_on_the_order_of_rows(study: tuple[pv.Ra
     rows = ratings.to_frame().sample(fraction=1.0, shuffle=True, seed=1)
     again = pv.Ratings.from_frame(rows.select("item", "rater", "score"), scale=ratings.scale)
     shuffled = answers.sample(fraction=1.0, shuffle=True, seed=2)
+    columns = ("model", "statistic", "value")
     frames = [
-        pv.alignment(one, given, seed=seed, **QUICK)
-        .to_frame()
-        .filter("reference")
-        .select("model", "statistic", "value")
+        pv.alignment(one, given, seed=seed, **QUICK).to_frame().filter("reference").select(columns)
         for one, given, seed in ((ratings, answers, 0), (again, shuffled, 0), (ratings, answers, 1))
     ]
     assert frames[0].equals(frames[1])
@@ -435,12 +425,8 @@ def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame
     truth = rng.integers(0, 5, size=n_items)[:, None]
     scores = np.clip(truth + rng.integers(-1, 2, size=(n_items, n_humans)), 0, 4)
     ids = np.arange(n_items)
-    ratings = pv.Ratings.from_frame(
-        pl.DataFrame(
-            {"item": np.repeat(ids, n_humans), "rater": np.tile(np.arange(n_humans), n_items), "score": scores.ravel()}
-        ),
-        scale="0:4",
-    )
+    rated = {"item": np.repeat(ids, n_humans), "rater": np.tile(np.arange(n_humans), n_items), "score": scores.ravel()}
+    ratings = pv.Ratings.from_frame(pl.DataFrame(rated), scale="0:4")
     points = np.clip(truth + rng.integers(-1, 2, size=(n_items, n_models)), 0, 4)
     answers = pl.DataFrame({
         "item": np.repeat(ids, n_models), "model": np.tile([f"m{k}" for k in range(n_models)], n_items),
