@@ -314,7 +314,6 @@ def test_intervals_are_symmetric_on_the_logarithm_of_the_distance_to_1() -> None
 
 
 # What holds for all data ---------------------------------------------------------------------------------------------
-
 VARIED = [
     pytest.param(simulated(80, [0.8, 0.7, -0.4, 0.3], 1), id="complete"),
     pytest.param(simulated(80, [0.8, 0.7, -0.4, 0.3], 2, missing=0.3), id="missing"),
@@ -721,7 +720,6 @@ def test_small_tables_are_checked_or_noted(table: Array, least: int) -> None:
 
 
 # Input ---------------------------------------------------------------------------------------------------------------
-
 FUNCTIONS: list[Callable[[Any], object]] = [mokken_h, mokken_scales, monotonicity]
 BAD: list[tuple[str, object, str]] = [
     ("one dimension", [1.0, 2.0, 3.0], "shape"), ("three dimensions", np.zeros((2, 2, 2)), "shape"),

@@ -76,27 +76,24 @@ def test_a_total_gives_the_scale() -> None:
     assert read(["4.5/5", "3/5", "2"], scale="0:5:0.5") == [4.5, 3, 2]
 
 
-@pytest.mark.parametrize(
-    ("scores", "more", "error", "told"),
-    [
-        (["1,125", "2,250"], {}, ScoreError, r"rows 1, 2: '1,125' has a comma and may be 1125 or 1\.125\. .*--scale"),
-        (["1,234,567", "12"], {}, ScoreError, r"row 1: '1,234,567' has commas between thousands"),
-        (["2,5", "3.5"], {}, ScoreError, r"row 1: there are both decimal commas \('2,5'\) and decimal points"),
-        (["2,5", "3"], {}, ScaleError, r"not whole numbers, such as 2.5 \(decimal commas .*--scale 2.5:3:0.5"),
-        (["2,5", "3"], {"scale": "0:5"}, ScoreError, r"row 1: '2,5' is not a point of the scale"),
-        (["1 - Bad", "2 - Bad"], {}, ScoreError, r"rows 1, 2: the words 'Bad' stand for two points: '1 - Bad' and"),
-        (["1 - Bad", "3", "1 - Good"], {}, ScoreError, r"rows 1, 3: the number '1' stands for two points"),
-        (["1 - Bad", "Don't know"], {}, ScoreError, r"row 2: \"Don't know\" has no number.*--missing \"Don't know\""),
-        (["1 - Bad", "7 - Odd"], {"scale": "1:5"}, ScoreError, r"row 2: '7 - Odd' is not a point"),
-        (["4/5", "3/4"], {}, ScoreError, r"rows 1, 2: scores are out of different numbers: 3/4, 4/5"),
-        (["6/5", "3/5"], {}, ScoreError, r"row 1: '6/5' exceeds its maximum"),
-        (["4/5", "3"], {}, ScoreError, r"row 2: '3' is not out of 5, unlike '4/5'.*--scale 1:5"),
-        (["4/5", "3/5"], {"scale": "0:4"}, ScoreError, r"rows 1, 2: '3/5' is out of 5, but .* different highest point"),
-        (["4.5/5", "3/5"], {}, ScaleError, r"some scores out of 5 are not whole numbers, such as 4.5.*--scale 0:5:0.5"),
-        (["4/5000", "3/5000"], {}, ScaleError, r"out of 5,000, too many for a scale"),
-        (["18-24 years", "25-34 years"], {}, ScaleError, "text has no order of its own"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("scores", "more", "error", "told"), [
+    (["1,125", "2,250"], {}, ScoreError, r"rows 1, 2: '1,125' has a comma and may be 1125 or 1\.125\. .*--scale"),
+    (["1,234,567", "12"], {}, ScoreError, r"row 1: '1,234,567' has commas between thousands"),
+    (["2,5", "3.5"], {}, ScoreError, r"row 1: there are both decimal commas \('2,5'\) and decimal points"),
+    (["2,5", "3"], {}, ScaleError, r"not whole numbers, such as 2.5 \(decimal commas .*--scale 2.5:3:0.5"),
+    (["2,5", "3"], {"scale": "0:5"}, ScoreError, r"row 1: '2,5' is not a point of the scale"),
+    (["1 - Bad", "2 - Bad"], {}, ScoreError, r"rows 1, 2: the words 'Bad' stand for two points: '1 - Bad' and"),
+    (["1 - Bad", "3", "1 - Good"], {}, ScoreError, r"rows 1, 3: the number '1' stands for two points"),
+    (["1 - Bad", "Don't know"], {}, ScoreError, r"row 2: \"Don't know\" has no number.*--missing \"Don't know\""),
+    (["1 - Bad", "7 - Odd"], {"scale": "1:5"}, ScoreError, r"row 2: '7 - Odd' is not a point"),
+    (["4/5", "3/4"], {}, ScoreError, r"rows 1, 2: scores are out of different numbers: 3/4, 4/5"),
+    (["6/5", "3/5"], {}, ScoreError, r"row 1: '6/5' exceeds its maximum"),
+    (["4/5", "3"], {}, ScoreError, r"row 2: '3' is not out of 5, unlike '4/5'.*--scale 1:5"),
+    (["4/5", "3/5"], {"scale": "0:4"}, ScoreError, r"rows 1, 2: '3/5' is out of 5, but .* different highest point"),
+    (["4.5/5", "3/5"], {}, ScaleError, r"some scores out of 5 are not whole numbers, such as 4.5.*--scale 0:5:0.5"),
+    (["4/5000", "3/5000"], {}, ScaleError, r"out of 5,000, too many for a scale"),
+    (["18-24 years", "25-34 years"], {}, ScaleError, "text has no order of its own"),
+])  # fmt: skip
 def test_what_can_be_read_in_two_ways_is_an_error_that_names_both(
     scores: list[str], more: dict[str, Any], error: type[InputError], told: str
 ) -> None:

@@ -57,9 +57,6 @@ def applies(plan: pv.Plan) -> dict[str, str]:
     return dict(plan.to_frame().select("lens", "applies").iter_rows())
 
 
-# The crowd
-
-
 def drawn(crowd: Crowd, n_raters: int, n_items: int, view: float, seed: int) -> np.ndarray[Any, Any]:
     """Return scores of a crowd, items × raters, by its definition; the first half of the raters share a view."""
     rng = np.random.default_rng(seed)
@@ -106,9 +103,6 @@ def test_long_scales_become_short_in_the_same_order() -> None:
     assert place.max() + 1 == MOST_POINTS
     sizes = np.bincount(place, counts)
     assert sizes.max() < 1.5 * sizes.min()
-
-
-# Simulated studies
 
 
 def layout_of(ratings: pv.Ratings) -> Layout:
@@ -167,9 +161,6 @@ def test_chance_makes_simulated_groups_differ_as_much_as_real_ones(real_data: Pa
         real = standing.Pilot.of(ratings, exchange, [(n, 123 - n)], asked).variance
         seen = np.array(Studies(crowd, pilot.layout, (Shape(n, 123 - n, 350),), 0.0, 2)(0, 16))
         assert math.sqrt(seen[:, 3].mean()) == pytest.approx(math.sqrt(real), rel=0.15)
-
-
-# Fits and thresholds
 
 
 SHAPES = shapes_around([(10, 40), (20, 30), (25, 25)], 60)
@@ -284,9 +275,6 @@ def test_plans_promise_what_studies_claim(number: int) -> None:
     share = planned.claimed(design, 80, permutations=99).gai
     # ± .07, and two standard errors of a share of 80 and of a mean of 10 pilots, which differ by about .15.
     assert np.mean(plans.power) == pytest.approx(share, abs=0.07 + 2 * math.hypot(0.05, 0.15 / math.sqrt(10)))
-
-
-# Tables
 
 
 def test_groups_are_counted_as_by_hand() -> None:
@@ -434,9 +422,6 @@ def test_attributes_of_two_to_twenty_values_are_axes() -> None:
     assert "age has 60 values, too many for an axis; if they are numbers, group them into bins." in plan.findings()
 
 
-# Lenses
-
-
 def test_a_whole_study_can_be_asked_by_four_lenses() -> None:
     plan = pv.plan(study(), "gender", simulations=0)
     assert repr(plan) == "<Plan: 4 of 7 lenses apply>"
@@ -525,9 +510,6 @@ def test_a_rater_may_be_in_several_groups() -> None:
     counts = group_counts(ratings_of(frame), whole).sum(axis=2)
     assert groups["n_ratings"][1] == counts[:, [whole.groups.index("x;y"), whole.groups.index("y")]].sum()
     assert "secret" not in plan.to_json()
-
-
-# Calls
 
 
 def test_progress_is_told_to_the_end() -> None:

@@ -107,25 +107,22 @@ def test_rows_without_or_with_several_ones_are_named(tmp_path: Path) -> None:
     assert (len(ratings), ratings.intake.missing_scores) == (2, 4)
 
 
-@pytest.mark.parametrize(
-    ("header", "row", "given", "kind", "message"),
-    [
-        ("s.1,s.2", "2,0", {}, ScoreError, r"column 's.1', row 2: '2' is neither 0 nor 1.*if they hold counts"),
-        ("s.1,s.2", "yes,0", {}, ScoreError, "'yes' is neither 0 nor 1"),
-        ("s.low,s.high", "1,0", {}, ScaleError, "text, which has no order of its own: high, low.*--scale"),
-        ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that matches 's.*' is for the point 3"),
-        ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 matches 's.*', but 'x' is not a point of"),
-        ("s.1,s.1.0", "1,0", {"scale": "1:2"}, ColumnError, "columns 3 and 4 are the same point, 1"),
-        ("t.1,t.2", "1,0", {}, ColumnError, "no column matches 's.*'; the columns are item, rater, t.1, t.2"),
-        ("a,b", "1,0", {"point_columns": "a,c"}, ColumnError, "there is no column 'c' for a point"),
-        ("a,b", "1,0", {"point_columns": "a,a"}, ColumnError, "named for two points"),
-        ("a,b", "1,0", {"point_columns": "a,b", "scale": "1:3"}, ColumnError, "2 columns are named, but the scale"),
-        ("s.1,s.2", "1,0", {"point_columns": "*.*"}, ColumnError, "more than one star"),
-        ("s.1,s.2", "1,0", {"score": "s.1"}, InputError, "already says what --score says"),
-        ("s.1,s.2", "1,0", {"layout": "wide"}, InputError, "already says what --wide says"),
-        ("s.all 0,s.x", "1,0", {"scale": "x,all 0"}, ScaleError, "cannot be called 'all 0'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "row", "given", "kind", "message"), [
+    ("s.1,s.2", "2,0", {}, ScoreError, r"column 's.1', row 2: '2' is neither 0 nor 1.*if they hold counts"),
+    ("s.1,s.2", "yes,0", {}, ScoreError, "'yes' is neither 0 nor 1"),
+    ("s.low,s.high", "1,0", {}, ScaleError, "text, which has no order of its own: high, low.*--scale"),
+    ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that matches 's.*' is for the point 3"),
+    ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 matches 's.*', but 'x' is not a point of"),
+    ("s.1,s.1.0", "1,0", {"scale": "1:2"}, ColumnError, "columns 3 and 4 are the same point, 1"),
+    ("t.1,t.2", "1,0", {}, ColumnError, "no column matches 's.*'; the columns are item, rater, t.1, t.2"),
+    ("a,b", "1,0", {"point_columns": "a,c"}, ColumnError, "there is no column 'c' for a point"),
+    ("a,b", "1,0", {"point_columns": "a,a"}, ColumnError, "named for two points"),
+    ("a,b", "1,0", {"point_columns": "a,b", "scale": "1:3"}, ColumnError, "2 columns are named, but the scale"),
+    ("s.1,s.2", "1,0", {"point_columns": "*.*"}, ColumnError, "more than one star"),
+    ("s.1,s.2", "1,0", {"score": "s.1"}, InputError, "already says what --score says"),
+    ("s.1,s.2", "1,0", {"layout": "wide"}, InputError, "already says what --wide says"),
+    ("s.all 0,s.x", "1,0", {"scale": "x,all 0"}, ScaleError, "cannot be called 'all 0'"),
+])  # fmt: skip
 def test_bad_columns_are_named(
     tmp_path: Path, header: str, row: str, given: dict[str, str], kind: type[InputError], message: str
 ) -> None:

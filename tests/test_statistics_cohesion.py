@@ -181,7 +181,6 @@ def test_xrr_of_two_raters_against_cohen_kappa(pairs: list[tuple[int, int]]) -> 
 
 
 # Literal twins -------------------------------------------------------------------------------------------------------
-
 Items = list[list[int]]
 
 
@@ -293,7 +292,6 @@ def test_weighted_raters_against_twin(scores: list[list[int]], weights: list[int
 
 
 # Sums over items and finishes ----------------------------------------------------------------------------------------
-
 Contribute = Callable[..., Array]
 Finish = Callable[[Array], Array]
 NUMBERS = np.arange(4.0)
@@ -433,7 +431,6 @@ def test_finishes_of_large_whole_numbers_do_not_overflow() -> None:
 
 
 # Properties over the registry ----------------------------------------------------------------------------------------
-
 COUNTED = [r for r in STATISTICS.values() if r.function is not None and r.needs in ("group", "pair")]
 
 
@@ -562,7 +559,6 @@ def test_on_two_points_every_level_is_nominal(sides: Sides) -> None:
 
 
 # Edge cases ----------------------------------------------------------------------------------------------------------
-
 EMPTY, ALONE, PAIR = [[0, 0], [0, 0]], [[1, 0], [0, 1]], [[2, 0], [0, 2]]
 ONE_POINT = [[3, 0], [2, 0]]
 EVEN = [[1, 1], [1, 1]]
@@ -738,7 +734,6 @@ def test_random_ties_follow_the_ids_when_items_move() -> None:
 
 
 # The border ----------------------------------------------------------------------------------------------------------
-
 MATRIX_HINT = "symmetric 2 × 2 matrix"
 
 

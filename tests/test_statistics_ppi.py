@@ -122,17 +122,14 @@ def test_several_judges_are_no_worse_than_one_and_one_is_a_column() -> None:
     assert one == prediction_powered(y[:80], f[:80, 0], f[80:, 0])
 
 
-@pytest.mark.parametrize(
-    ("y", "f", "more", "value", "variance"),
-    [
-        ([], [], [1.0, 2.0], np.nan, np.nan),
-        ([2.0], [1.0], [1.0, 3.0], 2.0, np.nan),  # nothing to fit λ to
-        ([1.0, 3.0], [1.0, 2.0], [], 2.0, 1.0),  # no further item: the humans
-        ([1.0, 3.0], [1.0, 1.0], [1.0, 1.0], 2.0, 1.0),  # the model does not vary
-        ([1.0, 3.0], [3.0, 1.0], [5.0, 0.0], 2.0, 1.0),  # it says the opposite
-        ([2.0, 2.0], [3.0, 1.0], [5.0, 0.0], 2.0, 0.0),  # humans do not vary
-    ],
-)
+@pytest.mark.parametrize(("y", "f", "more", "value", "variance"), [
+    ([], [], [1.0, 2.0], np.nan, np.nan),
+    ([2.0], [1.0], [1.0, 3.0], 2.0, np.nan),  # nothing to fit λ to
+    ([1.0, 3.0], [1.0, 2.0], [], 2.0, 1.0),  # no further item: the humans
+    ([1.0, 3.0], [1.0, 1.0], [1.0, 1.0], 2.0, 1.0),  # the model does not vary
+    ([1.0, 3.0], [3.0, 1.0], [5.0, 0.0], 2.0, 1.0),  # it says the opposite
+    ([2.0, 2.0], [3.0, 1.0], [5.0, 0.0], 2.0, 0.0),  # humans do not vary
+])  # fmt: skip
 def test_edges(y: list[float], f: list[float], more: list[float], value: float, variance: float) -> None:
     found = prediction_powered(y, f, more)
     assert found.value == pytest.approx(value, nan_ok=True)

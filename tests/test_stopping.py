@@ -159,9 +159,7 @@ def test_every_sequence_of_draws(looks: Looks) -> None:
             for c, to_c in enumerate(urn(second, a + b, total - second)):
                 counts = (a, a + b, a + b + c)
                 p = [(count + 1) / (n + 1) for count, n in zip(counts, (first, second, total), strict=True)]
-                least = min(
-                    float(looks.told(p[: k + 1], n)) for k, n in enumerate((first, second, total))
-                )  # fmt: skip
+                least = min(float(looks.told(p[: k + 1], n)) for k, n in enumerate((first, second, total)))
                 told[least] = told.get(least, Fraction(0)) + Fraction(1, first + 1) * to_b * to_c
     assert sum(told.values()) == 1
     reached = Fraction(0)
@@ -343,7 +341,6 @@ def test_the_check_of_the_design_stops_too() -> None:
 
 
 # The option that there was -------------------------------------------------------------------------------------------
-
 TOLD = "stop_early was removed: every shuffle that you ask for is made, and more while a p-value is close to .05"
 
 

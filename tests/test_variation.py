@@ -277,7 +277,6 @@ def test_bootstrap_draws_are_copies_of_items_and_raters(shape: str, missing: flo
 
 
 # Bits -----------------------------------------------------------------------------------------------------------------
-
 ASKED: dict[str, Any] = {"permutations": 40, "min_group_size": 2, "adjust": True, "items_by": "topic", "seed": 9}
 
 

@@ -81,7 +81,6 @@ def same(a: dict[Any, float], b: dict[Any, float], wanted: Callable[[Any], bool]
 
 
 # Estimates ------------------------------------------------------------------------------------------------------------
-
 KEYS = ("model", "of", "axis", "group", "subset", "statistic")
 ESTIMATED: dict[str, Any] = {"by": "g", "threshold": 2, "min_group_size": 1}
 

@@ -90,19 +90,16 @@ def test_parts_of_a_simulation_name_what_is_wrong(argument: str, cls: Any) -> No
             assert what not in NEVER or field in str(error), f"{cls.__name__}({field}={what}): {error}"
 
 
-@pytest.mark.parametrize(
-    ("method", "usual"),
-    [
-        (study().ratings.where, {"raters": {"gender": "Woman"}}), (study().ratings.with_poles, {"poles": "a,b"}),
-        (study().ratings.with_bins, {"attribute": "age", "edges": [1, 2]}),
-        (pv.Ratings.from_frame, {"frame": study().ratings_frame}),
-        (pv.Predictions.from_frame, {"frame": study().predictions, "scale": "0:4"}),
-        (pv.Answers.from_frame, {"frame": study().answers, "scale": "0:4"}),
-        (pv.Axis.of, {"ratings": study().ratings, "by": "gender"}), (pv.Scale.parse, {"text": "0:4"}),
-        (pv.Scale.range, {"low": 0, "high": 4}), (pv.Scale.from_dict, {"data": {"labels": [1, 2]}}),
-        (Study(study().ratings).ask, {"name": "describe"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "usual"), [
+    (study().ratings.where, {"raters": {"gender": "Woman"}}), (study().ratings.with_poles, {"poles": "a,b"}),
+    (study().ratings.with_bins, {"attribute": "age", "edges": [1, 2]}),
+    (pv.Ratings.from_frame, {"frame": study().ratings_frame}),
+    (pv.Predictions.from_frame, {"frame": study().predictions, "scale": "0:4"}),
+    (pv.Answers.from_frame, {"frame": study().answers, "scale": "0:4"}),
+    (pv.Axis.of, {"ratings": study().ratings, "by": "gender"}), (pv.Scale.parse, {"text": "0:4"}),
+    (pv.Scale.range, {"low": 0, "high": 4}), (pv.Scale.from_dict, {"data": {"labels": [1, 2]}}),
+    (Study(study().ratings).ask, {"name": "describe"}),
+])  # fmt: skip
 def test_methods_name_what_is_wrong(method: Callable[..., Any], usual: dict[str, Any]) -> None:
     for argument in arguments_of(method):
         for what, value in WRONG.items():

@@ -266,7 +266,6 @@ def _scores(world: World) -> dict[str, Any]:
 
 
 # Charts --------------------------------------------------------------------------------------------------------------
-
 MAKERS: dict[str, Callable[[World], Any]] = {
     "cohesion": _cohesion, "responsiveness": _responsiveness, "psychometrics": _psychometrics, "soft": _soft,
     "alignment": _alignment, "judge": _judge, "overview": _overview, "items": _items, "item view": _item_view,
