@@ -158,10 +158,9 @@ NOT_OF_NAMES = {"Simulation", "ResponsivenessStudy", "SoftStudy"}
 def public() -> dict[str, type]:
     """Every class of the package that users get and that holds tables or results, found in its modules."""
     found: dict[str, type] = {}
+    left_out = ("torch", "models", "inspect", "intake", "report", "__main__")
     for module in pkgutil.walk_packages(pv.__path__, "plurivox."):
-        if module.name.startswith(
-            tuple(f"plurivox.{name}" for name in ("torch", "models", "inspect", "intake", "report", "__main__"))
-        ):
+        if module.name.startswith(tuple(f"plurivox.{name}" for name in left_out)):
             continue  # what is there needs more than this package, is a file, or only has an old name
         for name, one in vars(importlib.import_module(module.name)).items():
             if not inspect.isclass(one) or one.__module__ != module.name or name.startswith("_"):
@@ -236,9 +235,8 @@ def test_values_are_those_of_the_frame(name: str) -> None:
     for who, heading, text in cells(checked(found._repr_html_())):
         if heading not in headings or heading == "raters" or not re.search(r"\d", text):
             continue
-        own = frame.filter(
-            pl.col("statistic") == headings[heading], pl.col(key) == ("all" if who == "all raters" else who)
-        )
+        group = "all" if who == "all raters" else who
+        own = frame.filter(pl.col("statistic") == headings[heading], pl.col(key) == group)
         own = own.filter(axis="all") if key != "group" else own
         assert own.height == 1
         row = own.row(0, named=True)
@@ -283,26 +281,19 @@ def test_nothing_private_of_ratings_is_shown() -> None:
     assert "1,200 ratings of 30 items by 40 raters" in page.text
     assert "fully crossed" in page.text
     row = next(row for row in page.rows if row[0] == "gender")
-    assert row == [
-        "gender", "raters", str(made.raters["gender"].drop_nulls().n_unique()), str(made.raters["gender"].null_count()),
-    ]  # fmt: skip
+    known = made.raters["gender"]
+    assert row == ["gender", "raters", str(known.drop_nulls().n_unique()), str(known.null_count())]
     some = made.where(raters={"gender": "Woman"})
     sparse = pv.Ratings.from_frame(some.to_frame().gather_every(2), scale=made.scale)
     assert "sparse: 50" in sparse._repr_html_()
 
 
 def test_groups_that_are_withheld_are_not_named() -> None:
-    frame = pl.DataFrame(
-        {"item": [i for i in range(6) for _ in range(12)], "rater": list(range(12)) * 6, "score": [0, 1, 2] * 24}
-    )
+    columns = {"item": [i for i in range(6) for _ in range(12)], "rater": list(range(12)) * 6, "score": [0, 1, 2] * 24}
     raters = pl.DataFrame({"rater": range(12), "team": ["large"] * 6 + ["wide"] * 5 + ["lonely"]})
-    made = pv.Ratings.from_frame(frame, raters=raters)
-    for one in (
-        pv.Axis.of(made, "team"),
-        pv.describe(made),
-        pv.overview(made, by="team"),
-        pv.cohesion(made, "team", **FEW),
-    ):
+    made = pv.Ratings.from_frame(pl.DataFrame(columns), raters=raters)
+    found = pv.Axis.of(made, "team"), pv.describe(made), pv.overview(made, by="team"), pv.cohesion(made, "team", **FEW)
+    for one in found:
         assert "lonely" not in one._repr_html_()
 
 
@@ -331,9 +322,8 @@ def test_long_lists_are_folded_and_cut() -> None:
 
 
 def test_tables_share_the_rows() -> None:
-    grids = [
-        CardGrid(["a", "b"], [False, True], [[CardCell("x"), CardCell("1")]] * n, f"table {n}") for n in (2, 300, 40)
-    ]
+    row = [CardCell("x"), CardCell("1")]
+    grids = [CardGrid(["a", "b"], [False, True], [row] * n, f"table {n}") for n in (2, 300, 40)]
     page = checked(card("T", grids=grids, more="to_frame()"))
     assert [len(part.split("x")) - 1 for part in re.split(r"table \d+", page.text)[1:]] == [2, 5, 5]
     assert "295 more: to_frame()" in page.text

@@ -41,8 +41,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
     frame[1000:].write_csv(folder / "b.csv")
     ratings.raters.write_csv(folder / "raters.csv")
     ratings.items.write_csv(folder / "items.csv")
-    tables = {name: folder / f"{name}.csv" for name in ("raters", "items")}
-    asked: dict[str, Any] = {"scale": ratings.scale, **tables}
+    tables: dict[str, Any] = {name: folder / f"{name}.csv" for name in ("raters", "items")}
+    asked = {"scale": ratings.scale, **tables}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts.runs, "__defaults__", (200,))
         patch.setattr(parts.cut, "__defaults__", (200,))

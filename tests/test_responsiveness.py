@@ -499,10 +499,10 @@ def test_resampled_items_are_literal_copies(kind: str, score: str, ties: str) ->
         drawn = copied(ratings, times)
         given_by = copied(other.given, times) if isinstance(other.given, pv.Ratings) else other.given
         again = quietly(drawn, given_by, ["g", "rater"], permutations=0, interval="none", **options)
-        for draws in found.draws:
-            for g, group in enumerate(draws.groups):
-                literal = values_of(again, draws.axis, group)
-                assert draws.bootstrap[d, g] == pytest.approx(literal, abs=1e-12, nan_ok=True), (draws.axis, group)
+        for axis in found.draws:
+            for g, group in enumerate(axis.groups):
+                literal = values_of(again, axis.axis, group)
+                assert axis.bootstrap[d, g] == pytest.approx(literal, abs=1e-12, nan_ok=True), (axis.axis, group)
 
 
 @pytest.mark.parametrize("resample", ["raters", "both"])

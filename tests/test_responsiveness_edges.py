@@ -711,8 +711,8 @@ def test_mistakes_that_were_made_once() -> None:
     assert pv.Responsiveness.from_json(found.to_json()).scores().equals(found.scores())  # all groups are withheld
     with pytest.raises(InputError, match="for individual raters only items can be resampled"):  # also in a list of one
         pv.responsiveness(crowd(22), "crowd", [["rater"]], resample="raters", bootstrap=3, ids=True)
-    frame: Any = both.to_frame()
-    for other in (frame, None, 3):
+    wrong: list[Any] = [both.to_frame(), None, 3]
+    for other in wrong:
         with pytest.raises(InputError, match="reference"):
             pv.responsiveness(both, other, "rater", ids=True)
 

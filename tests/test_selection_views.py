@@ -54,10 +54,7 @@ def kept_of(found: pv.Selection, group: str = "few") -> dict[str, Any]:
 
 def test_five_of_a_minority_keep_its_view_unless_they_are_held_against_the_crowd() -> None:
     asked: dict[str, Any] = {"by": "view", "per_group": 5, "order": "value", "bootstrap": 0}
-    own: list[float] = []
-    crowd: list[float] = []
-    true_own: list[float] = []
-    true_crowd: list[float] = []
+    own, crowd, true_own, true_crowd = (list[float]() for _ in range(4))
     for seed in range(3):
         ratings, few, expected = minority(seed, n_items=150)
         for reference, shares, true in (("own group", own, true_own), ("crowd", crowd, true_crowd)):
@@ -106,9 +103,7 @@ def test_the_share_kept_is_the_true_one_for_random_choices_and_its_interval_cove
         chosen = np.zeros(100, bool)
         chosen[np.random.default_rng(seed).choice(20, 5, replace=False)] = True
         found = kept(ratings, centred(ratings), few, ~few, chosen)
-        others = np.where(
-            few, chosen, True
-        )  # of the group, only those not chosen are the group that it is held against
+        others = np.where(few, chosen, True)  # of the group, only those not chosen are what it is held against
         true = truly_kept(expected[others | few], few[others | few], chosen[others | few])
         off.append(found.share - true)
         inside.append(found.low <= true <= found.high)
@@ -156,18 +151,15 @@ def test_the_table_counts_shares_and_rates() -> None:
     assert (row["hard_eligible"], row["hard_chosen"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("n", "sizes", "most", "least", "expected"),
-    [
-        (7, [50, 30, 20], [9, 9, 9], 0, [4, 2, 1]),  # 3.5, 2.1, 1.4: Hamilton's method
-        (10, [6, 6, 2], [9, 9, 9], 0, [4, 4, 2]),  # 4.29, 4.29, 1.43
-        (5, [97, 2, 1], [9, 9, 9], 1, [3, 1, 1]),
-        (2, [5, 3, 90], [9, 9, 9], 1, [1, 0, 1]),  # too few places: the largest
-        (9, [10, 10], [2, 9], 0, [2, 7]),  # only two eligible
-        (9, [10, 10], [2, 3], 0, [2, 3]),
-        (3, [0, 5], [0, 9], 1, [0, 3]),
-    ],
-)
+@pytest.mark.parametrize(("n", "sizes", "most", "least", "expected"), [
+    (7, [50, 30, 20], [9, 9, 9], 0, [4, 2, 1]),  # 3.5, 2.1, 1.4: Hamilton's method
+    (10, [6, 6, 2], [9, 9, 9], 0, [4, 4, 2]),  # 4.29, 4.29, 1.43
+    (5, [97, 2, 1], [9, 9, 9], 1, [3, 1, 1]),
+    (2, [5, 3, 90], [9, 9, 9], 1, [1, 0, 1]),  # too few places: the largest
+    (9, [10, 10], [2, 9], 0, [2, 7]),  # only two eligible
+    (9, [10, 10], [2, 3], 0, [2, 3]),
+    (3, [0, 5], [0, 9], 1, [0, 3]),
+])  # fmt: skip
 def test_places_are_shared_out_by_largest_remainders(
     n: int, sizes: list[int], most: list[int], least: int, expected: list[int]
 ) -> None:

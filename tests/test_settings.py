@@ -85,17 +85,13 @@ def test_a_record_survives_json_pickle_and_itself(asked: dict[str, Any]) -> None
     assert list(made.as_dict()) == list(ToySettings.specs())
 
 
-@given(ASKED, ASKED)
-def test_keys_are_alike_exactly_for_the_same_json(first: dict[str, Any], second: dict[str, Any]) -> None:
+@given(ASKED, ASKED, st.randoms())
+def test_keys_are_alike_exactly_for_the_same_json(first: dict[str, Any], second: dict[str, Any], random: Any) -> None:
     one, other = ToySettings(**first), ToySettings(**second)
     assert (one.key() == other.key()) == (json.dumps(one.as_dict()) == json.dumps(other.as_dict()))
-
-
-@given(ASKED, st.randoms())
-def test_the_order_of_keywords_makes_no_difference(asked: dict[str, Any], random: Any) -> None:
-    names = list(asked)
-    random.shuffle(names)
-    assert ToySettings(**{name: asked[name] for name in names}).key() == ToySettings(**asked).key()
+    names = list(first)
+    random.shuffle(names)  # the order of keywords makes no difference
+    assert ToySettings(**{name: first[name] for name in names}).key() == one.key()
 
 
 def test_the_key_is_the_same_in_other_processes(tmp_path: Path) -> None:
@@ -109,9 +105,8 @@ def test_the_key_is_the_same_in_other_processes(tmp_path: Path) -> None:
     outputs = set()
     for number in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": number}
-        done = subprocess.run(
-            [sys.executable, str(tmp_path / "toy.py")], capture_output=True, text=True, check=True, env=environment
-        )
+        program = [sys.executable, str(tmp_path / "toy.py")]
+        done = subprocess.run(program, capture_output=True, text=True, check=True, env=environment)
         outputs.add(tuple(done.stdout.split()))
     keys = {key for key, _ in outputs}
     assert len({number for _, number in outputs}) == 2  # hashes do differ
@@ -136,20 +131,15 @@ def test_all_ways_to_write_a_value_are_one(ways: list[Any], name: str) -> None:
     assert len(set(made)) == 1
     assert len({one.key() for one in made}) == 1
     assert len({json.dumps(one.as_dict()) for one in made}) == 1
+    crossing, two, none = (asking(by=by).by for by in (("race", "age"), ["race", "age"], ()))
+    assert (crossing, two, none) == ((("race", "age"),), (("race",), ("age",)), ())
 
 
-def test_a_crossing_is_not_two_axes() -> None:
-    assert asking(by=("race", "age")).by == (("race", "age"),)
-    assert asking(by=["race", "age"]).by == (("race",), ("age",))
-    assert asking(by=()).by == ()
+COUNTED = "Give a whole number from 0 to 10,000,000."
 
 
 @pytest.mark.parametrize(("wrong", "told"), [
-    ({"permutations": -1}, "permutations is -1. Give a whole number from 0 to 10,000,000."),
-    ({"permutations": 1.5}, "permutations is 1.5. Give a whole number from 0 to 10,000,000."),
-    ({"permutations": True}, "permutations is True. Give a whole number from 0 to 10,000,000."),
-    ({"permutations": None}, "permutations is None. Give a whole number from 0 to 10,000,000."),
-    ({"permutations": "5"}, "permutations is '5'. Give a whole number from 0 to 10,000,000."),
+    *(({"permutations": given}, f"permutations is {given!r}. {COUNTED}") for given in (-1, 1.5, True, None, "5")),
     ({"seed": 2**63}, "seed is 9223372036854775808. Give a whole number of at least 0."),
     ({"correction": "fdr"}, "correction is 'fdr'. Choose one of maxt, bh, by, holm, bonferroni, none."),
     ({"correction": ["bh"]}, "correction is ['bh']. Choose one of maxt, bh, by, holm, bonferroni, none."),
@@ -195,7 +185,7 @@ def test_unknown_and_missing_settings_are_named() -> None:
         asking().replace(sed=1)
 
 
-def test_two_classes_with_the_same_values_have_two_keys() -> None:
+def test_two_classes_with_the_same_values_have_two_keys_and_fields_must_be_settings_with_a_canonical_form() -> None:
     @dataclass(frozen=True, kw_only=True, slots=True)
     class One(Settings):
         seed: int = shared.seed()
@@ -204,10 +194,6 @@ def test_two_classes_with_the_same_values_have_two_keys() -> None:
     class Other(Settings):
         seed: int = shared.seed()
 
-    assert One().key() != Other().key()
-
-
-def test_fields_must_be_settings_with_a_canonical_form() -> None:
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Plain(Settings):
         seed: int = 0
@@ -216,6 +202,7 @@ def test_fields_must_be_settings_with_a_canonical_form() -> None:
     class Listed(Settings):
         names: tuple[str] = setting((), "Names.")
 
+    assert One().key() != Other().key()
     with pytest.raises(TypeError, match=r"Plain.seed is not declared with setting"):
         Plain()
     with pytest.raises(TypeError, match=r"Listed.names needs canonical="):
@@ -262,9 +249,7 @@ def test_options_are_read() -> None:
 
 
 @keywords(ToySettings)
-def toy(
-    ratings: object, answers: object, *, train: object = None, settings: ToySettings, how: Running
-) -> tuple[Any, ...]:
+def toy(ratings: object, answers: object, *, train: object = None, settings: ToySettings, how: Running) -> Any:
     """Do what a toy does.
 
     It says what it got.
@@ -340,9 +325,8 @@ def test_wrong_keywords_read_like_pythons_own(given: dict[str, Any], told: str) 
 
 def test_the_docstring_has_every_parameter_in_order() -> None:
     text = inspect.cleandoc(toy.__doc__ or "")
-    assert text.startswith(
-        "Do what a toy does.\n\nIt says what it got.\n\nParameters\n----------\nratings\n    Who rated"
-    )
+    start = "Do what a toy does.\n\nIt says what it got.\n\nParameters\n----------\nratings\n    Who rated"
+    assert text.startswith(start)
     assert text.endswith('>>> toy(1, 2, by="age")[0]\n1')
     assert "answers\n    What they said,\n    on two lines.\nby\n    Rater attributes, or crossings" in text
     assert "word\n    A word that needs no explanation.\n" in text

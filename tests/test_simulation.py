@@ -117,8 +117,8 @@ def test_more_of_a_part_keeps_what_was_there() -> None:
     both, alone = (there(simulate(**SMALL, models=all_).answers) for all_ in ([SimulatedModel("a"), last], [last]))
     assert_frame_equal(both.filter(model="b"), alone)
     other = SimulatedPredictor("b", error_sd=1.0)
-    both, alone = (simulate(**SMALL, predictors=all_) for all_ in ([SimulatedPredictor("a"), other], [other]))
-    assert_frame_equal(predicted(both, "b"), predicted(alone, "b"))
+    two, one = (simulate(**SMALL, predictors=all_) for all_ in ([SimulatedPredictor("a"), other], [other]))
+    assert_frame_equal(predicted(two, "b"), predicted(one, "b"))
 
 
 def test_an_attribute_and_an_effect_leave_the_others_as_they_are() -> None:

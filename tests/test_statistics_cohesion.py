@@ -771,6 +771,7 @@ def test_sides_have_to_match(function: Callable[..., float]) -> None:
     ([[0, math.nan], [math.nan, 0]], "negative or not finite"), (None, "level holds object"),
 ])  # fmt: skip
 def test_levels_are_checked(level: Any, message: str) -> None:
+    function: Any
     for function, sides in ((statistics.krippendorff_alpha, 1), (statistics.xrr, 2), (statistics.gai, 2)):
         with pytest.raises(InputError, match=message):
             function(*[PAIR] * sides, level)

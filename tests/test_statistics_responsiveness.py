@@ -480,10 +480,11 @@ def test_harmonic_mean_of_what_is_undefined_or_wrong() -> None:
     assert statistics.harmonic_mean(0, 0) == statistics.harmonic_mean(0, 0.7) == 0
     for a, b in ((math.nan, 0.5), (0.5, math.nan), (math.nan, 0), (math.nan, math.nan)):
         assert math.isnan(statistics.harmonic_mean(a, b))
-    for a, b, message in (
+    wrong: Any
+    for *wrong, message in (
         (-0.25, 0.5, r"a is -0\.25\. Give one finite number, 0 or greater, or NaN\."), (math.nan, -1, r"b is -1"),
         (0.5, math.inf, "b is inf"), ([0.5, math.nan], 0.5, r"a is \[0\.5, nan\]"),
         (0.5, "x", "b holds <U1 instead of numbers"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
-            statistics.harmonic_mean(a, b)  # type: ignore[arg-type]
+            statistics.harmonic_mean(*wrong)

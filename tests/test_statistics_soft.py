@@ -375,9 +375,8 @@ def test_values_are_the_distances_of_emd() -> None:
         assert function([3, 1, 2], q, values=[0, 1, 10]) == pytest.approx(wide / 10, abs=1e-15)
         assert wide != pytest.approx(10 * even, abs=1e-3)
     # far steps count for much: Beta(4, 5) and Beta(6, 3) of a = [4, 2, 3]
-    parts = [
-        dirichlet.mean_distance(*(np.array([x]) for x in args))[0] for args in ((4, 5, 0.2, 0.8), (6, 3, 0.7, 0.3))
-    ]
+    places = ((4, 5, 0.2, 0.8), (6, 3, 0.7, 0.3))
+    parts = [dirichlet.mean_distance(*(np.array([x]) for x in args))[0] for args in places]
     assert wide == pytest.approx(parts[0] + 9 * parts[1], abs=1e-14)
     with pytest.raises(InputError, match=r"values is \[0\., 2\., 1\.\]"):
         statistics.expected_emd([1, 0, 0], [0.2, 0.5, 0.3], values=[0, 2, 1])
@@ -480,7 +479,4 @@ def test_why_a_score_is_undefined(name: str) -> None:
     missing = statistics.undefined_reason(name, [[0, 0], [0, 0]])
     assert missing == (None if name.startswith("expected") else "no item was rated")
     assert statistics.undefined_reason(name, [[0, 0], [0, 1]]) is None
-
-
-def test_js_of_the_smallest_probability_there_is() -> None:
-    assert statistics.js([1, 0, 0], [1 - 5e-324, 5e-324, 0]) == 0
+    assert statistics.js([1, 0, 0], [1 - 5e-324, 5e-324, 0]) == 0  # the smallest probability there is

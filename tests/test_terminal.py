@@ -37,9 +37,6 @@ HOSTILE = f"\x1b[31m\x1b]0;owned\x07\x08\x7f\x85\x9b{UNSEEN}"
 COMMANDS = Path(pv.__file__).parent / "cli"
 
 
-# The function -------------------------------------------------------------------------------------------------------
-
-
 DRAWN = {*map(chr, (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))}
 """Format characters that are signs before numbers: Prepended_Concatenation_Mark in Unicode's PropList."""
 DRAWN |= {*map(chr, range(0x13430, 0x13440))}  # they set hieroglyphs above one another
@@ -58,18 +55,10 @@ def test_characters_are_replaced_by_their_unicode_category() -> None:
     assert harmless("\ufdd0\ufffe\uffff") == "\ufffd" * 3
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "naïve façade – ½ × 3 €",
-        "می‌خواهم",  # Persian, with a joiner that is not one
-        "👩‍👩‍👧 🏳️‍🌈 1️⃣",  # emoji made of several
-        "क्‍ष शुभ",  # Hindi, with a joiner
-        "עברית and العربية",
-        "１ 二 三\u3000四\u00a0五",
-        "two\n\tlines",
-    ],
-)
+@pytest.mark.parametrize("text", [  # Persian and Hindi with joiners, emoji made of several
+    "naïve façade – ½ × 3 €", "می‌خواهم", "👩‍👩‍👧 🏳️‍🌈 1️⃣", "क्‍ष शुभ", "עברית and العربية", "１ 二 三\u3000四\u00a0五",
+    "two\n\tlines",
+])  # fmt: skip
 def test_what_people_write_stays(text: str) -> None:
     assert harmless(text) == text
 
@@ -86,9 +75,6 @@ def test_json_stays_the_same_data() -> None:
     assert steering(text) <= set("\u200d")
     assert json.loads(text) == data
     assert "é" in text
-
-
-# Nothing prints otherwise -------------------------------------------------------------------------------------------
 
 
 STREAMS = {
@@ -267,25 +253,20 @@ def test_the_demo_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     clean(done)
 
 
-def test_every_command_was_tried() -> None:
+# The help lists commands in families ---------------------------------------------------------------------------------
+def test_every_command_was_tried_and_has_a_family() -> None:
     commands = set(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
     assert commands == {*ANALYSES, *OTHERS, "demo"}
-
-
-# The help lists commands in families ---------------------------------------------------------------------------------
-def test_every_command_has_a_family() -> None:
     listed = [name for names in FAMILIES.values() for name in names]
-    assert sorted(listed) == sorted(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
+    assert sorted(listed) == sorted(commands)
     assert all(name in FAMILIES[family_of(name)] for name in listed)
 
 
 def test_a_removed_command_says_what_to_use_instead() -> None:
     done = run_cli("work", "plan", "--tasks", 2, "--", "cohesion", "study.pvx")
     assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[-1] == (
-        "Error: plurivox work was removed: to use many machines, give an analysis --dask, such as --dask "
-        "tcp://scheduler:8786"
-    )
+    said = "to use many machines, give an analysis --dask, such as --dask tcp://scheduler:8786"
+    assert done.err.splitlines()[-1] == f"Error: plurivox work was removed: {said}"
     assert run_cli("work", "--help").err == done.err
     assert "\n  work " not in run_cli("--help").out
 
