@@ -28,8 +28,6 @@ def ratings_of(counts: NDArray[Any]) -> list[list[int]]:
 
 
 # Distances
-
-
 def nominal(c: int, k: int) -> Fraction:
     return Fraction(c != k)
 
@@ -66,8 +64,6 @@ def shared(a: Sequence[Item], b: Sequence[Item]) -> tuple[list[int], list[int]]:
 
 
 # Agreement beyond chance
-
-
 def alpha(items: Sequence[Item], delta: Distance) -> Fraction | None:
     """Krippendorff's alpha over all ordered pairs of different ratings."""
     pool = pairable(items)
@@ -154,8 +150,6 @@ def voting_agreement(a: Sequence[Item], b: Sequence[Item]) -> Fraction | None:
 
 
 # Means over items
-
-
 def mean(numbers: Sequence[Fraction]) -> Fraction | None:
     return sum(numbers, Fraction(0)) / len(numbers) if numbers else None
 
@@ -233,7 +227,6 @@ def quadratic_weight(values: Sequence[Number]) -> Distance:
 
 
 # Responsiveness: ones and zeros hold the weight of samples with each score, called unsafe (1) and safe (0)
-
 Weights = Sequence[Number]
 Sample = tuple[int, int, Fraction]
 
@@ -372,7 +365,6 @@ def harmonic_mean(a: Fraction, b: Fraction) -> Fraction:
 
 
 # A group's scores held against reference ratings, whose points from a boundary on mean unsafe
-
 Rated = tuple[Hashable, Hashable, int]
 """Item, rater and point; the rater of a reference rating is None if they are not among the judged."""
 Decide = Callable[[Hashable, Sequence[int]], int]
@@ -454,8 +446,6 @@ def _at_boundary(samples: Sequence[Sample], n_scores: int, boundary: int) -> dic
 
 
 # Soft metrics: integrals in many digits, split at the singular ends
-
-
 def beta_mean(f: Callable[[Any], Any], a: float, b: float, kinks: Sequence[float] = ()) -> Any:
     """E f(X) for X ~ Beta(a, b), as an mpmath number.
 
@@ -571,8 +561,6 @@ def expected_emd(counts: Sequence[float], q: Sequence[float], prior: Sequence[fl
 
 
 # Shuffles and families
-
-
 def mixed(word: int) -> int:
     """Splitmix64 in whole numbers."""
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
@@ -686,3 +674,11 @@ def henderson(ratings: Sequence[Rating], group: Mapping[Any, Any] | None = None)
     right = np.array([scores @ p @ scores for p in project.values()])
     found = np.linalg.solve(left, right)
     return dict(zip(list(kinds)[1:], found[1:].tolist(), strict=True))
+
+
+# Comparing
+def same(value: float, expected: Fraction | float | None, tolerance: float = 1e-12) -> bool:
+    """Compare to an absolute tolerance; None and NaN are both undefined."""
+    if expected is None or math.isnan(expected) or math.isnan(value):
+        return math.isnan(value) and (expected is None or math.isnan(expected))
+    return math.isclose(value, expected, rel_tol=0, abs_tol=tolerance)

@@ -75,12 +75,10 @@ def literal_cohesion(ratings: pv.Ratings, group: str, level: Any) -> dict[str, f
     rest = [rater for rater, g in of.items() if g not in (group, None)]
     x, y = counts(pl.col("rater").is_in(own)), counts(pl.col("rater").is_in(rest))
     return {
-        "irr": functions.krippendorff_alpha(x, level),
-        "xrr": functions.xrr(x, y, level),
-        "percent_agreement": functions.percent_agreement(x),
-        "negentropy": functions.negentropy(x),
+        "irr": functions.krippendorff_alpha(x, level), "xrr": functions.xrr(x, y, level),
+        "percent_agreement": functions.percent_agreement(x), "negentropy": functions.negentropy(x),
         "voting_agreement": functions.voting_agreement(x, y),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
@@ -129,15 +127,17 @@ def test_blocks_of_ratings_leave_votes_and_the_crowd() -> None:
     assert len(made) == len(whole)
     (part,) = ratings.parts()
     dropped = 0
+
+    def of_members(rows: list[Any], members: set[int]) -> float:
+        own = twin.responsiveness(twin.responses(rows, members, rows), 4, 4)["wra"]
+        return math.nan if own is None else float(own)
+
     for block, values in enumerate(made):
         keep = jackknife.not_in_block(block, len(whole), part)
         dropped += int((~keep).sum())
         rows = [row for row, stays in zip(sorted(whole), keep, strict=True) if stays]
         for g, members in enumerate(({0, 1, 2}, {3, 4, 5})):
-            literal = twin.responsiveness(twin.responses(rows, members, rows), 4, 4)
-            own = literal["wra"]
-            expected = math.nan if own is None else float(own)
-            assert values[g, MEASURES.index("wra")] == pytest.approx(expected, nan_ok=True)
+            assert values[g, MEASURES.index("wra")] == pytest.approx(of_members(rows, members), nan_ok=True)
     assert dropped == len(whole)  # each rating is in one block
 
 
@@ -145,9 +145,8 @@ def test_the_mean_over_items_has_the_textbook_interval() -> None:
     """Percent agreement is a mean over items, so that the interval over items is that of Student's t."""
     rng = np.random.default_rng(0)
     scores = rng.integers(0, 4, (25, 4))
-    frame = pl.DataFrame({
-        "item": np.repeat(range(25), 4), "rater": np.tile(range(4), 25), "score": scores.ravel(),
-    })  # fmt: skip
+    columns = {"item": np.repeat(range(25), 4), "rater": np.tile(range(4), 25), "score": scores.ravel()}
+    frame = pl.DataFrame(columns)
     raters = pl.DataFrame({"rater": range(4), "g": ["x"] * 4})
     one = measured(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 3), raters=raters))
     at = names_of(one).index("percent_agreement")
@@ -186,14 +185,10 @@ def test_the_variance_of_a_two_way_mean() -> None:
     assert float(found.high[0, 0] - found.low[0, 0]) == pytest.approx(2 * half)
 
 
-@pytest.mark.parametrize(
-    ("scale", "value", "there", "back"),
-    [
-        ("fisher", 0.6, math.atanh, math.tanh),
-        ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y),
-        ("complement", 0.6, lambda x: 1 / (1 - x), lambda y: 1 - 1 / y),
-    ],
-)
+@pytest.mark.parametrize(("scale", "value", "there", "back"), [
+    ("fisher", 0.6, math.atanh, math.tanh), ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y),
+    ("complement", 0.6, lambda x: 1 / (1 - x), lambda y: 1 - 1 / y),
+])  # fmt: skip
 def test_the_jackknife_is_made_on_the_scale(scale: str, value: float, there: Any, back: Any) -> None:
     each = [value - 0.02, value, value + 0.02, value + 0.03]
     found = LeftOut(np.array([[value]]), (np.array(each).reshape(4, 1, 1),)).interval([scale], [ANY])
@@ -210,12 +205,9 @@ def test_an_inverse_that_may_be_zero_has_no_upper_end() -> None:
     assert found.high[0, 0] == math.inf
     outside = LeftOut(np.array([[-1.0]]), (-each,)).interval(["inverse"], [ANY])
     assert outside.low[0, 0] + outside.high[0, 0] == pytest.approx(-2)  # no place there, so on its own scale
-
-
-def test_no_end_leaves_the_range() -> None:
     each = np.array([0.5, 0.9, 1.0]).reshape(3, 1, 1)
     found = LeftOut(np.array([[0.9]]), (each,)).interval(["plain"], [(0.0, 1.0)])
-    assert (found.low[0, 0], found.high[0, 0]) == (0.0, 1.0)
+    assert (found.low[0, 0], found.high[0, 0]) == (0.0, 1.0)  # no end leaves the range
 
 
 def test_undefined_units_are_left_out_and_counted() -> None:
@@ -316,15 +308,12 @@ def test_blocks_of_items_leave_all_of_them_out() -> None:
     assert len(values) == 5
     for unit in range(5):
         kept = ratings.to_frame().filter(pl.col("item") % 5 != unit)
-        literal = literal_cohesion(
-            pv.Ratings.from_frame(kept, scale=ratings.scale, raters=ratings.raters), "x", "ordinal"
-        )
+        rest = pv.Ratings.from_frame(kept, scale=ratings.scale, raters=ratings.raters)
+        literal = literal_cohesion(rest, "x", "ordinal")
         assert values[unit, 0, names_of(one).index("irr")] == pytest.approx(literal["irr"], abs=1e-12)
 
 
 # Bits ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Executor]:
     with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
@@ -339,21 +328,15 @@ def made(ratings: pv.Ratings, how: Running) -> list[Interval]:
 
 
 def same_bits(a: list[Interval], b: list[Interval]) -> bool:
-    return all(
-        np.array_equal(x, y, equal_nan=True)
-        for one, two in zip(a, b, strict=True)
-        for x, y in zip(one, two, strict=True)
-    )
+    both = [(x, y) for one, two in zip(a, b, strict=True) for x, y in zip(one, two, strict=True)]
+    return all(np.array_equal(x, y, equal_nan=True) for x, y in both)
 
 
-def test_threads_and_processes_give_the_same_bits(processes: Executor) -> None:
+def test_any_workers_give_the_same_bits_and_parts_nearly_those_of_one(processes: Executor) -> None:
     ratings = study(11, n_items=40, groups="xxxxyyyyyzzz")
     here = made(ratings, Running(threads=1))
     assert same_bits(here, made(ratings, Running(threads=3)))
     assert same_bits(here, made(ratings, Running(threads=2, executor=processes)))
-
-
-def test_parts_give_the_same_bits_for_any_workers_and_nearly_those_of_one(processes: Executor) -> None:
     ratings = study(12, n_items=40, groups="xxxxyyyyyzzz")
     parts = cut(ratings.offsets, ratings.rater_codes, ratings.scores, None, 60)
     assert len(parts) > 3
@@ -368,8 +351,6 @@ def test_parts_give_the_same_bits_for_any_workers_and_nearly_those_of_one(proces
 
 
 # The simulation ------------------------------------------------------------------------------------------------------
-
-
 def test_the_truth_of_the_simulation_is_that_of_a_large_study() -> None:
     """One study of very many items and raters, in which nearly all is known, against the integrals."""
     design = claims.Design(6000, 60, 60)

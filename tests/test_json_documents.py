@@ -30,25 +30,22 @@ SERVER = {
     "rows": [{"row_idx": at, "row": row, "truncated_cells": []} for at, row in enumerate(ROWS)],
 }  # fmt: skip
 DOCUMENTS = {
-    "array": json.dumps(ROWS),
-    "an array on many lines": json.dumps(ROWS, indent=4),
+    "array": json.dumps(ROWS), "an array on many lines": json.dumps(ROWS, indent=4),
     "an array with a line for each entry": "[\n" + ",\n".join(map(json.dumps, ROWS)) + "\n]\n",
     "lines": "\n".join(map(json.dumps, ROWS)),
     "objects on many lines": "\n".join(json.dumps(row, indent=2) for row in ROWS),
     "pandas, columns": json.dumps({name: dict(enumerate(column)) for name, column in COLUMNS.items()}),
-    "pandas, list": json.dumps(COLUMNS),
-    "pandas, index": json.dumps(dict(enumerate(ROWS))),
-    "pandas, split": json.dumps(
-        {"columns": list(COLUMNS), "index": [0, 1, 2], "data": [list(row.values()) for row in ROWS]}
-    ),
+    "pandas, list": json.dumps(COLUMNS), "pandas, index": json.dumps(dict(enumerate(ROWS))),
+    "pandas, split": json.dumps({
+        "columns": list(COLUMNS), "index": [0, 1, 2], "data": [list(row.values()) for row in ROWS],
+    }),
     "pandas, table": json.dumps({"schema": {"fields": [{"name": "item", "type": "string"}]}, "data": ROWS}),
     "rows under a name": json.dumps({"version": 2, "records": ROWS}),
-    "rows under a name alone": json.dumps({"data": ROWS}),
-    "rows of the Hugging Face server": json.dumps(SERVER),
+    "rows under a name alone": json.dumps({"data": ROWS}), "rows of the Hugging Face server": json.dumps(SERVER),
     "commas before brackets": json.dumps(ROWS).replace("}", ",}").replace("]", ",]"),
     "commas in an object of objects": json.dumps(dict(enumerate(ROWS))).replace("}", ",}"),
     "spaces everywhere": f"  \n\t{json.dumps(ROWS, separators=(' , ', ' : '))} \r\n \n",
-}
+}  # fmt: skip
 
 
 def told(path: Path, **given: Any) -> set[tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import krippendorff
@@ -65,8 +66,6 @@ def card(votes: Votes, given: Samples, **asked: Any) -> pv.JudgeCard:
 
 
 # Agreement and distance ----------------------------------------------------------------------------------------------
-
-
 def delta(level: str, marginals: list[float]) -> list[list[float]]:
     """How far apart two points are, as Krippendorff writes it."""
     n = len(marginals)
@@ -179,8 +178,6 @@ def test_distances_against_all_pairs(level: str) -> None:
 
 
 # Intervals, bias -----------------------------------------------------------------------------------------------------
-
-
 def bias(votes: Votes, given: Samples) -> float:
     both = [item for item in votes if item in given and votes[item]]
     return float(np.mean([np.mean(given[item]) - np.mean(list(votes[item].values())) for item in both]))
@@ -255,8 +252,7 @@ def test_raters_beside_each_other_against_a_loop() -> None:
     further = ttest_1samp(means, bias(votes, given)).statistic / math.sqrt(1 + len(means))  # s√(1 + 1/n) for s/√n
     from scipy.stats import t
 
-    p = max(one["p_value"], 2 * t.sf(abs(further), len(means) - 1))
-    assert one["p_beyond"] == pytest.approx(p)
+    assert one["p_beyond"] == pytest.approx(max(one["p_value"], 2 * t.sf(abs(further), len(means) - 1)))
 
 
 def test_biases_are_corrected_over_models_groups_and_parts() -> None:
@@ -264,16 +260,15 @@ def test_biases_are_corrected_over_models_groups_and_parts() -> None:
     other = judging.studied("crossed", "no noise", 3)[1].with_columns(model=pl.lit("n"))
     found = pv.judge(ratings, pl.concat([answers, other]), by="sex", subset="kind")
     frame = found.biases()
-    places = found.card().filter(quantity="position_bias")["p_value"].to_list()
-    raw = [*frame["p_value"].to_list(), *places]
+    raw, adjusted = (
+        [*frame[name].to_list(), *found.card().filter(quantity="position_bias")[name].to_list()]
+        for name in ("p_value", "p_adjusted")
+    )
     assert len(raw) == 2 * (1 + 2 + 3) + 2
-    adjusted = [*frame["p_adjusted"].to_list(), *found.card().filter(quantity="position_bias")["p_adjusted"].to_list()]
     assert adjusted == pytest.approx(adjust(raw, "holm").tolist())
 
 
 # Places and samples --------------------------------------------------------------------------------------------------
-
-
 def shuffled(points: list[int], orders: list[list[int]]) -> pl.DataFrame:
     frame = {"model": "m", "item": range(len(points)), "point": points, "order": orders}
     return pl.DataFrame(frame, schema_overrides={"order": pl.List(pl.Int64)})
@@ -333,8 +328,6 @@ def test_self_consistency_against_all_pairs_of_samples() -> None:
 
 
 # What is counted, and what cannot be told ----------------------------------------------------------------------------
-
-
 def test_refusals_are_counted_and_failures_are_not() -> None:
     votes = {item: {r: (item + r) % 4 for r in range(5)} for item in range(40)}
     states = ["answered"] * 24 + ["refused"] * 8 + ["unreadable"] * 4 + ["failed"] * 2
@@ -396,8 +389,6 @@ def test_totals_have_a_card_over_items(write: Write) -> None:
 
 
 # Worth ---------------------------------------------------------------------------------------------------------------
-
-
 def test_worth_is_that_of_prediction_powered_inference() -> None:
     votes, given = made(13, n_items=80, share=0.5)
     rated = {item: own for item, own in votes.items() if item < 40}
@@ -437,18 +428,13 @@ def test_worth_without_unrated_items_says_what_it_supposes() -> None:
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("judge", "kind", "reason"),
-    [
-        ("no noise", "good", "It may stand in for a rater: it holds its own against"),
-        ("higher", "not", "It is biased: it rates"),
-        ("always 2", "not", "It agrees with a rater less than half as much as raters do with each other"),
-        ("backwards", "not", "It is farther from a rater than always answering"),
-        ("first place", "with care", "It depends on the order of options: the one shown in position 1 gets"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "kind", "reason"), [
+    ("no noise", "good", "It may stand in for a rater: it holds its own against"),
+    ("higher", "not", "It is biased: it rates"),
+    ("always 2", "not", "It agrees with a rater less than half as much as raters do with each other"),
+    ("backwards", "not", "It is farther from a rater than always answering"),
+    ("first place", "with care", "It depends on the order of options: the one shown in position 1 gets"),
+])  # fmt: skip
 def test_the_verdict_on_a_known_judge(judge: str, kind: str, reason: str) -> None:
     found = pv.judge(*judging.studied("crossed", judge, 1), by="sex", subset="kind")
     verdict = found.verdict(found.voices[0])
@@ -463,18 +449,14 @@ def test_few_data_are_undecided() -> None:
     found = card(votes, {item: [int(rng.integers(4))] for item in range(12)})
     assert found.verdict(found.voices[0]).kind == "undecided"
     assert found.findings()[0].startswith("m can be neither recommended nor ruled out as a judge")
-
-
-def test_few_items_that_differ_alike_are_not_certain() -> None:
     found = card({item: dict.fromkeys(range(3), 1) for item in range(6)}, {item: [2] for item in range(6)})
-    one = found.biases().row(0, named=True)
+    one = found.biases().row(0, named=True)  # all differ alike, but are few
     assert (one["value"], one["p_value"], one["note"]) == (1.0, None, "not tested: 10 items are needed")
     assert found.verdict(found.voices[0]).kind == "undecided"
 
 
 def test_few_studies_of_a_judge_like_a_human() -> None:
-    found = judging.rates("alike", "human of each item", 5)
-    assert found["biased"].times <= 2
+    assert judging.rates("alike", "human of each item", 5)["biased"].times <= 2
     assert judging.rates("alike", "always 2", 2)["good"].times == 0
 
 
@@ -502,8 +484,6 @@ def test_answers_without_judgement_are_never_called_good(design: str) -> None:
 
 
 # Requirements --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def study() -> tuple[pv.Ratings, pl.DataFrame]:
     ratings, answers = judging.studied("crossed", "no noise", 1)
@@ -531,21 +511,16 @@ def test_groups_and_parts_can_be_required(study: tuple[pv.Ratings, pl.DataFrame]
     frame = pv.judge(*study, by="sex", subset="kind", models="m", require=asked).requirements()
     assert frame["holds"].to_list() == [True, True, False]
     assert frame["why"][2] == "no group or part of the items called 'nobody' is shown; it may be too small or unknown"
-    hidden = pv.judge(*study, by="sex", min_group_size=20, models="m", require="bias[sex=0]<5")
-    assert not hidden.passed
+    assert not pv.judge(*study, by="sex", min_group_size=20, models="m", require="bias[sex=0]<5").passed
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("omga>=0.5", "There is no quantity 'omga'; the quantities are agreement, relative, distance"),
-        ("omega=0.5", "Write a quantity, then >=, >, <= or <, then a number"),
-        ("omega.middle>1", "There is no field 'middle'; the fields are low, high, p"),
-        ("omega[Woman]>1", "Groups and parts of the items have only bias, not omega."),
-        ("omega>=", "Write a quantity"),
-        ("", "Write a quantity"),
-    ],
-)
+@pytest.mark.parametrize(("text", "told"), [
+    ("omga>=0.5", "There is no quantity 'omga'; the quantities are agreement, relative, distance"),
+    ("omega=0.5", "Write a quantity, then >=, >, <= or <, then a number"),
+    ("omega.middle>1", "There is no field 'middle'; the fields are low, high, p"),
+    ("omega[Woman]>1", "Groups and parts of the items have only bias, not omega."), ("omega>=", "Write a quantity"),
+    ("", "Write a quantity"),
+])  # fmt: skip
 def test_a_requirement_that_cannot_be_read(study: tuple[pv.Ratings, pl.DataFrame], text: str, told: str) -> None:
     with pytest.raises(InputError, match="require is") as error:
         pv.judge(*study, require=text)
@@ -556,13 +531,10 @@ def test_a_requirement_that_cannot_be_read(study: tuple[pv.Ratings, pl.DataFrame
 def test_every_sign_against_python(sign: str) -> None:
     for value in (0.25, 0.5, 0.75):
         row = {"value": value, "note": ""}
-        held = Requirement.of(f"omega{sign}.5").checked(row)[1]
-        assert held is eval(f"{value}{sign}.5")
+        assert Requirement.of(f"omega{sign}.5").checked(row)[1] is eval(f"{value}{sign}.5")
 
 
 # Inputs and results --------------------------------------------------------------------------------------------------
-
-
 def test_unknown_models_and_single_raters_are_refused(study: tuple[pv.Ratings, pl.DataFrame]) -> None:
     with pytest.raises(SelectionError, match="no model is called 'gpt'; the models are: coin, m"):
         pv.judge(*study, models="gpt")
@@ -574,6 +546,8 @@ def test_a_model_alone_has_the_values_it_has_among_others(study: tuple[pv.Rating
     both, alone = pv.judge(*study), pv.judge(*study, models=["m"])
     for name in NAMES:
         assert alone.value("m", name) == pytest.approx(both.value("m", name), nan_ok=True)
+    text = (Path(__file__).parents[1] / "docs" / "judge.md").read_text()
+    assert all(f"`{one.name}`" in text for one in QUANTITIES)
 
 
 @pytest.mark.parametrize("model", ["coin", "m"])
@@ -588,11 +562,3 @@ def test_a_model_is_judged_alone_although_answers_cannot_be_read(
     )  # fmt: skip
     found, expected = pv.judge(ratings, vague, models=model), pv.judge(ratings, vague.filter(model=model))
     assert found.card().equals(expected.card())
-
-
-def test_every_quantity_is_documented() -> None:
-    from pathlib import Path
-
-    text = (Path(__file__).parents[1] / "docs" / "judge.md").read_text()
-    for one in QUANTITIES:
-        assert f"`{one.name}`" in text

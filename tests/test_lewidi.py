@@ -26,8 +26,6 @@ Items = dict[str, dict[str, Any]]
 
 
 # The task's scores, as a reader of its description would write them -----------------------------------------------
-
-
 def soft_twin(items: Items, points: list[int], q: list[float]) -> dict[str, float]:
     """Manhattan distance and Wasserstein distance in steps of one distribution for all items."""
     md, ws = [], []
@@ -177,18 +175,15 @@ def test_soft_submissions_come_back_to_the_last_bit(tmp_path: Path) -> None:
         known.write_submission(tmp_path / "m_pe.tsv")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("m_soft.tsv", "7\t[0.5, 0.5]\n", "line 1: there are 2 probabilities, but the scale"),
-        ("m_soft.tsv", "7\t[1, 0, 0]\n8\t[0.5, 0.5, 0.5]\n", "line 2: the probabilities sum to 1.5"),
-        ("m_soft.tsv", "7\t[1, 0, 0]\n8\t[1, 0\n", "line 2: there is no list of numbers after the tab"),
-        ("m_soft.tsv", "7\t[[1, 0], [0, 1]]\n", "line 1: it predicts several separate labels for an item"),
-        ("m_pe.tsv", "7\t[1, 2, 3]\n", "line 1: there are 3 predictions, but item '7' has 2 raters"),
-        ("m_pe.tsv", "8\t[1, 2]\n7\t[1, 5]\n", "line 2: '5' is not a point"),
-        ("m_pe.tsv", "9\t[1, 2]\n", "no item of the submission was rated"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("m_soft.tsv", "7\t[0.5, 0.5]\n", "line 1: there are 2 probabilities, but the scale"),
+    ("m_soft.tsv", "7\t[1, 0, 0]\n8\t[0.5, 0.5, 0.5]\n", "line 2: the probabilities sum to 1.5"),
+    ("m_soft.tsv", "7\t[1, 0, 0]\n8\t[1, 0\n", "line 2: there is no list of numbers after the tab"),
+    ("m_soft.tsv", "7\t[[1, 0], [0, 1]]\n", "line 1: it predicts several separate labels for an item"),
+    ("m_pe.tsv", "7\t[1, 2, 3]\n", "line 1: there are 3 predictions, but item '7' has 2 raters"),
+    ("m_pe.tsv", "8\t[1, 2]\n7\t[1, 5]\n", "line 2: '5' is not a point"),
+    ("m_pe.tsv", "9\t[1, 2]\n", "no item of the submission was rated"),
+])  # fmt: skip
 def test_bad_submissions_are_named(made: pv.Ratings, tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as caught:

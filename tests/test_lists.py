@@ -68,11 +68,8 @@ def test_groups_that_items_list_are_of_raters(tmp_path: Path) -> None:
     def one(annotators: str, groups: str) -> dict[str, Any]:
         labels = ",".join("01"[at % 2] for at in range(annotators.count(",") + 1))
         return {
-            "text": "t",
-            "annotations": labels,
-            "annotators": annotators,
-            "other_info": {"Annotators group": groups},
-        }
+            "text": "t", "annotations": labels, "annotators": annotators, "other_info": {"Annotators group": groups},
+        }  # fmt: skip
 
     items = {"1": one("Ann1,Ann2", "Target , Control"), "2": one("Ann2,Ann3", "Control,Target"),
              "3": one("Ann1,Ann3", "Control,Target")}  # fmt: skip
@@ -111,8 +108,7 @@ def test_what_is_listed_beside_may_describe_raters(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps(PARALLEL))
     found = pv.read_ratings(tmp_path / "x.json", rater_attributes=["age"])
     assert sorted(found.raters.rows()) == [("a", 30), ("b", 40)]
-    timed = pv.read_ratings(tmp_path / "x.json", time="seconds")
-    assert timed.intake.time_unit == "number"
+    assert pv.read_ratings(tmp_path / "x.json", time="seconds").intake.time_unit == "number"
     objects = [{"id": 1, "ratings": [{"worker_id": who, "toxic_score": 1 + (who == "a"), "gender": who * 2}
                                      for who in "ab"]}]  # fmt: skip
     (tmp_path / "y.json").write_text(json.dumps(objects))

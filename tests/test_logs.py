@@ -85,22 +85,14 @@ def changed(tmp_path: Path) -> Callable[[Change], Path]:
 
 
 # Inspect: what is in real logs ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("log", [EVAL, JSON, OLD], ids=["eval", "json", "0.3.60"])
 def test_logs_of_all_formats_hold_the_same_answers(log: Path) -> None:
     found = sorted_rows(read_inspect_log(log))
     assert {(row["model"], row["prompt"]) for row in found} == {("mockllm/model", "norms")}
     assert [(row["item"], row["sample"], row["text"], row["state"]) for row in found] == [
-        ("7", 0, SORRY, None),
-        ("7", 1, "A", None),
-        ("filtered", 0, "", "refused"),
-        ("filtered", 1, "", "refused"),
-        ("kind", 0, "B", None),
-        ("kind", 1, LONG, None),
-        ("x/y", 0, None, "failed"),
-        ("x/y", 1, None, "failed"),
-    ]
+        ("7", 0, SORRY, None), ("7", 1, "A", None), ("filtered", 0, "", "refused"), ("filtered", 1, "", "refused"),
+        ("kind", 0, "B", None), ("kind", 1, LONG, None), ("x/y", 0, None, "failed"), ("x/y", 1, None, "failed"),
+    ]  # fmt: skip
     assert all(row[name] is None for row in found for name in ("point", "distribution", "order"))
 
 
@@ -130,9 +122,6 @@ def test_a_scale_tells_the_order_of_choices() -> None:
         ScaleError, match=r"choices_.*sample 'kind', epoch 1: the choices are 'never', .* not the points"
     ):
         read_inspect_log(CHOICES, scale="no,yes")
-
-
-def test_choices_that_are_only_some_of_the_points() -> None:
     with pytest.raises(ScaleError, match="not the points of the scale never < sometimes < often < always"):
         read_inspect_log(CHOICES, scale="never,sometimes,often,always")
 
@@ -143,10 +132,10 @@ def test_choices_that_the_solver_shuffled_are_read_in_the_order_that_the_answer_
     assert values(found, "text") == {("kind", 0): "ANSWER: C", ("7", 0): "It is C, surely."}
     assert values(found, "order") == {("kind", 0): None, ("7", 0): [0, 2, 1]}
     assert values(found, "distribution") == {("kind", 0): None, ("7", 0): None}  # of letters as shown, not as written
-    shown = [("A", "never"), ("B", "always"), ("C", "sometimes")]
-    assert read_answer("It is C, surely.", shown).point == 2
+    assert read_answer("It is C, surely.", [("A", "never"), ("B", "always"), ("C", "sometimes")]).point == 2
     with pytest.raises(ScaleError, match="sample 7, epoch 1: the choices are 'never', 'always', 'sometimes', but were"):
         read_inspect_log(SHUFFLED)
+    assert sorted_rows(read_inspect_log(CHUNKED, scale=SCALE)) == sorted_rows(read_inspect_log(CHOICES, scale=SCALE))
 
 
 def test_a_question_that_does_not_tell_how_it_was_shuffled(changed: Callable[[Change], Path]) -> None:
@@ -155,19 +144,11 @@ def test_a_question_that_does_not_tell_how_it_was_shuffled(changed: Callable[[Ch
         for sample in log["samples"]:
             sample["choices"] = ["rarely", "often"]
 
-    with pytest.raises(
-        InputError, match=r"epoch 1: choices were shuffled, and the log does not say how.*shuffle_choices"
-    ):
+    with pytest.raises(InputError, match=r"epoch 1: choices were shuffled, and the log does not say.*shuffle_choices"):
         read_inspect_log(changed(shuffle))
 
 
-def test_samples_in_chunks_are_read() -> None:
-    assert sorted_rows(read_inspect_log(CHUNKED, scale=SCALE)) == sorted_rows(read_inspect_log(CHOICES, scale=SCALE))
-
-
 # Inspect: logs that ended early, and folders -------------------------------------------------------------------------
-
-
 def test_what_was_not_asked_has_failed(changed: Callable[[Change], Path]) -> None:
     def cancel(log: dict[str, Any]) -> None:
         log["status"] = "cancelled"
@@ -188,40 +169,17 @@ def test_a_log_that_is_being_written_has_no_header_yet(archive: Callable[..., Pa
     assert found["x/y", 0] is None
 
 
-def test_nothing_was_asked(changed: Callable[[Change], Path]) -> None:
-    with pytest.raises(InputError, match=r"it has no samples\. Evaluate again without --no-log-samples"):
-        read_inspect_log(changed(lambda log: log.pop("samples")))
+def said(content: Any, **more: Any) -> dict[str, Any]:
+    return {"output": {"choices": [{"message": {"content": content, **more}}]}}
 
 
-@pytest.mark.parametrize(
-    ("change", "text", "state"),
-    [
-        ({"invalidation": {"author": "a", "reason": "wrong"}}, None, "failed"),
-        ({"error": {"message": "gone"}}, None, "failed"),
-        ({"output": {"model": "m", "choices": [], "completion": ""}}, None, "failed"),
-        ({"output": {"completion": "C"}}, "C", None),
-        (
-            {"output": {"choices": [{"message": {"role": "assistant", "content": "B"}, "stop_reason": "stop"}]}},
-            "B",
-            None,
-        ),
-        (
-            {
-                "output": {
-                    "choices": [
-                        {
-                            "message": {
-                                "content": [{"type": "reasoning", "reasoning": "A?"}, {"type": "text", "text": "C"}]
-                            }
-                        }
-                    ]
-                }
-            },
-            "C",
-            None,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "text", "state"), [
+    ({"invalidation": {"author": "a", "reason": "wrong"}}, None, "failed"),
+    ({"error": {"message": "gone"}}, None, "failed"),
+    ({"output": {"model": "m", "choices": [], "completion": ""}}, None, "failed"),
+    ({"output": {"completion": "C"}}, "C", None), (said("B", role="assistant"), "B", None),
+    (said([{"type": "reasoning", "reasoning": "A?"}, {"type": "text", "text": "C"}]), "C", None),
+])  # fmt: skip
 def test_outputs(
     changed: Callable[[Change], Path], change: dict[str, Any], text: str | None, state: str | None
 ) -> None:
@@ -243,6 +201,12 @@ def test_of_several_entries_of_one_name_the_last_counts(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_logs(tmp_path: Path) -> None:
+    for read, problem in (
+        (read_inspect_log, "there is no Inspect log in this folder"),
+        (read_lm_eval_samples, r"there is no file samples_….jsonl in this folder"),
+    ):
+        with pytest.raises(FileError, match=problem):
+            read(tmp_path)
     (tmp_path / "below").mkdir()
     shutil.copy(EVAL, tmp_path / "below")
     shutil.copy(CHOICES, tmp_path)
@@ -255,16 +219,7 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
         read_inspect_log(tmp_path)
 
 
-def test_a_folder_without_logs(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="there is no Inspect log in this folder"):
-        read_inspect_log(tmp_path)
-    with pytest.raises(FileError, match=r"there is no file samples_….jsonl in this folder"):
-        read_lm_eval_samples(tmp_path)
-
-
 # Inspect: what is no log ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("cut", [0, 1, 3, 100, 2000, -1])
 def test_cut_off_archives(write: Write, cut: int) -> None:
     with pytest.raises(FileError, match=r"log\.eval: this is not an Inspect log, or it is damaged, cut off"):
@@ -305,37 +260,33 @@ def test_unknown_packing(archive: Callable[..., Path]) -> None:
         read_inspect_log(path)
 
 
-def test_json_in_an_archive_that_is_cut_off(archive: Callable[..., Path]) -> None:
-    with pytest.raises(FileError, match=r"log\.eval, header\.json: the JSON is damaged"):
-        read_inspect_log(archive({"header.json": '{"version":'}))
-
-
 def test_archives_that_are_no_logs(archive: Callable[..., Path]) -> None:
     for entries in ({}, {"word/document.xml": "<x/>"}):
         with pytest.raises(FileError, match=r"this is not an Inspect log: the archive has no header\.json"):
             read_inspect_log(archive(entries))
+    with pytest.raises(FileError, match=r"log\.eval, header\.json: the JSON is damaged"):
+        read_inspect_log(archive({"header.json": '{"version":'}))
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (
-            lambda log: log.update(version=3),
-            "it is in version 3 of the format, but the newest known version is 2. Update",
-        ),
-        (lambda log: log.pop("version"), "not an Inspect log: it lacks a version, a model or a task"),
-        (lambda log: log.pop("eval"), "it lacks a version, a model or a task"),
-        (lambda log: log["eval"].pop("model"), "it lacks a version, a model or a task"),
-        (lambda log: log["eval"].pop("task"), "it lacks a version, a model or a task"),
-        (lambda log: log["samples"][0].pop("id"), "a sample lacks its id, epoch or output"),
-        (lambda log: log["samples"][0].pop("epoch"), "a sample lacks its id, epoch or output"),
-        (lambda log: log["samples"][0].pop("output"), "a sample lacks its id, epoch or output"),
-        (lambda log: log["samples"].append("text"), "a sample lacks its id, epoch or output"),
-    ],
-)
+@pytest.mark.parametrize(("change", "problem"), [
+    (lambda log: log.update(version=3), "it is in version 3 of the format, but the newest known version is 2. Update"),
+    (lambda log: log.pop("version"), "not an Inspect log: it lacks a version, a model or a task"),
+    (lambda log: log.pop("eval"), "it lacks a version, a model or a task"),
+    (lambda log: log["eval"].pop("model"), "it lacks a version, a model or a task"),
+    (lambda log: log["eval"].pop("task"), "it lacks a version, a model or a task"),
+    (lambda log: log["samples"][0].pop("id"), "a sample lacks its id, epoch or output"),
+    (lambda log: log["samples"][0].pop("epoch"), "a sample lacks its id, epoch or output"),
+    (lambda log: log["samples"][0].pop("output"), "a sample lacks its id, epoch or output"),
+    (lambda log: log["samples"].append("text"), "a sample lacks its id, epoch or output"),
+])  # fmt: skip
 def test_what_a_log_has_to_hold(changed: Callable[[Change], Path], change: Change, problem: str) -> None:
     with pytest.raises(FileError, match=problem):
         read_inspect_log(changed(change))
+
+
+def test_a_log_without_samples(changed: Callable[[Change], Path]) -> None:
+    with pytest.raises(InputError, match=r"it has no samples\. Evaluate again without --no-log-samples"):
+        read_inspect_log(changed(lambda log: log.pop("samples")))
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, write: Write) -> None:
@@ -346,8 +297,6 @@ def test_files_that_cannot_be_read(tmp_path: Path, write: Write) -> None:
 
 
 # lm-evaluation-harness: what is in real files ------------------------------------------------------------------------
-
-
 def test_choices_become_a_distribution_and_a_point() -> None:
     found = sorted_rows(read_lm_eval_samples(samples_of("mc")))
     assert [(row["model"], row["prompt"], row["item"], row["sample"]) for row in found] == [
@@ -447,8 +396,6 @@ def test_packed_files_and_other_names(write: Write) -> None:
 
 
 # lm-evaluation-harness: what is no sample ----------------------------------------------------------------------------
-
-
 def a_record(**changes: Any) -> dict[str, Any]:
     """Return a question with two choices, the second of which is e times as likely."""
     asked = {
@@ -469,71 +416,56 @@ def lines(*records: Any) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_a_record_as_written_here_is_read(write: Write) -> None:
-    found = read_lm_eval_samples(write("samples_t.jsonl", lines(a_record()) + "\n"), scale="yes,no")
+def test_records_as_written_here_are_read(write: Write) -> None:
+    def read(*records: Any, **given: Any) -> pl.DataFrame:
+        return read_lm_eval_samples(write("samples_t.jsonl", lines(*records) + "\n"), **given)
+
+    found = read(a_record(), scale="yes,no")
     assert found.select("prompt", "item", "point").rows() == [("t", "0", 0)]
     assert found["distribution"][0].to_list() == pytest.approx([1 / (1 + E), E / (1 + E)])
-
-
-def test_letters_are_choices_in_the_order_of_the_scale(write: Write) -> None:
-    path = write("samples_t.jsonl", lines(a_record(arguments=asking(" A", " B"))))
-    assert read_lm_eval_samples(path, scale="yes,no")["point"].to_list() == [1]
-
-
-def test_the_first_of_several_likeliest_choices_is_the_point(write: Write) -> None:
-    path = write("samples_t.jsonl", lines(a_record(resps=[[["-1.0", "False"]], [["-1.0", "False"]]])))
-    assert read_lm_eval_samples(path)["point"].to_list() == [0]
-
-
-def test_impossible_and_very_unlikely_choices(write: Write) -> None:
-    path = write("samples_t.jsonl", lines(a_record(resps=[[["-inf", "False"]], [["-9000.0", "False"]]])))
-    assert read_lm_eval_samples(path)["distribution"].to_list() == [[0.0, 1.0]]
-
-
-def test_no_response_has_failed(write: Write) -> None:
+    letters = a_record(arguments=asking(" A", " B"))  # choices in the order of the scale
+    assert read(letters, scale="yes,no")["point"].to_list() == [1]
+    alike = a_record(resps=[[["-1.0", "False"]], [["-1.0", "False"]]])  # the first of the likeliest is the point
+    assert read(alike)["point"].to_list() == [0]
+    impossible = a_record(resps=[[["-inf", "False"]], [["-9000.0", "False"]]])
+    assert read(impossible)["distribution"].to_list() == [[0.0, 1.0]]
     asked = {"gen_args_0": {"arg_0": "Is it rude?", "arg_1": {"until": []}}}
-    path = write("samples_t.jsonl", lines(a_record(arguments=asked, resps=[[]]), a_record(doc_id=1, resps=[[], []])))
-    assert read_lm_eval_samples(path)["state"].to_list() == ["failed", "failed"]
+    none = [a_record(arguments=asked, resps=[[]]), a_record(doc_id=1, resps=[[], []])]  # no response
+    assert read(*none)["state"].to_list() == ["failed", "failed"]
 
 
-@pytest.mark.parametrize(
-    ("records", "problem"),
-    [
-        (
-            [{"item": 1, "answer": "yes"}],
-            "row 1: this is not a sample .* lacks doc_id, arguments, resps, filtered_resps",
-        ),
-        ([a_record(), 7], "row 2: this is not a sample of lm-evaluation-harness"),
-        ([a_record(resps="no")], "it lacks resps"),
-        ([a_record(), a_record(resps=[[["-1.0", ""]], [["-1.0", ""]]])], "row 2: document 0 had other answers before"),
-        ([a_record(resps=[[["nan", ""]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
-        ([a_record(resps=[[["-inf", ""]], [["-inf", ""]]])], "a log-likelihood is not a number"),
-        ([a_record(resps=[[[]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
-        ([a_record(resps=[[["-1.0", ""]], []])], "the choices have not been tried equally often"),
-        ([a_record(resps=[[["-1.0", ""]]])], "neither wrote nor chose"),
-        ([a_record(arguments=asking(" no", "no"))], "the choices 'no', 'no' are not all different"),
-        (
-            [a_record(), a_record(doc_id=1, arguments=asking(" yes", " no"))],
-            "row 2: the choices are 'yes', 'no', but were 'no', 'yes' before; comparing them takes a scale",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("records", "problem"), [
+    ([{"item": 1, "answer": "yes"}], "row 1: this is not a sample .* lacks doc_id, arguments, resps, filtered_resps"),
+    ([a_record(), 7], "row 2: this is not a sample of lm-evaluation-harness"),
+    ([a_record(resps="no")], "it lacks resps"),
+    ([a_record(), a_record(resps=[[["-1.0", ""]], [["-1.0", ""]]])], "row 2: document 0 had other answers before"),
+    ([a_record(resps=[[["nan", ""]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
+    ([a_record(resps=[[["-inf", ""]], [["-inf", ""]]])], "a log-likelihood is not a number"),
+    ([a_record(resps=[[[]], [["-1.0", ""]]])], "a log-likelihood is not a number"),
+    ([a_record(resps=[[["-1.0", ""]], []])], "the choices have not been tried equally often"),
+    ([a_record(resps=[[["-1.0", ""]]])], "neither wrote nor chose"),
+    ([a_record(arguments=asking(" no", "no"))], "the choices 'no', 'no' are not all different"),
+    ([a_record(), a_record(doc_id=1, arguments=asking(" yes", " no"))],
+     "row 2: the choices are 'yes', 'no', but were 'no', 'yes' before; comparing them takes a scale"),
+])  # fmt: skip
 def test_records_that_cannot_be_read(write: Write, records: list[Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_lm_eval_samples(write("samples_t.jsonl", lines(*records)))
 
 
-def test_files_that_are_no_samples(write: Write, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="row 2: the JSON is damaged or cut off"):
-        read_lm_eval_samples(write("samples_t.jsonl", lines(a_record()) + lines(a_record(doc_id=1))[:50]))
-    with pytest.raises(FileError, match="the file is empty"):
-        read_lm_eval_samples(write("samples_t.jsonl", ""))
-    with pytest.raises(InputError, match="it contains no samples"):
-        read_lm_eval_samples(write("samples_t.jsonl", "\n \n"))
-    with pytest.raises(FileError, match="there is no such file"):
-        read_lm_eval_samples(tmp_path / "samples_nowhere.jsonl")
-    with pytest.raises(FileError, match="row 1: the JSON is damaged"):  # as before 0.4.3
-        read_lm_eval_samples(write("old.jsonl", json.dumps([a_record()], indent=2)))
+@pytest.mark.parametrize(("name", "content", "error", "problem"), [
+    ("samples_t.jsonl", lines(a_record()) + lines(a_record(doc_id=1))[:50], FileError,
+     "row 2: the JSON is damaged or cut off"),
+    ("samples_t.jsonl", "", FileError, "the file is empty"),
+    ("samples_t.jsonl", "\n \n", InputError, "it contains no samples"),
+    ("samples_t.jsonl", None, FileError, "there is no such file"),
+    ("old.jsonl", json.dumps([a_record()], indent=2), FileError, "row 1: the JSON is damaged"),  # as before 0.4.3
+])  # fmt: skip
+def test_files_that_are_no_samples(
+    write: Write, tmp_path: Path, name: str, content: str | None, error: type[Exception], problem: str
+) -> None:
+    with pytest.raises(error, match=problem):
+        read_lm_eval_samples(tmp_path / name if content is None else write(name, content))
 
 
 def test_a_document_that_a_filter_gave_twice(write: Write) -> None:

@@ -66,13 +66,10 @@ def test_what_has_no_short_words_is_no_line() -> None:
 CROSSED = "gender × ethnicity"
 
 
-@pytest.mark.parametrize(
-    ("crossings", "told"),
-    [
-        ([("Man × White")], "; so does one crossing with other attributes"),
-        (["Man × White", "Man × Black"], "; so do two crossings with other attributes"),
-    ],
-)
+@pytest.mark.parametrize(("crossings", "told"), [
+    ([("Man × White")], "; so does one crossing with other attributes"),
+    (["Man × White", "Man × Black"], "; so do two crossings with other attributes"),
+])  # fmt: skip
 def test_a_crossing_that_follows_is_counted_and_not_named(crossings: list[str], told: str) -> None:
     said = [claim("gender", "Man", amount="by 0.3"), *(claim(CROSSED, one, amount="by 0.4") for one in crossings)]
     assert texts(*said) == [f"gender: Man rate the same items lower, by 0.3{told}"]
@@ -111,17 +108,10 @@ def test_all_items_and_parts_of_them_are_said_once() -> None:
     assert texts(*many) == ["age 18-29 rate the same items lower on a, b, c, d and 2 more"]
 
 
-@pytest.mark.parametrize(
-    ("ps", "told"),
-    [
-        ([0.0004], "p < .001"),
-        ([0.0004, 0.0009], "p < .001"),
-        ([0.002, 0.03], "p = .030 or less"),
-        ([0.04], "p = .040"),
-        ([None, 0.04], "p = .040"),
-        ([None], ""),
-    ],
-)
+@pytest.mark.parametrize(("ps", "told"), [
+    ([0.0004], "p < .001"), ([0.0004, 0.0009], "p < .001"), ([0.002, 0.03], "p = .030 or less"), ([0.04], "p = .040"),
+    ([None, 0.04], "p = .040"), ([None], ""),
+])  # fmt: skip
 def test_the_largest_p_stands_for_all(ps: list[float | None], told: str) -> None:
     [line] = merged(claim("team", str(at), p=p) for at, p in enumerate(ps))
     assert line.p == told

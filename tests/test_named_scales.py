@@ -108,8 +108,7 @@ def test_names_in_files_on_the_command_line_and_in_stored_ratings(tmp_path: Path
     by_file = pv.read_ratings(path, scale=tmp_path / "scale.toml")
     assert by_file == pv.read_ratings(path, scale="Likert-Agree")
     assert by_file.scale.poles == ("against", "for")
-    done = run_cli("describe", path, "--scale", "likert-agree", "--write-config")
-    assert done.code == 0
+    assert run_cli("describe", path, "--scale", "likert-agree", "--write-config").code == 0
     assert 'labels = "likert-agree"' in (tmp_path / "plurivox.toml").read_text()
     assert run_cli("describe", path).code == 0  # the config knows the wordings, too
     pv.write_ratings(by_file, tmp_path / "r.parquet")

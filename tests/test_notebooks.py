@@ -126,16 +126,11 @@ def packed(hostile: bool) -> Any:
 
 
 MAKERS: dict[str, Make] = {
-    "Ratings": lambda h: ratings(hostile=h),
-    "PackedRatings": packed,
+    "Ratings": lambda h: ratings(hostile=h), "PackedRatings": packed,
     "Scale": lambda h: pv.Scale([f"low{HOSTILE}", "high"], poles=("a<b>", "c")) if h else ratings().scale,
-    "Axis": lambda h: pv.Axis.of(ratings(hostile=h), by(h)),
-    "Predictions": predictions,
-    "Answers": answers,
-    "Simulation": lambda h: simulated(),
-    "Description": lambda h: pv.describe(ratings(hostile=h)),
-    "Panel": lambda h: weighted(hostile=h).panel,
-    "Overview": lambda h: pv.overview(ratings(hostile=h), by=by(h)),
+    "Axis": lambda h: pv.Axis.of(ratings(hostile=h), by(h)), "Predictions": predictions, "Answers": answers,
+    "Simulation": lambda h: simulated(), "Description": lambda h: pv.describe(ratings(hostile=h)),
+    "Panel": lambda h: weighted(hostile=h).panel, "Overview": lambda h: pv.overview(ratings(hostile=h), by=by(h)),
     "Cohesion": lambda h: pv.cohesion(ratings(hostile=h), by(h), **FEW),
     "Responsiveness": lambda h: pv.responsiveness(ratings(hostile=h), "crowd", by(h), **FEW),
     "Variation": lambda h: pv.variation(ratings(hostile=h), by(h), **FEW),
@@ -152,10 +147,10 @@ MAKERS: dict[str, Make] = {
     "Selection": lambda h: pv.select_raters(ratings(hostile=h), by=by(h), bootstrap=20),
     "Curation": lambda h: pv.curate(ratings(hostile=h), "crowd", by=by(h), form="points", **FEW),
     "ResponsivenessStudy": lambda h: pv.studies.responsiveness(
-        tops=[4, 8], repeats=2, n_items=60, n_raters=5, trained=5
+        tops=[4, 8], repeats=2, n_items=60, n_raters=5, trained=5,
     ),
     "SoftStudy": lambda h: pv.studies.soft(),
-}
+}  # fmt: skip
 NOT_OF_NAMES = {"Simulation", "ResponsivenessStudy", "SoftStudy"}
 """What shows no text of others."""
 
@@ -163,10 +158,9 @@ NOT_OF_NAMES = {"Simulation", "ResponsivenessStudy", "SoftStudy"}
 def public() -> dict[str, type]:
     """Every class of the package that users get and that holds tables or results, found in its modules."""
     found: dict[str, type] = {}
+    left_out = ("torch", "models", "inspect", "intake", "report", "__main__")
     for module in pkgutil.walk_packages(pv.__path__, "plurivox."):
-        if module.name.startswith(
-            tuple(f"plurivox.{name}" for name in ("torch", "models", "inspect", "intake", "report", "__main__"))
-        ):
+        if module.name.startswith(tuple(f"plurivox.{name}" for name in left_out)):
             continue  # what is there needs more than this package, is a file, or only has an old name
         for name, one in vars(importlib.import_module(module.name)).items():
             if not inspect.isclass(one) or one.__module__ != module.name or name.startswith("_"):
@@ -241,9 +235,8 @@ def test_values_are_those_of_the_frame(name: str) -> None:
     for who, heading, text in cells(checked(found._repr_html_())):
         if heading not in headings or heading == "raters" or not re.search(r"\d", text):
             continue
-        own = frame.filter(
-            pl.col("statistic") == headings[heading], pl.col(key) == ("all" if who == "all raters" else who)
-        )
+        group = "all" if who == "all raters" else who
+        own = frame.filter(pl.col("statistic") == headings[heading], pl.col(key) == group)
         own = own.filter(axis="all") if key != "group" else own
         assert own.height == 1
         row = own.row(0, named=True)
@@ -263,8 +256,7 @@ def test_many_groups_are_cut_to_those_that_stand_out() -> None:
     """Of 40 raters one by one twelve are shown, called by numbers, and the others are counted."""
     found = pv.responsiveness(ratings(), "crowd", "rater", permutations=0, interval="none")
     page = checked(found._repr_html_())
-    named = [row[0] for row in page.rows if re.fullmatch(r"rater \d+", row[0])]
-    assert len(named) == MOST_ROWS
+    assert len([row[0] for row in page.rows if re.fullmatch(r"rater \d+", row[0])]) == MOST_ROWS
     assert f"{40 - MOST_ROWS} more raters: to_frame()" in page.text
     assert not any(str(one) in page.text for one in ratings().raters["rater"])
 
@@ -278,8 +270,7 @@ def test_the_surest_groups_are_kept() -> None:
     best = frame.group_by("axis", "group").agg(pl.col("p_adjusted").min(), pl.col("p_value").min())
     claimed = best.filter(pl.col("p_adjusted") < 0.05).height
     page = checked(found._repr_html_())
-    marked = sum("**" in " ".join(row) for row in page.rows)
-    assert marked == min(claimed, MOST_ROWS - 1)
+    assert sum("**" in " ".join(row) for row in page.rows) == min(claimed, MOST_ROWS - 1)
     assert [row[0] for row in page.rows[1:2]] == ["all raters"]
 
 
@@ -290,29 +281,19 @@ def test_nothing_private_of_ratings_is_shown() -> None:
     assert "1,200 ratings of 30 items by 40 raters" in page.text
     assert "fully crossed" in page.text
     row = next(row for row in page.rows if row[0] == "gender")
-    assert row == [
-        "gender",
-        "raters",
-        str(made.raters["gender"].drop_nulls().n_unique()),
-        str(made.raters["gender"].null_count()),
-    ]
+    known = made.raters["gender"]
+    assert row == ["gender", "raters", str(known.drop_nulls().n_unique()), str(known.null_count())]
     some = made.where(raters={"gender": "Woman"})
     sparse = pv.Ratings.from_frame(some.to_frame().gather_every(2), scale=made.scale)
     assert "sparse: 50" in sparse._repr_html_()
 
 
 def test_groups_that_are_withheld_are_not_named() -> None:
-    frame = pl.DataFrame(
-        {"item": [i for i in range(6) for _ in range(12)], "rater": list(range(12)) * 6, "score": [0, 1, 2] * 24}
-    )
+    columns = {"item": [i for i in range(6) for _ in range(12)], "rater": list(range(12)) * 6, "score": [0, 1, 2] * 24}
     raters = pl.DataFrame({"rater": range(12), "team": ["large"] * 6 + ["wide"] * 5 + ["lonely"]})
-    made = pv.Ratings.from_frame(frame, raters=raters)
-    for one in (
-        pv.Axis.of(made, "team"),
-        pv.describe(made),
-        pv.overview(made, by="team"),
-        pv.cohesion(made, "team", **FEW),
-    ):
+    made = pv.Ratings.from_frame(pl.DataFrame(columns), raters=raters)
+    found = pv.Axis.of(made, "team"), pv.describe(made), pv.overview(made, by="team"), pv.cohesion(made, "team", **FEW)
+    for one in found:
         assert "lonely" not in one._repr_html_()
 
 
@@ -341,9 +322,8 @@ def test_long_lists_are_folded_and_cut() -> None:
 
 
 def test_tables_share_the_rows() -> None:
-    grids = [
-        CardGrid(["a", "b"], [False, True], [[CardCell("x"), CardCell("1")]] * n, f"table {n}") for n in (2, 300, 40)
-    ]
+    row = [CardCell("x"), CardCell("1")]
+    grids = [CardGrid(["a", "b"], [False, True], [row] * n, f"table {n}") for n in (2, 300, 40)]
     page = checked(card("T", grids=grids, more="to_frame()"))
     assert [len(part.split("x")) - 1 for part in re.split(r"table \d+", page.text)[1:]] == [2, 5, 5]
     assert "295 more: to_frame()" in page.text

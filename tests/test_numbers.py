@@ -76,27 +76,24 @@ def test_a_total_gives_the_scale() -> None:
     assert read(["4.5/5", "3/5", "2"], scale="0:5:0.5") == [4.5, 3, 2]
 
 
-@pytest.mark.parametrize(
-    ("scores", "more", "error", "told"),
-    [
-        (["1,125", "2,250"], {}, ScoreError, r"rows 1, 2: '1,125' has a comma and may be 1125 or 1\.125\. .*--scale"),
-        (["1,234,567", "12"], {}, ScoreError, r"row 1: '1,234,567' has commas between thousands"),
-        (["2,5", "3.5"], {}, ScoreError, r"row 1: there are both decimal commas \('2,5'\) and decimal points"),
-        (["2,5", "3"], {}, ScaleError, r"not whole numbers, such as 2.5 \(decimal commas .*--scale 2.5:3:0.5"),
-        (["2,5", "3"], {"scale": "0:5"}, ScoreError, r"row 1: '2,5' is not a point of the scale"),
-        (["1 - Bad", "2 - Bad"], {}, ScoreError, r"rows 1, 2: the words 'Bad' stand for two points: '1 - Bad' and"),
-        (["1 - Bad", "3", "1 - Good"], {}, ScoreError, r"rows 1, 3: the number '1' stands for two points"),
-        (["1 - Bad", "Don't know"], {}, ScoreError, r"row 2: \"Don't know\" has no number.*--missing \"Don't know\""),
-        (["1 - Bad", "7 - Odd"], {"scale": "1:5"}, ScoreError, r"row 2: '7 - Odd' is not a point"),
-        (["4/5", "3/4"], {}, ScoreError, r"rows 1, 2: scores are out of different numbers: 3/4, 4/5"),
-        (["6/5", "3/5"], {}, ScoreError, r"row 1: '6/5' exceeds its maximum"),
-        (["4/5", "3"], {}, ScoreError, r"row 2: '3' is not out of 5, unlike '4/5'.*--scale 1:5"),
-        (["4/5", "3/5"], {"scale": "0:4"}, ScoreError, r"rows 1, 2: '3/5' is out of 5, but .* different highest point"),
-        (["4.5/5", "3/5"], {}, ScaleError, r"some scores out of 5 are not whole numbers, such as 4.5.*--scale 0:5:0.5"),
-        (["4/5000", "3/5000"], {}, ScaleError, r"out of 5,000, too many for a scale"),
-        (["18-24 years", "25-34 years"], {}, ScaleError, "text has no order of its own"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("scores", "more", "error", "told"), [
+    (["1,125", "2,250"], {}, ScoreError, r"rows 1, 2: '1,125' has a comma and may be 1125 or 1\.125\. .*--scale"),
+    (["1,234,567", "12"], {}, ScoreError, r"row 1: '1,234,567' has commas between thousands"),
+    (["2,5", "3.5"], {}, ScoreError, r"row 1: there are both decimal commas \('2,5'\) and decimal points"),
+    (["2,5", "3"], {}, ScaleError, r"not whole numbers, such as 2.5 \(decimal commas .*--scale 2.5:3:0.5"),
+    (["2,5", "3"], {"scale": "0:5"}, ScoreError, r"row 1: '2,5' is not a point of the scale"),
+    (["1 - Bad", "2 - Bad"], {}, ScoreError, r"rows 1, 2: the words 'Bad' stand for two points: '1 - Bad' and"),
+    (["1 - Bad", "3", "1 - Good"], {}, ScoreError, r"rows 1, 3: the number '1' stands for two points"),
+    (["1 - Bad", "Don't know"], {}, ScoreError, r"row 2: \"Don't know\" has no number.*--missing \"Don't know\""),
+    (["1 - Bad", "7 - Odd"], {"scale": "1:5"}, ScoreError, r"row 2: '7 - Odd' is not a point"),
+    (["4/5", "3/4"], {}, ScoreError, r"rows 1, 2: scores are out of different numbers: 3/4, 4/5"),
+    (["6/5", "3/5"], {}, ScoreError, r"row 1: '6/5' exceeds its maximum"),
+    (["4/5", "3"], {}, ScoreError, r"row 2: '3' is not out of 5, unlike '4/5'.*--scale 1:5"),
+    (["4/5", "3/5"], {"scale": "0:4"}, ScoreError, r"rows 1, 2: '3/5' is out of 5, but .* different highest point"),
+    (["4.5/5", "3/5"], {}, ScaleError, r"some scores out of 5 are not whole numbers, such as 4.5.*--scale 0:5:0.5"),
+    (["4/5000", "3/5000"], {}, ScaleError, r"out of 5,000, too many for a scale"),
+    (["18-24 years", "25-34 years"], {}, ScaleError, "text has no order of its own"),
+])  # fmt: skip
 def test_what_can_be_read_in_two_ways_is_an_error_that_names_both(
     scores: list[str], more: dict[str, Any], error: type[InputError], told: str
 ) -> None:
@@ -119,11 +116,9 @@ def test_wide_tables_gold_columns_and_stored_ratings(tmp_path: Path) -> None:
     assert commas.to_frame()["score"].to_list() == [2.5, 3, 3.5, 2]
     pv.write_ratings(wide, tmp_path / "r.parquet")
     again = pv.read_ratings(tmp_path / "r.parquet")
-    assert (again, again.intake.numbers, again.scale.descriptions) == (
-        wide,
-        wide.intake.numbers,
-        ("Bad", "Poor", "Fair"),
-    )
+    assert (
+        again, again.intake.numbers, again.scale.descriptions,
+    ) == (wide, wide.intake.numbers, ("Bad", "Poor", "Fair"))  # fmt: skip
     items = pl.DataFrame({"item": ["a", "b"], "gold": ["2/3", "0/3"]})
     frame = pl.DataFrame({"item": ["a", "b"], "rater": "r", "score": [1, 2]})
     assert pv.Ratings.from_frame(frame, items=items).gold("gold").to_frame()["score"].to_list() == [2, 0]
@@ -138,16 +133,10 @@ def test_the_command_line_tells_what_was_read(tmp_path: Path) -> None:
     assert "How scores were written: decimal commas read as points." in done.out
 
 
-@pytest.mark.parametrize(
-    ("scale", "bins", "labels"),
-    [
-        ("0:100", 5, ("0–20", "21–40", "41–60", "61–80", "81–100")),
-        ("1:10", 5, ("1–2", "3–4", "5–6", "7–8", "9–10")),
-        ("1:7", 3, ("1–3", "4–5", "6–7")),
-        ("-10:10", 3, ("-10 to -4", "-3 to 3", "4–10")),
-        ("0:4", 5, (0, 1, 2, 3, 4)),
-    ],
-)
+@pytest.mark.parametrize(("scale", "bins", "labels"), [
+    ("0:100", 5, ("0–20", "21–40", "41–60", "61–80", "81–100")), ("1:10", 5, ("1–2", "3–4", "5–6", "7–8", "9–10")),
+    ("1:7", 3, ("1–3", "4–5", "6–7")), ("-10:10", 3, ("-10 to -4", "-3 to 3", "4–10")), ("0:4", 5, (0, 1, 2, 3, 4)),
+])  # fmt: skip
 def test_bins_of_a_slider_are_named_by_their_range(scale: str, bins: int, labels: tuple[Any, ...]) -> None:
     points = list(pv.Scale.parse(scale).labels)
     made = ratings(points, scale=scale).recode(f"into {bins}")
@@ -158,15 +147,12 @@ def test_bins_of_a_slider_are_named_by_their_range(scale: str, bins: int, labels
     assert made.to_frame()["score"].to_list() == sorted(made.to_frame()["score"].to_list(), key=labels.index)
 
 
-@pytest.mark.parametrize(
-    ("scale", "rule", "told"),
-    [
-        (pv.Scale.range(0, 3), "into 5", r"the 4 points .* cannot become 5\. Write a number from 2 to 4"),
-        (pv.Scale.range(0, 3), "into 1", "cannot become 1"),
-        (pv.Scale([0, 1, 10]), "into 2", r"not evenly spaced.*0-2=no,3-4=yes"),
-        (pv.Scale.range(0, 3), "into", "does not say what it becomes"),
-    ],
-)
+@pytest.mark.parametrize(("scale", "rule", "told"), [
+    (pv.Scale.range(0, 3), "into 5", r"the 4 points .* cannot become 5\. Write a number from 2 to 4"),
+    (pv.Scale.range(0, 3), "into 1", "cannot become 1"),
+    (pv.Scale([0, 1, 10]), "into 2", r"not evenly spaced.*0-2=no,3-4=yes"),
+    (pv.Scale.range(0, 3), "into", "does not say what it becomes"),
+])  # fmt: skip
 def test_bins_that_cannot_be(scale: pv.Scale, rule: str, told: str) -> None:
     with pytest.raises(ScaleError, match=told):
         ratings([0, 1], scale=scale).recode(rule)
@@ -177,7 +163,6 @@ def test_bins_on_the_command_line_and_in_the_config(tmp_path: Path) -> None:
     path.write_text("item,rater,score\n1,a,0\n2,a,50\n3,a,100\n")
     done = run_cli("describe", path, "--scale", "0:100", "--recode", "into 2", "--write-config")
     assert (done.code, "scale 0–50 < 51–100, recoded: 0–50 → 0–50, 51–100 → 51–100" in done.err) == (0, True)
-    again = run_cli("describe", path)
-    assert "scale 0–50 < 51–100" in again.err
+    assert "scale 0–50 < 51–100" in run_cli("describe", path).err
     (tmp_path / "plurivox.toml").write_text('[scale]\nlabels = "0:100"\nrecode = "into 4"\n')
     assert "scale 0–25 < 26–50 < 51–75 < 76–100" in run_cli("describe", path).err

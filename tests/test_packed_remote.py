@@ -109,23 +109,20 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("memory://bucket/nothing.pvx", "its file manifest.json cannot be fetched (FileNotFoundError"),
-        ("nostore://bucket/study.pvx", "not read from such addresses"),
-        ("http://plurivox.example/study.pvx", "http only leads to this machine"),
-        ("http://localhost@plurivox.example/study.pvx", "not read from such addresses"),
-        ("https://[::1/study.pvx", "not read from such addresses"),
-        ("file:///tmp/study.pvx", "Use https, or an object store"),
-        ("ftp://plurivox.example/study.pvx", "Use https, or an object store"),
-        ("dir://bucket/study.pvx", "Use https, or an object store"),
-        ("github://who:what@main/study.pvx", "Use https, or an object store"),
-        ("simplecache::memory://bucket/study.pvx", "Use https, or an object store"),
-        ("zip://study.pvx::memory://bucket/study.pvx", "Use https, or an object store"),
-        ("memory://bucket/*.pvx", "Use https, or an object store"),
-    ],
-)
+@pytest.mark.parametrize(("address", "said"), [
+    ("memory://bucket/nothing.pvx", "its file manifest.json cannot be fetched (FileNotFoundError"),
+    ("nostore://bucket/study.pvx", "not read from such addresses"),
+    ("http://plurivox.example/study.pvx", "http only leads to this machine"),
+    ("http://localhost@plurivox.example/study.pvx", "not read from such addresses"),
+    ("https://[::1/study.pvx", "not read from such addresses"),
+    ("file:///tmp/study.pvx", "Use https, or an object store"),
+    ("ftp://plurivox.example/study.pvx", "Use https, or an object store"),
+    ("dir://bucket/study.pvx", "Use https, or an object store"),
+    ("github://who:what@main/study.pvx", "Use https, or an object store"),
+    ("simplecache::memory://bucket/study.pvx", "Use https, or an object store"),
+    ("zip://study.pvx::memory://bucket/study.pvx", "Use https, or an object store"),
+    ("memory://bucket/*.pvx", "Use https, or an object store"),
+])  # fmt: skip
 def test_what_is_not_there_is_said(address: str, said: str) -> None:
     done = run_cli("cohesion", address, "--by", "g")
     assert done.code == 1
@@ -141,8 +138,6 @@ def test_a_store_is_read_only(study: Path, memory: str) -> None:
 
 
 # Servers that are not to be trusted -----------------------------------------------------------------------------------
-
-
 class Server(ThreadingHTTPServer):
     """A web server that answers as a test says, and notes what it is asked for."""
 
@@ -187,17 +182,10 @@ def everything(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "/../../planted.pth",
-        "../planted.pth",
-        "{here}/planted.pth",
-        "..",
-        "part-0001-00000.bin/../../planted.pth",
-        "x.pth",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "/../../planted.pth", "../planted.pth", "{here}/planted.pth", "..", "part-0001-00000.bin/../../planted.pth",
+    "x.pth",
+])  # fmt: skip
 def test_names_from_a_server_lead_nowhere(name: str, study: Path, tmp_path: Path) -> None:
     files = files_in(study)
     known = json.loads(files[MANIFEST])

@@ -54,9 +54,7 @@ def written(frame: pl.DataFrame, folder: Path, kind: str, n_files: int = 3) -> l
     names = []
     for number, (first, last) in enumerate(itertools.pairwise(bounds.tolist())):
         piece, path = frame[first:last], folder / f"ratings-{number}.{kind}"
-        writers: dict[str, Any] = {
-            "csv": piece.write_csv, "parquet": piece.write_parquet, "jsonl": piece.write_ndjson
-        }  # fmt: skip
+        writers: dict[str, Any] = {"csv": piece.write_csv, "parquet": piece.write_parquet, "jsonl": piece.write_ndjson}
         writers[kind](path)
         names.append(str(path))
     return names
@@ -97,60 +95,52 @@ def test_files_of_every_kind_against_memory(kind: str, tmp_path: Path) -> None:
 @settings(max_examples=15)
 def test_repeats_against_memory(rule: str, seed: int, n: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("packed")
-    frame = (
-        frame_of(seed, n, repeats=True).with_columns(score=pl.lit("2"))
-        if seed % 5 == 0
-        else frame_of(seed, n, repeats=True)
-    )
-    frame.write_csv(folder / "a.csv")
+    frame = frame_of(seed, n, repeats=True)
+    (frame.with_columns(score=pl.lit("2")) if seed % 5 == 0 else frame).write_csv(folder / "a.csv")
     with pytest.MonkeyPatch.context() as patch:
         small.__wrapped__(patch)  # type: ignore[attr-defined]
         asked: dict[str, Any] = {"scale": "0:4", "duplicates": rule, "rater_attributes": ["group"]}
         same(pv.pack(folder / "a.csv", folder / "b.pvx", **asked), pv.read_ratings(folder / "a.csv", **asked))
 
 
+def refused_alike(folder: Path, **asked: Any) -> type[pv.InputError]:
+    """Hold that a table is refused in the same words, and that nothing is left of it."""
+    told = []
+    reads: tuple[Any, ...] = (pv.pack, folder / "b.pvx"), (pv.read_ratings,)
+    for read, *into in reads:
+        with pytest.raises(pv.InputError) as refused:
+            read(folder / "a.csv", *into, **asked)
+        told.append((type(refused.value), str(refused.value)))
+    assert told[0] == told[1]
+    assert not (folder / "b.pvx").exists()
+    return told[0][0]
+
+
 @pytest.mark.usefixtures("small")
 def test_repeats_are_named_as_in_memory(tmp_path: Path) -> None:
     frame_of(2, 100, repeats=True).write_csv(tmp_path / "a.csv")
-    with pytest.raises(DuplicateError) as mine:
-        pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", scale="0:4")
-    with pytest.raises(DuplicateError) as theirs:
-        pv.read_ratings(tmp_path / "a.csv", scale="0:4")
-    assert str(mine.value) == str(theirs.value)
-    assert not (tmp_path / "b.pvx").exists()
+    assert refused_alike(tmp_path, scale="0:4") is DuplicateError
 
 
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("item,rater,score\n1,a,9\n", {"scale": "0:4"}),
-        ("item,rater,score\n1,,2\n", {}),
-        ("item,rater,score\n1,a,inf\n", {}),
-        ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"], "conflicts": "error"}),
-        ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"]}),
-        ("item,rater,score\n", {}),
-        ('item,rater,score\n1," ",2\n', {}),
-    ],
-)
+@pytest.mark.parametrize(("text", "asked"), [
+    ("item,rater,score\n1,a,9\n", {"scale": "0:4"}), ("item,rater,score\n1,,2\n", {}),
+    ("item,rater,score\n1,a,inf\n", {}),
+    ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"], "conflicts": "error"}),
+    ("item,rater,score,g\n1,a,2,x\n2,a,2,y\n", {"rater_attributes": ["g"]}), ("item,rater,score\n", {}),
+    ('item,rater,score\n1," ",2\n', {}),
+])  # fmt: skip
 def test_bad_files_are_refused_as_in_memory(text: str, asked: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(pv.InputError) as mine:
-        pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", **asked)
-    with pytest.raises(pv.InputError) as theirs:
-        pv.read_ratings(tmp_path / "a.csv", **asked)
-    assert str(mine.value) == str(theirs.value)
-    assert not (tmp_path / "b.pvx").exists()
+    refused_alike(tmp_path, **asked)
 
 
 def test_what_is_not_packed_says_so(tmp_path: Path) -> None:
     frame_of(3).write_csv(tmp_path / "a.csv")
     refused: list[tuple[dict[str, Any], str]] = [
-        ({"time": "unused"}, "time is not packed"),
-        ({"recode": "0-2=no,3-4=yes"}, "recode is not packed"),
-        ({"duplicates": "keep"}, "repeats are not packed"),
-        ({"memory": "1MB"}, "too little"),
+        ({"time": "unused"}, "time is not packed"), ({"recode": "0-2=no,3-4=yes"}, "recode is not packed"),
+        ({"duplicates": "keep"}, "repeats are not packed"), ({"memory": "1MB"}, "too little"),
         ({"memory": "lots"}, "memory is 'lots'"),
-    ]
+    ]  # fmt: skip
     for asked, word in refused:
         with pytest.raises(pv.InputError, match=word):
             pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", **asked)
@@ -183,8 +173,7 @@ def test_all_at_once_is_refused_with_the_next_step(tmp_path: Path) -> None:
             getattr(packed, name)
     with pytest.raises(NeedsMemoryError):
         packed.recode("0-2=no,3-4=yes")
-    chosen = packed.where(raters={"group": "g1"})
-    assert chosen == packed.in_memory().where(raters={"group": "g1"})
+    assert packed.where(raters={"group": "g1"}) == packed.in_memory().where(raters={"group": "g1"})
     assert packed.with_poles(("safe", "unsafe")).scale.poles == ("safe", "unsafe")
 
 
@@ -209,8 +198,7 @@ def test_damage_is_noticed_and_named(tmp_path: Path) -> None:
         manifest.write_text(bad_text)
         with pytest.raises(FileError, match="manifest"):
             pv.read_ratings(tmp_path / "b.pvx")
-    known = json.loads(text)
-    assert set(known["versions"]) == {"plurivox", "numpy", "polars"}
+    assert set(json.loads(text)["versions"]) == {"plurivox", "numpy", "polars"}
 
 
 def packing_forgets() -> None:
@@ -249,8 +237,6 @@ def test_floats_are_coded_alike_however_they_are_cut(pieces: list[list[float | N
 
 
 # Appending -----------------------------------------------------------------------------------------------------------
-
-
 def studies() -> st.SearchStrategy[pl.DataFrame]:
     """Draw tables whose ids, scores and attributes are few, so that rows meet."""
     row = st.tuples(

@@ -62,8 +62,6 @@ def margin(name: str, values: Sequence[Any], shares: Mapping[Any, float]) -> Mar
 
 
 # Raking ---------------------------------------------------------------------------------------------------------------
-
-
 def test_three_margins_against_samplics() -> None:
     # samplics 0.6.0, SampleWeight().rake(ones, margins, control=40 × shares, tol=1e-12, ctrl_tol=1e-12, max_iter=10000)
     told = {
@@ -115,16 +113,13 @@ def test_raters_without_a_value_weigh_1_and_leave_the_others_alone() -> None:
     assert more.weights.mean() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("margins", "options", "problem"),
-    [
-        ([("g", "aaa", {"a": 0.5, "b": 0.5})], {}, "no rater has g = 'b'"),
-        ([("g", "a" * 30 + "b", {"a": 0.5, "b": 0.5})], {}, "would need a weight of 15.5 times the mean"),
-        ([("g", "aabb", {"a": 0.3, "b": 0.7}), ("h", "xxyy", {"x": 0.6, "y": 0.4})], {}, "no weights meet all shares"),
-        ([("g", "ab", {"a": 0.5, "b": 0.5})], {"trim": 0.5}, "trim is 0.5"),
-        ([("g", "ab", {"a": 0.5, "b": 0.5})], {"trim": math.nan}, "trim is nan"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("margins", "options", "problem"), [
+    ([("g", "aaa", {"a": 0.5, "b": 0.5})], {}, "no rater has g = 'b'"),
+    ([("g", "a" * 30 + "b", {"a": 0.5, "b": 0.5})], {}, "would need a weight of 15.5 times the mean"),
+    ([("g", "aabb", {"a": 0.3, "b": 0.7}), ("h", "xxyy", {"x": 0.6, "y": 0.4})], {}, "no weights meet all shares"),
+    ([("g", "ab", {"a": 0.5, "b": 0.5})], {"trim": 0.5}, "trim is 0.5"),
+    ([("g", "ab", {"a": 0.5, "b": 0.5})], {"trim": math.nan}, "trim is nan"),
+])  # fmt: skip
 def test_impossible_targets_name_the_cell(margins: Any, options: dict[str, float], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         rake([margin(*one) for one in margins], **options)
@@ -135,9 +130,8 @@ def test_a_joint_cell_that_the_cap_makes_impossible_is_an_error_that_names_it() 
     gender, age = "w" * 4 + "m" * 16, "o" + "y" * 3 + "o" * 4 + "y" * 12
     margins = [margin("gender", gender, {"w": 0.5, "m": 0.5}), margin("age", age, {"o": 0.64, "y": 0.36})]
     assert rake(margins, trim=2.9).weights.max() == pytest.approx(2.9)
-    with pytest.raises(
-        SelectionError, match=r"no weights meet all shares with no weight above 2.7 times the mean: \w+ ="
-    ):
+    said = r"no weights meet all shares with no weight above 2.7 times the mean: \w+ ="
+    with pytest.raises(SelectionError, match=said):
         rake(margins, trim=2.7)
 
 
@@ -171,8 +165,6 @@ def test_margins_are_met_whatever_the_order_of_raters(margins: list[Margin], see
 
 
 # Populations ----------------------------------------------------------------------------------------------------------
-
-
 def written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
@@ -197,23 +189,23 @@ def test_a_file_of_shares_percentages_counts_and_a_crossing(tmp_path: Path) -> N
     assert {"gender", "age", "region"} <= set(found.attributes)
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "problem"),
-    [
-        ("attribute,value\ng,a\n", InputError, "there is no column 'share'; it has attribute, value"),
-        ("attribute,value,share\n", FileError, "only a header"),
-        ("attribute,value,share\ng,a,half\ng,b,.5\n", InputError, "column 'share', row 2: it is not a number"),
-        ("attribute,value,share\ng,a,-1\ng,b,2\n", InputError, "column 'share', row 2: it is not a number"),
-        ("attribute,value,share\ng,,1\n", InputError, "column 'value', row 2: it is empty"),
-        ("attribute,value,share\ng,a,.5\ng,a,.5\n", InputError, "column 'value', rows 2, 3: a value occurs twice"),
-        ("attribute,value,share\ng,a,.5\ng,b,.3\n", InputError, "the shares of g add up to 0.8"),
-        ("attribute,value,share\ng,a,.5\ng,b,.5\nh,x,1\n", InputError, "raters have no attribute 'h'; they have: g"),
-        ("attribute,value,share\ng,a,1\n", InputError, "there is no share for g = 'b', which raters have"),
-        ("attribute,value,share\ng,a,.4\ng,b,.4\ng,c,.2\n", InputError, "no rater has g = 'c', whose share"),
-        ("attribute,value,share\ng,a,1\ng,b,0\n", InputError, "the share of g = 'b' is 0, and 3 raters have it"),
-        ("attribute,value,share\ng,a,.99\ng,b,.01\n", InputError, ""),
-    ],
-)  # fmt: skip
+HEAD = "attribute,value,share\n"
+
+
+@pytest.mark.parametrize(("text", "error", "problem"), [
+    ("attribute,value\ng,a\n", InputError, "there is no column 'share'; it has attribute, value"),
+    (HEAD, FileError, "only a header"),
+    (HEAD + "g,a,half\ng,b,.5\n", InputError, "column 'share', row 2: it is not a number"),
+    (HEAD + "g,a,-1\ng,b,2\n", InputError, "column 'share', row 2: it is not a number"),
+    (HEAD + "g,,1\n", InputError, "column 'value', row 2: it is empty"),
+    (HEAD + "g,a,.5\ng,a,.5\n", InputError, "column 'value', rows 2, 3: a value occurs twice"),
+    (HEAD + "g,a,.5\ng,b,.3\n", InputError, "the shares of g add up to 0.8"),
+    (HEAD + "g,a,.5\ng,b,.5\nh,x,1\n", InputError, "raters have no attribute 'h'; they have: g"),
+    (HEAD + "g,a,1\n", InputError, "there is no share for g = 'b', which raters have"),
+    (HEAD + "g,a,.4\ng,b,.4\ng,c,.2\n", InputError, "no rater has g = 'c', whose share"),
+    (HEAD + "g,a,1\ng,b,0\n", InputError, "the share of g = 'b' is 0, and 3 raters have it"),
+    (HEAD + "g,a,.99\ng,b,.01\n", InputError, ""),
+])  # fmt: skip
 def test_bad_populations_name_file_column_and_row(
     tmp_path: Path, text: str, error: type[InputError], problem: str
 ) -> None:
@@ -239,17 +231,13 @@ def test_two_spellings_of_one_value_among_raters_are_not_both_the_same_share() -
     assert ratings.weighted({"g": {"Woman": 0.25, "woman": 0.25, "Man": 0.5}}).panel.design_effect == pytest.approx(1)
 
 
-def test_a_crossing_is_met_as_one_margin() -> None:
+def test_a_crossing_is_met_as_one_margin_and_a_name_with_a_comma_may_be_an_attribute() -> None:
     ratings = study(g=list("aabb"), h=list("xyxy"))
     found = ratings.weighted({"g,h": {"a,x": 0.1, "a,y": 0.2, "b,x": 0.3, "b,y": 0.4}})
     np.testing.assert_allclose(weights_of(found), [0.4, 0.8, 1.2, 1.6])
     assert found.panel.to_frame()["value"].to_list() == ["a × x", "a × y", "b × x", "b × y"]
-
-
-def test_a_name_with_a_comma_may_be_an_attribute_of_its_own() -> None:
     attributes: dict[str, Any] = {"a, b": ["x, y", "x, y", "z", "z"]}
-    ratings = study(**attributes)
-    found = ratings.weighted({"a, b": {"x, y": 0.6, "z": 0.4}})
+    found = study(**attributes).weighted({"a, b": {"x, y": 0.6, "z": 0.4}})
     np.testing.assert_allclose(weights_of(found), [1.2, 1.2, 0.8, 0.8])
 
 
@@ -260,8 +248,6 @@ def test_what_is_not_a_population_is_told(given: Any) -> None:
 
 
 # Ratings that carry weights -------------------------------------------------------------------------------------------
-
-
 def test_the_table_of_panel_against_population() -> None:
     ratings = study(g=[*"aaab", None])
     found = ratings.weighted(pl.DataFrame({"attribute": ["g", "g"], "value": ["a", "b"], "share": [0.5, 0.5]}))
@@ -367,8 +353,6 @@ def test_what_does_not_know_weights_says_so(tmp_path: Path) -> None:
 
 
 # On the command line --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """Return a folder with ratings, whose raters' gender is a column of theirs, and shares of a population."""
@@ -392,15 +376,12 @@ def test_weights_on_the_command_line_and_in_the_config(files: Path) -> None:
     assert "gender = 'Woman' is 0.5 of the population but 0.333 of the panel" in told.err
 
 
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        (("describe", "ratings.csv", "--trim", "3"), "--trim limits weights: also give the population with --weights"),
-        (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
-        (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
-        (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights belongs to an analysis"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "problem"), [
+    (("describe", "ratings.csv", "--trim", "3"), "--trim limits weights: also give the population with --weights"),
+    (("describe", "ratings.csv", "--trim", "0.3", "--weights", "population.csv"), "Invalid value for '--trim'"),
+    (("describe", "-", "--weights", "-"), "only one of the tables can come from standard input"),
+    (("pack", "ratings.csv", "-o", "x.pvx", "--weights", "population.csv"), "--weights belongs to an analysis"),
+])  # fmt: skip
 def test_bad_options(files: Path, command: Sequence[str], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
     told = run_cli(*command)
@@ -408,13 +389,11 @@ def test_bad_options(files: Path, command: Sequence[str], problem: str, monkeypa
     assert problem in told.words
 
 
-def test_a_config_with_a_bad_cap_is_an_error(files: Path) -> None:
-    written(files / "plurivox.toml", "[raters]\ntrim = 0.2\n")
-    assert "'[raters] trim' is 0.2. Give a number of at least 1." in run_cli("describe", files / "ratings.csv").err
-
-
-def test_a_written_config_keeps_the_weights(files: Path) -> None:
-    ratings, population = files / "ratings.csv", files / "population.csv"
+def test_a_config_with_a_bad_cap_is_an_error_and_a_written_one_keeps_the_weights(files: Path) -> None:
+    config, ratings, population = (files / name for name in ("plurivox.toml", "ratings.csv", "population.csv"))
+    written(config, "[raters]\ntrim = 0.2\n")
+    assert "'[raters] trim' is 0.2. Give a number of at least 1." in run_cli("describe", ratings).err
+    config.unlink()
     run_cli("describe", ratings, "--scale", "0:2", "--weights", population, "--trim", "4", "--write-config")
-    config = load_config(files / "plurivox.toml")
-    assert (config.reading.weights, config.reading.trim) == (str(population), 4)
+    reading = load_config(config).reading
+    assert (reading.weights, reading.trim) == (str(population), 4)

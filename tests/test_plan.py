@@ -57,9 +57,6 @@ def applies(plan: pv.Plan) -> dict[str, str]:
     return dict(plan.to_frame().select("lens", "applies").iter_rows())
 
 
-# The crowd
-
-
 def drawn(crowd: Crowd, n_raters: int, n_items: int, view: float, seed: int) -> np.ndarray[Any, Any]:
     """Return scores of a crowd, items × raters, by its definition; the first half of the raters share a view."""
     rng = np.random.default_rng(seed)
@@ -106,9 +103,6 @@ def test_long_scales_become_short_in_the_same_order() -> None:
     assert place.max() + 1 == MOST_POINTS
     sizes = np.bincount(place, counts)
     assert sizes.max() < 1.5 * sizes.min()
-
-
-# Simulated studies
 
 
 def layout_of(ratings: pv.Ratings) -> Layout:
@@ -167,9 +161,6 @@ def test_chance_makes_simulated_groups_differ_as_much_as_real_ones(real_data: Pa
         real = standing.Pilot.of(ratings, exchange, [(n, 123 - n)], asked).variance
         seen = np.array(Studies(crowd, pilot.layout, (Shape(n, 123 - n, 350),), 0.0, 2)(0, 16))
         assert math.sqrt(seen[:, 3].mean()) == pytest.approx(math.sqrt(real), rel=0.15)
-
-
-# Fits and thresholds
 
 
 SHAPES = shapes_around([(10, 40), (20, 30), (25, 25)], 60)
@@ -248,8 +239,7 @@ def test_a_group_needs_the_smallest_study_that_is_enough() -> None:
     assert need.raters is not None
     assert need.now.power < 0.8 <= need.raters.power
     assert need.raters.shape == now._replace(n_group=need.raters.shape.n_group)
-    fewer = need.raters.shape._replace(n_group=need.raters.shape.n_group - 1)
-    assert powers.value(fewer, factors) < 0.8
+    assert powers.value(need.raters.shape._replace(n_group=need.raters.shape.n_group - 1), factors) < 0.8
     assert need.items is not None
     assert need.items.shape == now._replace(n_items=MOST_TIMES * 60)  # not enough
     assert need.items.power < 0.8
@@ -285,9 +275,6 @@ def test_plans_promise_what_studies_claim(number: int) -> None:
     share = planned.claimed(design, 80, permutations=99).gai
     # ± .07, and two standard errors of a share of 80 and of a mean of 10 pilots, which differ by about .15.
     assert np.mean(plans.power) == pytest.approx(share, abs=0.07 + 2 * math.hypot(0.05, 0.15 / math.sqrt(10)))
-
-
-# Tables
 
 
 def test_groups_are_counted_as_by_hand() -> None:
@@ -435,9 +422,6 @@ def test_attributes_of_two_to_twenty_values_are_axes() -> None:
     assert "age has 60 values, too many for an axis; if they are numbers, group them into bins." in plan.findings()
 
 
-# Lenses
-
-
 def test_a_whole_study_can_be_asked_by_four_lenses() -> None:
     plan = pv.plan(study(), "gender", simulations=0)
     assert repr(plan) == "<Plan: 4 of 7 lenses apply>"
@@ -528,9 +512,6 @@ def test_a_rater_may_be_in_several_groups() -> None:
     assert "secret" not in plan.to_json()
 
 
-# Calls
-
-
 def test_progress_is_told_to_the_end() -> None:
     told: list[tuple[str, int, int]] = []
     pv.plan(ratings_of(frame_of(["a"] * 6 + ["b"] * 9)), progress=lambda *one: told.append(one), **QUICK)
@@ -542,23 +523,16 @@ def test_progress_is_told_to_the_end() -> None:
     assert told[-1][1] == told[-1][2] == 24
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"gai": 1.0}, InputError, "gai is 1.0.*above 1"),
-        ({"gai": math.nan}, InputError, "gai is nan"),
-        ({"power": 1.2}, InputError, "power is 1.2"),
-        ({"simulations": -1}, InputError, "simulations is -1"),
-        ({"permutations": 99}, InputError, "permutations is 99, too few.*at least 100"),
-        ({"permutations": -1}, InputError, "is -[13]\\."),
-        ({"seed": -1}, InputError, "seed is -1"),
-        ({"threads": 0}, InputError, "threads is 0"),
-        ({"min_group_size": 0}, InputError, "min_group_size is 0"),
-        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": "rater"}, InputError, "not for individual raters"),
-        ({"by": ["group", "group"]}, SelectionError, "listed twice"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"gai": 1.0}, InputError, "gai is 1.0.*above 1"), ({"gai": math.nan}, InputError, "gai is nan"),
+    ({"power": 1.2}, InputError, "power is 1.2"), ({"simulations": -1}, InputError, "simulations is -1"),
+    ({"permutations": 99}, InputError, "permutations is 99, too few.*at least 100"),
+    ({"permutations": -1}, InputError, "is -[13]\\."), ({"seed": -1}, InputError, "seed is -1"),
+    ({"threads": 0}, InputError, "threads is 0"), ({"min_group_size": 0}, InputError, "min_group_size is 0"),
+    ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
+    ({"by": "rater"}, InputError, "not for individual raters"),
+    ({"by": ["group", "group"]}, SelectionError, "listed twice"),
+])  # fmt: skip
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         pv.plan(ratings_of(frame_of(["a"] * 6 + ["b"] * 6)), **options)

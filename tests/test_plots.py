@@ -37,29 +37,11 @@ from plurivox.plots import groups, layout, theme
 
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
-    *(
-        "alignment_dots",
-        "alignment_heat",
-        "alignment_items",
-        "alignment_wins",
-        "distance_histogram",
-        "judge_card",
-        "estimate_forest",
-        "refusals",
-        "item_groups",
-    ),
-    "reproduction",
-    *(
-        "adjusted_effects",
-        "drift_forest",
-        "leniency_forest",
-        "rater_reliability",
-        "repeat_agreement",
-        "variance_shares",
-    ),
-)
-"""Tested in test_plots_alignment.py, test_estimate_shown.py, test_item_view.py, test_reproduce.py and
-test_plots_variation.py."""
+    "alignment_dots", "alignment_heat", "alignment_items", "alignment_wins", "distance_histogram", "judge_card",
+    "estimate_forest", "refusals", "item_groups", "reproduction", "adjusted_effects", "drift_forest",
+    "leniency_forest", "rater_reliability", "repeat_agreement", "variance_shares",
+)  # fmt: skip
+"""Tested in test_plots_alignment, test_estimate_shown, test_item_view, test_reproduce and test_plots_variation."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
 
 
@@ -119,20 +101,15 @@ def analysed(
     return Study(
         pv.cohesion(ratings, by, pairs=pairs, **draws),
         pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),
-        pv.responsiveness(ratings, reference, "rater", **draws),
-        pv.overview(ratings, by),
+        pv.responsiveness(ratings, reference, "rater", **draws), pv.overview(ratings, by),
         pv.items(ratings, by, permutations=permutations, max_permutations=permutations),
         scored(ratings, models, bootstrap, permutations),
         pv.aggregate(
-            ratings,
-            by,
-            permutations=permutations,
-            max_permutations=permutations,
-            interval="jackknife" if bootstrap else "none",
-            methods=["plurality", "mean", "mace"],
+            ratings, by, permutations=permutations, max_permutations=permutations,
+            interval="jackknife" if bootstrap else "none", methods=["plurality", "mean", "mace"],
         ),
         axis,
-    )
+    )  # fmt: skip
 
 
 def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points: int = 5, **draws: Any) -> Study:
@@ -144,13 +121,10 @@ def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points
         :, np.newaxis
     ]  # fmt: skip
     scores = np.clip(np.floor((seen + 2) / 4 * n_points), 0, n_points - 1).astype(int)
-    frame = pl.DataFrame(
-        {
-            "item": [f"item-{i}" for i in range(n_items)] * len(raters),
-            "rater": np.repeat(raters, n_items),
-            "score": scores.ravel(),
-        }
-    )
+    frame = pl.DataFrame({
+        "item": [f"item-{i}" for i in range(n_items)] * len(raters), "rater": np.repeat(raters, n_items),
+        "score": scores.ravel(),
+    })  # fmt: skip
     attributes = pl.DataFrame({"rater": raters, "team": [team for team in teams for _ in range(per_team)]})
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=attributes)
     names = teams[:20]  # as models more than are drawn; every two are compared, which takes long of sixty
@@ -172,22 +146,11 @@ def bare() -> Study:
 
 
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><b>bold",
-    "a \"quoted\" 'name' \\",
-    "👩‍👩‍👧 family " * 4,
-    "שלום עולם " * 5,
-    "x" * 2000,
-    "x" * 1999 + "y",
-    "x" * 1000 + "-" + "x" * 999,
-    "日本語の長い名前のグループ名前のグループ",
+    "<script>alert(1)</script>", "</script><b>bold", "a \"quoted\" 'name' \\", "👩‍👩‍👧 family " * 4, "שלום עולם " * 5,
+    "x" * 2000, "x" * 1999 + "y", "x" * 1000 + "-" + "x" * 999, "日本語の長い名前のグループ名前のグループ",
     'id="clip0" url(#clip0)',
-    "line\nbreak\ttab\x07bell\u2028",
-    "\u202eturned",
-    "datum.value",
-    "all raters",
-    "1e5",
-]
+    "line\nbreak\ttab\x07bell\u2028", "\u202eturned", "datum.value", "all raters", "1e5",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -213,37 +176,25 @@ def svgs() -> dict[tuple[str, str], str]:
     return {}
 
 
+OF = {
+    "overview": ("design", "ratings_per_item", "group_sizes", "scale_use", "response_styles"),
+    "cohesion": ("gai_forest", "null_histograms", "xrr_matrix", "dsi_ranking"),
+    "responsiveness": ("responsiveness_forest", "mpa_wra_plane", "precision_recall", "precision_recall_spread",
+                       "metric_comparison", "metric_lines"),
+    "scales": ("scale_forest", "score_curves", "item_severity"), "aggregation": ("hidden_views",),
+    "items": ("items_divided", "items_uncertain"),
+    "soft": ("soft_ranking", "soft_by_bin", "prior_sensitivity", "pit_histograms", "reliability_curves"),
+}  # fmt: skip
+OF_AN_AXIS = ("scale_use", "response_styles", "xrr_matrix", "precision_recall", "precision_recall_spread",
+              "metric_comparison", "metric_lines", "score_curves")  # fmt: skip
+
+
 def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
     """Return a chart of the study and the table behind it."""
-    of = {
-        "design": (study.overview,),
-        "ratings_per_item": (study.overview,),
-        "group_sizes": (study.overview,),
-        "scale_use": (study.overview, study.axis),
-        "response_styles": (study.overview, study.axis),
-        "gai_forest": (study.cohesion,),
-        "null_histograms": (study.cohesion,),
-        "xrr_matrix": (study.cohesion, study.axis),
-        "dsi_ranking": (study.cohesion,),
-        "responsiveness_forest": (study.responsiveness,),
-        "mpa_wra_plane": (study.responsiveness,),
-        "precision_recall": (study.responsiveness, study.axis),
-        "precision_recall_spread": (study.responsiveness, study.axis),
-        "metric_comparison": (study.responsiveness, study.axis),
-        "metric_lines": (study.responsiveness, study.axis),
-        "scale_forest": (study.responsiveness.psychometrics(),),
-        "score_curves": (study.responsiveness.psychometrics(), study.axis),
-        "item_severity": (study.responsiveness.psychometrics(),),
-        "hidden_views": (study.aggregation,),
-        "items_divided": (study.items,),
-        "items_uncertain": (study.items,),
-        "soft_ranking": (study.soft,),
-        "soft_by_bin": (study.soft,),
-        "prior_sensitivity": (study.soft,),
-        "pit_histograms": (study.soft,),
-        "reliability_curves": (study.soft,),
-    }[name]
-    return getattr(plots, name)(*of, **more), getattr(plots, f"{name}_data")(*of, **more)
+    (of,) = (of for of, names in OF.items() if name in names)
+    result = study.responsiveness.psychometrics() if of == "scales" else getattr(study, of)
+    given = (result, study.axis) if name in OF_AN_AXIS else (result,)
+    return getattr(plots, name)(*given, **more), getattr(plots, f"{name}_data")(*given, **more)
 
 
 def records(chart: Any, *columns: str) -> list[dict[str, Any]]:
@@ -326,16 +277,10 @@ def test_forests_stand_without_permutations_or_without_bootstrap(draws: dict[str
     )
 
 
-@pytest.mark.parametrize(
-    ("p", "adjusted", "expected"),
-    [
-        (None, None, "not tested"),
-        (math.nan, math.nan, "not tested"),
-        (0.05, 0.05, "not distinguishable from chance"),
-        (0.049, 0.05, "p < .05 before correction only"),
-        (0.001, 0.049, "p < .05 after correction"),
-    ],
-)
+@pytest.mark.parametrize(("p", "adjusted", "expected"), [
+    (None, None, "not tested"), (math.nan, math.nan, "not tested"), (0.05, 0.05, "not distinguishable from chance"),
+    (0.049, 0.05, "p < .05 before correction only"), (0.001, 0.049, "p < .05 after correction"),
+])  # fmt: skip
 def test_states_by_p(p: float | None, adjusted: float | None, expected: str) -> None:
     assert groups.state(Row("group", "a", "b", "gai", 1.0, p_value=p, p_adjusted=adjusted)) == expected
 
@@ -466,16 +411,13 @@ def test_labels_of_the_plane_do_not_meet(demo: Study) -> None:
 def test_raters_are_never_named(demo: Study, hostile: Study) -> None:
     ids = {row.group for row in demo.raters.rows if row.kind == "rater"}
     for chart in (
-        plots.mpa_wra_plane(demo.raters),
-        plots.mpa_wra_plane(demo.raters, "rater"),
-        plots.metric_comparison(demo.raters, "rater"),
-        plots.responsiveness_forest(demo.raters),
-        plots.responsiveness_forest(demo.raters, "rater"),
-        plots.precision_recall(demo.raters, "rater"),
-        plots.precision_recall_spread(demo.raters, "rater"),
-        plots.metric_lines(demo.raters, "rater"),
+        plots.mpa_wra_plane(demo.raters), plots.responsiveness_forest(demo.raters),
+        *(getattr(plots, name)(demo.raters, "rater") for name in (
+            "mpa_wra_plane", "metric_comparison", "responsiveness_forest", "precision_recall",
+            "precision_recall_spread", "metric_lines",
+        )),
         plots.null_histograms(demo.raters, "mpa", "rater"),
-    ):
+    ):  # fmt: skip
         text = chart.to_json()
         assert not any(name in text for name in ids)
     table = plots.mpa_wra_plane_data(demo.raters)
@@ -632,11 +574,8 @@ def test_all_raters_alone(bare: Study) -> None:
         assert data(bare.overview).equals(data(bare.overview, "all"))
         assert set(data(bare.overview)["group"]) == {"all raters"}
     assert plots.scale_use(bare.overview).to_json() == plots.scale_use(bare.overview, "all").to_json()
-
-
-def test_two_points_have_no_response_style() -> None:
-    study = study_of(["a", "b"], n_points=2, permutations=0, bootstrap=0)
-    assert "every rating is at an end" in words(plots.response_styles(study.overview, "team"))
+    two = study_of(["a", "b"], n_points=2, permutations=0, bootstrap=0)
+    assert "every rating is at an end" in words(plots.response_styles(two.overview, "team"))
 
 
 def test_totals_show_what_they_can(write: Write) -> None:
@@ -651,13 +590,13 @@ def test_totals_show_what_they_can(write: Write) -> None:
 
 def undefined(result: GroupResult, *keys: tuple[str, str]) -> Any:
     """Return the result as if the values of some groups, or of all, were undefined."""
-    rows = tuple(
-        replace(row, value=math.nan, note="why not")
-        if row.kind in ("group", "dsi") and (not keys or (row.axis, row.group) in keys)
-        else row
-        for row in result.rows
+
+    def at(row: Row) -> bool:
+        return row.kind in ("group", "dsi") and (not keys or (row.axis, row.group) in keys)
+
+    return replace(
+        result, rows=tuple(replace(row, value=math.nan, note="why not") if at(row) else row for row in result.rows)
     )
-    return replace(result, rows=rows)
 
 
 def test_undefined_values_stay_in_the_table_only(demo: Study) -> None:
@@ -688,11 +627,10 @@ def test_all_undefined_is_said_in_words(demo: Study) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("gai_forest", 40), ("responsiveness_forest", 40), ("mpa_wra_plane", 40), ("group_sizes", 40), ("scale_use", 40),
-     ("response_styles", 40), ("xrr_matrix", 40), ("null_histograms", 12), ("precision_recall", 7)],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "shown"), [
+    *((name, 40) for name in ("gai_forest", "responsiveness_forest", "mpa_wra_plane", "group_sizes", "scale_use",
+                              "response_styles", "xrr_matrix")), ("null_histograms", 12), ("precision_recall", 7),
+])  # fmt: skip
 def test_many_groups_show_the_most_notable(many: Study, name: str, shown: int) -> None:
     chart, table = drawn(name, many)
     assert f"{shown} of 60 groups shown" in subtitle(chart)
@@ -718,18 +656,8 @@ def test_hostile_names_are_text(hostile: Study, svgs: dict[tuple[str, str], str]
         root = ElementTree.fromstring(svgs.get(("hostile", name)) or plots.to_svg(drawn(name, hostile)[0], "chart"))
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
         assert tags <= {
-            "svg",
-            "g",
-            "path",
-            "text",
-            "line",
-            "rect",
-            "clipPath",
-            "defs",
-            "linearGradient",
-            "stop",
-            "tspan",
-        }
+            "svg", "g", "path", "text", "line", "rect", "clipPath", "defs", "linearGradient", "stop", "tspan",
+        }  # fmt: skip
         assert all(len(element.text or "") <= 140 for element in root.iter())
     for name in ("gai_forest", "mpa_wra_plane"):
         page = plots.write_chart(drawn(name, hostile)[0], tmp_path / "x.html").read_text(encoding="utf-8")

@@ -26,20 +26,11 @@ from plurivox.plots import theme
 
 NAMES = ("alignment_heat", "alignment_dots", "refusals", "distance_histogram", "alignment_wins", "alignment_items")
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><b>bold",
-    "a \"quoted\" 'name' \\",
-    "שלום עולם " * 5,
-    "x" * 2000,
-    "x" * 1999 + "y",
-    "日本語の長い名前のグループ名前のグループ",
-    'id="clip0" url(#clip0)',
-    "line\nbreak\ttab",
+    "<script>alert(1)</script>", "</script><b>bold", "a \"quoted\" 'name' \\", "שלום עולם " * 5, "x" * 2000,
+    "x" * 1999 + "y", "日本語の長い名前のグループ名前のグループ", 'id="clip0" url(#clip0)', "line\nbreak\ttab",
     "\u202eturned",
-    "datum.value",
-    "all raters",
-    "1e5",
-]
+    "datum.value", "all raters", "1e5",
+]  # fmt: skip
 
 
 def asked(ratings: pv.Ratings, models: Sequence[str], prompts: Sequence[str] = ("",)) -> pl.DataFrame:
@@ -201,8 +192,7 @@ def test_heat_of_another_statistic(demo: Alignment) -> None:
     chart = plots.alignment_heat(demo, "age", "xrr")
     assert "close models are to" in chart.to_dict()["title"]["text"]
     assert "Higher is closer" in subtitle(chart)
-    order = plots.alignment_heat_data(demo, "age", "xrr").filter(axis="all")
-    assert order["value"].is_sorted(descending=True)
+    assert plots.alignment_heat_data(demo, "age", "xrr").filter(axis="all")["value"].is_sorted(descending=True)
 
 
 def test_dots_are_sorted_with_intervals(demo: Alignment) -> None:

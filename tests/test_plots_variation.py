@@ -162,8 +162,7 @@ def test_reliability_has_both_lines_their_bands_and_the_target(found: Variation)
     chart = plots.rater_reliability(found)
     assert len({row["line"] for row in data_of(chart, "line", "value")}) == 2
     assert [row["at"] for row in data_of(chart, "at")] == [0.8]
-    marks = [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
-    assert marks.count("area") == 1
+    assert [layer["mark"]["type"] for layer in chart.to_dict()["layer"]].count("area") == 1
     needed = found.needed().filter(subset="all", axis="all").row(0, named=True)
     least = table.filter(pl.col("relative") >= 0.8)["raters"].min()
     assert isinstance(least, int)
@@ -190,8 +189,7 @@ def test_effects_stand_before_and_after_with_the_reference_at_zero(found: Variat
     assert len({row["when"] for row in drawn}) == 2
     references = set(frame.select("attribute", "reference").iter_rows())
     assert not references & {(row["axis"], row["group"]) for row in drawn}
-    text = chart.to_json(ensure_ascii=True)
-    assert text.count("(reference)") >= 2
+    assert chart.to_json(ensure_ascii=True).count("(reference)") >= 2
 
 
 def test_a_reference_alone_is_left_out_and_that_is_said(found: Variation) -> None:

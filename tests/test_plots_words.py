@@ -133,8 +133,7 @@ def scales(chart: Any, column: str) -> list[Any]:
 
 def test_agreement_has_the_same_colours_everywhere(charts: Charts) -> None:
     one = scales(charts("xrr_matrix")[0], "value")
-    other = scales(plots.xrr_matrix(study_of(["a", "b"], permutations=0).cohesion, "team"), "value")
-    assert one == other
+    assert one == scales(plots.xrr_matrix(study_of(["a", "b"], permutations=0).cohesion, "team"), "value")
     assert one[0]["clamp"]
     assert (one[0]["domain"][0], one[0]["domain"][-1]) == (-0.2, 1.0)
     found = charts.found["alignment_heat"][0]

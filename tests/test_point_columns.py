@@ -16,15 +16,9 @@ from plurivox.config import config_text, load_config
 from support import run_cli as run
 
 LONG = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [-1, 0, 1, 1]})
-HOT = pl.DataFrame(
-    {
-        "item": [1, 1, 2, 2],
-        "rater": ["a", "b", "a", "b"],
-        "s.1": [0, 0, 1, 1],
-        "s.0": [0, 1, 0, 0],
-        "s.-1": [1, 0, 0, 0],
-    }
-)
+HOT = pl.DataFrame({
+    "item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "s.1": [0, 0, 1, 1], "s.0": [0, 1, 0, 0], "s.-1": [1, 0, 0, 0],
+})  # fmt: skip
 EXPECTED = pv.Ratings.from_frame(LONG, scale="-1:1")
 
 
@@ -55,16 +49,11 @@ def test_convabuse_as_it_is_against_csv(real_data: Path) -> None:
     assert (ratings.intake.rows - len(ratings), ratings.n_raters) == (543, 8)
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        HOT,
-        HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean)),
-        HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean).cast(pl.String)),
-        HOT.with_columns(pl.col("^s.*$").cast(pl.Float64)),
-        HOT.with_columns(pl.col("^s.*$").replace(0, None)),
-    ],
-)
+@pytest.mark.parametrize("cells", [
+    HOT, HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean)),
+    HOT.with_columns(pl.col("^s.*$").cast(pl.Boolean).cast(pl.String)),
+    HOT.with_columns(pl.col("^s.*$").cast(pl.Float64)), HOT.with_columns(pl.col("^s.*$").replace(0, None)),
+])  # fmt: skip
 def test_one_hot_against_long(cells: pl.DataFrame, tmp_path: Path) -> None:
     assert pv.Ratings.from_frame(cells, point_columns="s.*") == EXPECTED
     assert pv.Ratings.from_frame(cells, point_columns=["s.-1", "s.0", "s.1"], scale="-1:1") == EXPECTED
@@ -118,25 +107,22 @@ def test_rows_without_or_with_several_ones_are_named(tmp_path: Path) -> None:
     assert (len(ratings), ratings.intake.missing_scores) == (2, 4)
 
 
-@pytest.mark.parametrize(
-    ("header", "row", "given", "kind", "message"),
-    [
-        ("s.1,s.2", "2,0", {}, ScoreError, r"column 's.1', row 2: '2' is neither 0 nor 1.*if they hold counts"),
-        ("s.1,s.2", "yes,0", {}, ScoreError, "'yes' is neither 0 nor 1"),
-        ("s.low,s.high", "1,0", {}, ScaleError, "text, which has no order of its own: high, low.*--scale"),
-        ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that matches 's.*' is for the point 3"),
-        ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 matches 's.*', but 'x' is not a point of"),
-        ("s.1,s.1.0", "1,0", {"scale": "1:2"}, ColumnError, "columns 3 and 4 are the same point, 1"),
-        ("t.1,t.2", "1,0", {}, ColumnError, "no column matches 's.*'; the columns are item, rater, t.1, t.2"),
-        ("a,b", "1,0", {"point_columns": "a,c"}, ColumnError, "there is no column 'c' for a point"),
-        ("a,b", "1,0", {"point_columns": "a,a"}, ColumnError, "named for two points"),
-        ("a,b", "1,0", {"point_columns": "a,b", "scale": "1:3"}, ColumnError, "2 columns are named, but the scale"),
-        ("s.1,s.2", "1,0", {"point_columns": "*.*"}, ColumnError, "more than one star"),
-        ("s.1,s.2", "1,0", {"score": "s.1"}, InputError, "already says what --score says"),
-        ("s.1,s.2", "1,0", {"layout": "wide"}, InputError, "already says what --wide says"),
-        ("s.all 0,s.x", "1,0", {"scale": "x,all 0"}, ScaleError, "cannot be called 'all 0'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "row", "given", "kind", "message"), [
+    ("s.1,s.2", "2,0", {}, ScoreError, r"column 's.1', row 2: '2' is neither 0 nor 1.*if they hold counts"),
+    ("s.1,s.2", "yes,0", {}, ScoreError, "'yes' is neither 0 nor 1"),
+    ("s.low,s.high", "1,0", {}, ScaleError, "text, which has no order of its own: high, low.*--scale"),
+    ("s.1,s.2", "1,0", {"scale": "1:3"}, ColumnError, "no column that matches 's.*' is for the point 3"),
+    ("s.1,s.x", "1,0", {"scale": "1:2"}, ColumnError, "column 4 matches 's.*', but 'x' is not a point of"),
+    ("s.1,s.1.0", "1,0", {"scale": "1:2"}, ColumnError, "columns 3 and 4 are the same point, 1"),
+    ("t.1,t.2", "1,0", {}, ColumnError, "no column matches 's.*'; the columns are item, rater, t.1, t.2"),
+    ("a,b", "1,0", {"point_columns": "a,c"}, ColumnError, "there is no column 'c' for a point"),
+    ("a,b", "1,0", {"point_columns": "a,a"}, ColumnError, "named for two points"),
+    ("a,b", "1,0", {"point_columns": "a,b", "scale": "1:3"}, ColumnError, "2 columns are named, but the scale"),
+    ("s.1,s.2", "1,0", {"point_columns": "*.*"}, ColumnError, "more than one star"),
+    ("s.1,s.2", "1,0", {"score": "s.1"}, InputError, "already says what --score says"),
+    ("s.1,s.2", "1,0", {"layout": "wide"}, InputError, "already says what --wide says"),
+    ("s.all 0,s.x", "1,0", {"scale": "x,all 0"}, ScaleError, "cannot be called 'all 0'"),
+])  # fmt: skip
 def test_bad_columns_are_named(
     tmp_path: Path, header: str, row: str, given: dict[str, str], kind: type[InputError], message: str
 ) -> None:

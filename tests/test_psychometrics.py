@@ -49,9 +49,8 @@ def study(n_items: int = 120, n_raters: int = 24, seed: int = 0, missing: float 
 
 
 def ratings_of(frame: pl.DataFrame) -> pv.Ratings:
-    return pv.Ratings.from_frame(
-        frame, scale=pv.Scale.range(0, 4), rater_attributes=["group"], item_attributes=["topic"]
-    )
+    asked: Any = {"rater_attributes": ["group"], "item_attributes": ["topic"]}
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 4), **asked)
 
 
 def by_hand(frame: pl.DataFrame, column: str) -> tuple[np.ndarray[Any, Any], list[str]]:
@@ -78,17 +77,15 @@ def test_the_lens_is_the_array_functions_on_a_table_made_by_hand(column: str, mi
         assert first.value == pytest.approx(h.h_raters[at], abs=1e-12)
         assert (first.ci_low, first.ci_high) == pytest.approx((h.h_raters_low[at], h.h_raters_high[at]), abs=1e-12)
         assert second.value == pytest.approx(model.discrimination[at], abs=1e-9)
-        assert second.ci_high == pytest.approx(
-            model.discrimination[at] + 1.959964 * model.discrimination_se[at], abs=1e-5
-        )
+        high = model.discrimination[at] + 1.959964 * model.discrimination_se[at]
+        assert second.ci_high == pytest.approx(high, abs=1e-5)
         assert first.n_items == np.count_nonzero(~np.isnan(scores[:, at]))
     severity = result.severity()
     assert severity["item"].to_list() == sorted(frame["item"].unique())
     np.testing.assert_allclose(severity["severity"], model.severity, atol=1e-9)
     np.testing.assert_allclose(severity["se"], model.severity_se, atol=1e-9)
-    np.testing.assert_allclose(
-        result.thresholds()["threshold"].to_numpy().reshape(len(members), 4), model.thresholds, atol=1e-8
-    )
+    thresholds = result.thresholds()["threshold"].to_numpy().reshape(len(members), 4)
+    np.testing.assert_allclose(thresholds, model.thresholds, atol=1e-8)
     checks, shape = result.checks(), monotonicity(scores)
     assert checks["scale"].to_list() == mokken_scales(scores).tolist()
     assert checks["n_violations"].to_list() == shape.n_violations.tolist()
@@ -123,10 +120,8 @@ def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> Non
     assert row.ci_high < 0
     text = " ".join(result.findings())
     assert "The scores of 1 rater fall as items get higher" in text
-    assert (
-        "H_j lies below 0.3 for 2 raters, allowing for the choice of items but not of raters (95 % for all of them"
-        in text
-    )
+    said = "H_j lies below 0.3 for 2 raters, allowing for the choice of items but not of raters (95 % for all of them"
+    assert said in text
     assert "r23" not in text
     assert result.checks().filter(pl.col("group") == "r22")["scale"].to_list() == [0]
 
@@ -147,6 +142,8 @@ def test_small_groups_are_withheld_and_not_in_the_scale() -> None:
     assert "2 groups are withheld, having fewer than 4 raters." in result.findings()
     assert "g3" not in result.to_json()
     assert whole.value("group", "all together", "mokken_h") != result.value("group", "all together", "mokken_h")
+    parts = pv.psychometrics(ratings_of(frame), "group", items_by="topic", min_group_size=4)
+    assert "2 groups are withheld, having fewer than 4 raters." in parts.findings()  # counted once
 
 
 def test_parts_of_the_items_have_scales_of_their_own() -> None:
@@ -173,27 +170,19 @@ def test_a_rater_may_be_in_several_groups() -> None:
         part = frame.filter(pl.col("group").str.contains(value))
         parts.append(part.group_by("item").agg(pl.col("score").mode().min()).sort("item")["score"].to_numpy())
     assert result.value("group", "b", "mokken_h") == pytest.approx(mokken_h(np.column_stack(parts)).h_raters[0])
+    assert result.value("group", "b", "mokken_h") == pytest.approx(mokken_h(np.column_stack(parts)).h_raters[0])
+    for how in ("plurality", "median", "mean"):  # a group's score may be made in three ways
+        scored = pv.psychometrics(ratings_of(study()), "group", group_score=how)
+        assert not math.isnan(scored.value("group", "g0", "grm_a"))
 
 
-@pytest.mark.parametrize("how", ["plurality", "median", "mean"])
-def test_a_groups_score_may_be_made_in_three_ways(how: str) -> None:
-    result = pv.psychometrics(ratings_of(study()), "group", group_score=how)
-    assert not math.isnan(result.value("group", "g0", "grm_a"))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": []}, InputError, "by names no axis"),
-        ({"lower_bound": 1.2}, InputError, "lower_bound is 1.2"),
-        ({"ties": "share"}, InputError, "ties is 'share'"),
-        ({"group_score": "best"}, InputError, "group_score is 'best'"),
-        ({"items_by": "length"}, SelectionError, "items have no attribute 'length'"),
-        ({"seed": -1}, InputError, "seed is -1"),
-    ],
-    ids=["attribute", "no axis", "bound", "ties", "score", "items", "seed"],
-)
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"), ({"by": []}, InputError, "by names no axis"),
+    ({"lower_bound": 1.2}, InputError, "lower_bound is 1.2"), ({"ties": "share"}, InputError, "ties is 'share'"),
+    ({"group_score": "best"}, InputError, "group_score is 'best'"),
+    ({"items_by": "length"}, SelectionError, "items have no attribute 'length'"),
+    ({"seed": -1}, InputError, "seed is -1"),
+])  # fmt: skip
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         pv.psychometrics(ratings_of(study(20, 4)), **options)
@@ -213,21 +202,6 @@ def test_where_all_groups_are_withheld_there_is_no_scale() -> None:
     assert plots.item_severity(result).to_dict()["mark"]["type"] == "text"
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[str, int, int]] = []
-    pv.psychometrics(ratings_of(study(60, 8)), "rater", progress=lambda *one: told.append(one))
-    assert told[0][0] == "fitting rater"
-    assert told[-1][1] == told[-1][2]
-
-
-class Told:
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, int, int]] = []
-
-    def tell(self, what: str, done: int, total: int) -> None:
-        self.calls.append((what, done, total))
-
-
 def test_threads_and_processes_change_no_bit() -> None:
     frame = study(40, 12, missing=0.2).with_columns(many=pl.col("group") + ";" + pl.lit("h"))
     ratings = pv.Ratings.from_frame(
@@ -235,15 +209,21 @@ def test_threads_and_processes_change_no_bit() -> None:
     )
     options: dict[str, Any] = {"items_by": "topic", "several": {"many": ";"}, "min_group_size": 2}
     one = pv.psychometrics(ratings, ["group", "rater", "many"], threads=1, **options)
+    told: list[tuple[str, int, int]] = []
+
+    def tell(*step: Any) -> None:
+        told.append(step)
+
     with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
         for executor in (None, threads, processes):
-            told = Told()
-            other = pv.psychometrics(
-                ratings, ["group", "rater", "many"], executor=executor, progress=told.tell, **options
-            )
+            told.clear()
+            other = pv.psychometrics(ratings, ["group", "rater", "many"], executor=executor, progress=tell, **options)
             assert other.to_json() == one.to_json()
-            assert told.calls[-1][1] == told.calls[-1][2]
-    assert {what for what, _, _ in told.calls} == {"fitting scales"}  # of the last, where steps cannot be told
+            assert told[-1][1] == told[-1][2]
+    assert {what for what, _, _ in told} == {"fitting scales"}  # of the last, where steps cannot be told
+    told.clear()
+    pv.psychometrics(ratings, "rater", progress=tell)
+    assert told[0][0] == "fitting rater"
 
 
 def test_a_fit_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,9 +256,8 @@ def test_a_fit_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> No
 def test_responsiveness_adds_both_values_and_their_correlations() -> None:
     ratings = ratings_of(study())
     plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, interval="none")
-    result = pv.responsiveness(
-        ratings, "crowd", ["group", "rater"], permutations=0, interval="none", psychometrics=True
-    )
+    options: Any = {"permutations": 0, "interval": "none", "psychometrics": True}
+    result = pv.responsiveness(ratings, "crowd", ["group", "rater"], **options)
     alone = pv.psychometrics(ratings, ["group", "rater"])
     assert result.value("group", "g1", "mokken_h") == alone.value("group", "g1", "mokken_h")
     assert result.value("rater", "r03", "grm_a") == alone.value("rater", "r03", "grm_a")
@@ -288,8 +267,7 @@ def test_responsiveness_adds_both_values_and_their_correlations() -> None:
     assert table["other"].to_list()[-2:] == ["mokken_h", "grm_a"]
     wra, h = ([result.value("rater", f"r{r:02}", name) for r in range(24)] for name in ("wra", "mokken_h"))
     assert table["value"][-2] == pytest.approx(np.corrcoef(wra, h)[0, 1])
-    others = result.to_frame().filter(~pl.col("statistic").is_in(["mokken_h", "grm_a"]))
-    assert others.equals(plain.to_frame())
+    assert result.to_frame().filter(~pl.col("statistic").is_in(["mokken_h", "grm_a"])).equals(plain.to_frame())
     assert plain.correlations()["other"].n_unique() == 4
     with pytest.raises(SelectionError, match="not requested"):
         plain.psychometrics()
@@ -385,22 +363,12 @@ def test_an_interval_ends_at_the_bound_and_says_so() -> None:
         assert ("ends at the bound" in row.note) == (row.ci_high == 10)
 
 
-def test_groups_are_counted_once_as_withheld_whatever_the_parts_of_items() -> None:
-    result = pv.psychometrics(ratings_of(study(n_raters=14)), "group", items_by="topic", min_group_size=4)
-    assert "2 groups are withheld, having fewer than 4 raters." in result.findings()
-
-
-# The command line
-
-
 @pytest.fixture
 def files(write: Write) -> tuple[Path, Path]:
     frame = study()
-    raters = frame.select("rater", "group").unique(maintain_order=True)
-    return (
-        write("ratings.csv", frame.select("item", "rater", "score").write_csv()),
-        write("raters.csv", raters.write_csv()),
-    )
+    raters = frame.select("rater", "group").unique(maintain_order=True).write_csv()
+    ratings = write("ratings.csv", frame.select("item", "rater", "score").write_csv())
+    return ratings, write("raters.csv", raters)
 
 
 def test_the_command_shows_groups_items_and_findings(files: tuple[Path, Path]) -> None:
@@ -441,18 +409,13 @@ def test_a_narrow_terminal_shows_every_column_with_the_name_of_its_group() -> No
     assert max(map(len, lines)) <= 60
 
 
-def test_crossings_with_raters_name_none(files: tuple[Path, Path]) -> None:
+def test_crossings_with_raters_name_none_json_is_the_result_and_wrong_tables_are_refused(
+    files: tuple[Path, Path],
+) -> None:
     done = run_cli("scale", files[0], "--raters", files[1], "--by", "rater,group", "--min-group-size", "1")
-    assert done.code == 0, done.err
-    assert "r07" not in done.out
-
-
-def test_json_of_the_command_is_the_result(files: tuple[Path, Path]) -> None:
+    assert (done.code, "r07" in done.out) == (0, False), done.err
     done = run_cli("scale", files[0], "--scale", "0:4", "--json")
     assert pv.Psychometrics.from_json(done.out).value("rater", "r23", "grm_a") < 0
-
-
-def test_wrong_tables_and_formats_are_refused(files: tuple[Path, Path]) -> None:
     assert "--table must be one of" in run_cli("scale", files[0], "--table", "all").err
     assert "only one of --json and --csv can be printed" in run_cli("scale", files[0], "--csv", "--json").err
     assert "lower_bound is 2" in run_cli("scale", files[0], "--lower-bound", "2").err
@@ -468,9 +431,6 @@ def test_responsiveness_shows_them_beside_mpa_and_wra(files: tuple[Path, Path]) 
     assert "How they correlate with Mokken's H_j and the discrimination" in done.out
     plain = run_cli("responsiveness", files[0], "--raters", files[1], "--by", "group", "--permutations", "0")
     assert "Mokken" not in plain.out
-
-
-# Charts and the report
 
 
 def test_charts_draw_what_their_tables_hold() -> None:

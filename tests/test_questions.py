@@ -11,14 +11,11 @@ import plurivox as pv
 from support import Done, run_cli
 
 SCALE = pv.Scale(["safe", "unsure", "unsafe"])
-FRAME = pl.DataFrame(
-    {
-        "item": [1, 1, 1, 2, 2, 2],
-        "rater": ["a", "b", "c", "a", "b", "c"],
-        "harm": ["safe", "unsafe", "unsure", "safe", None, None],
-        "bias": ["unsure", "safe", "safe", "safe", "unsure", None],
-    }
-)
+FRAME = pl.DataFrame({
+    "item": [1, 1, 1, 2, 2, 2], "rater": ["a", "b", "c", "a", "b", "c"],
+    "harm": ["safe", "unsafe", "unsure", "safe", None, None],
+    "bias": ["unsure", "safe", "safe", "safe", "unsure", None],
+})  # fmt: skip
 
 
 def asked(**more: Any) -> dict[str, pv.Ratings]:
@@ -26,15 +23,12 @@ def asked(**more: Any) -> dict[str, pv.Ratings]:
     return {q: pv.Ratings.from_frame(FRAME, score=q, scale=SCALE, raters=raters, **more) for q in ("harm", "bias")}
 
 
-@pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
-        ("highest", ["unsure", "unsafe", "unsure", "safe", "unsure"]),
-        ("lowest", ["safe", "safe", "safe", "safe", "unsure"]),
-        (["unsure", "unsafe", "safe"], ["unsure", "unsafe", "unsure", "safe", "unsure"]),
-        (["safe", "unsure", "unsafe"], ["safe", "safe", "safe", "safe", "unsure"]),
-    ],
-)
+@pytest.mark.parametrize(("rule", "expected"), [
+    ("highest", ["unsure", "unsafe", "unsure", "safe", "unsure"]),
+    ("lowest", ["safe", "safe", "safe", "safe", "unsure"]),
+    (["unsure", "unsafe", "safe"], ["unsure", "unsafe", "unsure", "safe", "unsure"]),
+    (["safe", "unsure", "unsafe"], ["safe", "safe", "safe", "safe", "unsure"]),
+])  # fmt: skip
 def test_against_answers_worked_out_by_hand(rule: Any, expected: list[str]) -> None:
     """Rater c left both questions of item 2 blank, so that pair has no rating."""
     combined = pv.combine(asked(), rule)

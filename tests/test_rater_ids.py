@@ -36,9 +36,8 @@ class Study(NamedTuple):
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     rng, folder = random.Random(2), tmp_path_factory.mktemp("ids")
     cells = itertools.product(range(24), range(12))
-    rows = [
-        (f"i{i:02}", f"{SECRET}{97 - r}", min(3, max(0, round(rng.gauss(i % 4, 0.7)))), "abc"[r % 3]) for i, r in cells
-    ]
+    scores = [min(3, max(0, round(rng.gauss(i % 4, 0.7)))) for i, _ in itertools.product(range(24), range(12))]
+    rows = [(f"i{i:02}", f"{SECRET}{97 - r}", s, "abc"[r % 3]) for (i, r), s in zip(cells, scores, strict=True)]
     frame = pl.DataFrame(rows, schema=["item", "rater", "score", "team"], orient="row")
     items = [f"i{i:02}" for i in range(24)]
     predictions = pl.DataFrame({"model": "m", "item": items} | {str(p): 0.25 for p in range(4)})
@@ -98,15 +97,14 @@ def test_a_selection_is_numbered_on_the_screen_and_named_in_data(study: Study) -
 
 def test_numbers_are_places_in_the_table_of_raters_whatever_the_order(study: Study) -> None:
     ratings = study.read()
-    shuffled = pv.Ratings.from_frame(
-        study.ratings.sample(fraction=1, shuffle=True, seed=1), scale=ratings.scale, rater_attributes=["team"]
-    )
+    moved = study.ratings.sample(fraction=1, shuffle=True, seed=1)
+    shuffled = pv.Ratings.from_frame(moved, scale=ratings.scale, rater_attributes=["team"])
     for one in (ratings, shuffled):
         found = pv.cohesion(one, ["rater", ("team", "rater")], permutations=0, interval="none", min_group_size=1)
-        by_id = {row.group: row.value for row in found.rows if row.axis == "rater" and row.statistic == "xrr"}
-        seen = {
-            row.group: row.value for row in for_people(found).rows if row.axis == "rater" and row.statistic == "xrr"
-        }
+        by_id, seen = (
+            {row.group: row.value for row in of.rows if row.axis == "rater" and row.statistic == "xrr"}
+            for of in (found, for_people(found))
+        )
         ids = one.raters["rater"].to_list()
         assert seen == {f"rater {n}": by_id[rater] for n, rater in enumerate(ids, start=1)}
         crossed = {row.group for row in for_people(found).rows if row.axis == "team × rater" and row.group}
@@ -131,8 +129,6 @@ def test_no_notebook_shows_ids(study: Study, name: str) -> None:
 
 
 # Errors -------------------------------------------------------------------------------------------------------------
-
-
 def made(**columns: Any) -> str:
     return pl.DataFrame(columns).write_csv()
 
@@ -141,20 +137,17 @@ RATED = {"item": [1, 1, 2], "rater": ["workerA", "workerB", "workerA"], "score":
 WRONG = {
     "rated twice": (made(**RATED | {"item": [1, 1, 1]}), [], "rows 2 and 4|row 2 and row 4"),
     "two values": (
-        made(**RATED, team=["a", "b", "c"]),
-        ["--rater-attributes", "team", "--conflicts", "error"],
+        made(**RATED, team=["a", "b", "c"]), ["--rater-attributes", "team", "--conflicts", "error"],
         "rows 2, 4: one rater has more",
     ),
     "control character": (
-        made(**RATED | {"rater": ["worker\x01", "b", "c"]}),
-        [],
-        "row 2: the rater id holds a control",
+        made(**RATED | {"rater": ["worker\x01", "b", "c"]}), [], "row 2: the rater id holds a control",
     ),
     "off the scale": (made(**RATED | {"score": [0, 1, 9]}), ["--scale", "0:1"], "row 4: '9' is not a point"),
     "no such rater": (made(**RATED), ["--where", "rater=nobody"], "no rater has the id 'nobody'"),
     "no such reference": (made(**RATED), ["--reference", "rater=nobody"], "no rater has the id 'nobody'"),
     "wide": ("item,workerA,workerB\n1,0,1\n2,1,x\n", ["--wide", "--scale", "0:1"], "row 3, column 3: 'x' is not"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -169,17 +162,12 @@ def test_errors_name_rows_and_not_raters(tmp_path: Path, name: str) -> None:
     assert SECRET not in done.err
 
 
-@pytest.mark.parametrize(
-    ("table", "told"),
-    [
-        (
-            made(rater=["worker-7", "worker-8"], age=[1, 2]),
-            "(2, like 'aaaaaa-9') is among the rater ids of the ratings (2, like 'aaaaaaa')",
-        ),
-        (made(rater=["workerA", "workerA"], age=[1, 2]), "rows 2, 3: one rater has more than one value"),
-        (made(rater=["workerA", ""], age=[1, 2]), "row 3: the rater id is missing"),
-    ],
-)
+@pytest.mark.parametrize(("table", "told"), [
+    (made(rater=["worker-7", "worker-8"], age=[1, 2]),
+     "(2, like 'aaaaaa-9') is among the rater ids of the ratings (2, like 'aaaaaaa')"),
+    (made(rater=["workerA", "workerA"], age=[1, 2]), "rows 2, 3: one rater has more than one value"),
+    (made(rater=["workerA", ""], age=[1, 2]), "row 3: the rater id is missing"),
+])  # fmt: skip
 def test_errors_about_a_table_of_raters_name_rows(tmp_path: Path, table: str, told: str) -> None:
     (tmp_path / "ratings.csv").write_text(made(**RATED))
     (tmp_path / "raters.csv").write_text(table)
@@ -191,8 +179,7 @@ def test_errors_about_a_table_of_raters_name_rows(tmp_path: Path, table: str, to
 
 
 def test_a_list_of_unknown_raters_names_none(study: Study) -> None:
-    with pytest.raises(
-        SelectionError, match="1 of the 2 given raters did not rate here; the first is number 2"
-    ) as told:
+    said = "1 of the 2 given raters did not rate here; the first is number 2"
+    with pytest.raises(SelectionError, match=said) as told:
         pv.curate(study.read(), by="team", raters=[f"{SECRET}97", f"{SECRET}1"], min_group_size=2)
     assert SECRET not in str(told.value)

@@ -106,8 +106,7 @@ def test_without_blocks_the_prediction_is_the_conditional_mean() -> None:
         return np.array(out)
 
     ratios = np.geomspace(1e-2, 1e3, 31)
-    nearest = min(float(np.abs(expected(ratio) - found.expected).max()) for ratio in ratios)
-    assert nearest < 1e-8
+    assert min(float(np.abs(expected(ratio) - found.expected).max()) for ratio in ratios) < 1e-8
     assert np.corrcoef(found.expected, values)[0, 1] > 0.7
     assert found.adjusted
 

@@ -55,9 +55,8 @@ def ratings_of(frame: pl.DataFrame) -> pv.Ratings:
 
 def trained(frame: pl.DataFrame) -> pv.Ratings:
     """Return three trained raters who say unsafe where most of the raters score high; on the middle they disagree."""
-    means = (
-        frame.filter(~pl.col("rater").is_in(list(PLANTED))).group_by("item").agg(pl.col("score").mean()).sort("item")
-    )
+    careful = frame.filter(~pl.col("rater").is_in(list(PLANTED)))
+    means = careful.group_by("item").agg(pl.col("score").mean()).sort("item")
     rows = [(i, f"t{t}", int(mean > 1.6 + 0.4 * t)) for i, mean in means.rows() for t in range(3)]
     return pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale="0:1")
 
@@ -71,9 +70,8 @@ def signs(frame: pl.DataFrame, *, gold: bool = True) -> dict[str, Sign]:
 
 def test_planted_raters_are_listed_for_what_they_do() -> None:
     frame = answers(1, planted=True)
-    found = pv.select_raters(
-        ratings_of(frame), trained(frame), "group", order="value", bootstrap=0, log=frame.drop("score", "group")
-    )
+    asked: dict[str, Any] = {"order": "value", "bootstrap": 0, "log": frame.drop("score", "group")}
+    found = pv.select_raters(ratings_of(frame), trained(frame), "group", **asked)
     listed = found.table("look_at")
     assert set(PLANTED.items()) <= set(listed.select("rater", "sign").rows())
     assert set(listed["rater"]) == set(PLANTED)
@@ -92,9 +90,8 @@ def test_planted_raters_are_listed_for_what_they_do() -> None:
 
 def test_shares_of_groups_are_literal_counts() -> None:
     frame = answers(1, planted=True)
-    found = pv.select_raters(
-        ratings_of(frame), by="group", order="value", bootstrap=0, log=frame.select("item", "rater")
-    )
+    asked: dict[str, Any] = {"order": "value", "bootstrap": 0, "log": frame.select("item", "rater")}
+    found = pv.select_raters(ratings_of(frame), by="group", **asked)
     one = signs(frame, gold=False)[STRAIGHT]
     group = np.array(["ab"[r % 2] for r in range(60)])
     known = np.isfinite(one.p)
@@ -119,8 +116,7 @@ def test_ordinary_raters_are_hardly_ever_listed_and_no_batch_more_than_another()
     assert set(low) == set(KINDS)
     assert n_listed <= 2  # of 4 studies × 60 raters × 4 signs
     for kind, each in low.items():
-        halves = np.mean(each, axis=0).reshape(2, 30).mean(axis=1)
-        assert halves.max() <= 0.12, kind
+        assert np.mean(each, axis=0).reshape(2, 30).mean(axis=1).max() <= 0.12, kind
 
 
 @pytest.mark.slow
@@ -129,9 +125,8 @@ def test_error_rates_and_power_in_batches_and_on_lopsided_items(batches: int, sh
     """As docs/acting.md says: at most a few of 1,000 ordinary raters are listed, nearly all who are careless."""
     n_any, n_ordinary, found = 0, 0, dict.fromkeys(KINDS, 0)
     for seed in range(25):
-        n_any += any(
-            one.listed.any() for one in signs(answers(seed, planted=False, batches=batches, shift=shift)).values()
-        )
+        ordinary = signs(answers(seed, planted=False, batches=batches, shift=shift))
+        n_any += any(one.listed.any() for one in ordinary.values())
         for kind, one in signs(answers(seed, planted=True, batches=batches, shift=shift)).items():
             names = {f"r{at:02}" for at in np.flatnonzero(one.listed)}
             n_ordinary += len(names - set(PLANTED))
@@ -148,9 +143,8 @@ def test_where_all_answer_alike_nobody_is_listed() -> None:
     frame = answers(0, planted=False).with_columns(score=pl.lit(2))
     ratings = ratings_of(frame)
     assert not signs_of(ratings, Exchange.of(ratings), None, read_log(ratings, None), 0)[0].listed.any()
-    mixed = answers(0, planted=False).with_columns(
-        score=pl.when(pl.col("rater") < "r50").then(2).otherwise("score").cast(pl.Int64)
-    )
+    most = pl.when(pl.col("rater") < "r50").then(2).otherwise("score").cast(pl.Int64)
+    mixed = answers(0, planted=False).with_columns(score=most)
     found = signs(mixed, gold=False)
     assert not found[CONSTANT].listed.any()  # most do the same: it says nothing about anybody
     assert np.isnan(found[STRAIGHT].p[:50]).all()
@@ -185,23 +179,12 @@ def test_the_longest_run_is_counted() -> None:
     assert _runs(rows).tolist() == [3, 1, 6, 4]
 
 
-@pytest.mark.parametrize(
-    ("log", "error", "words"),
-    [
-        (pl.DataFrame({"item": [1], "time": [2]}), ColumnError, "there is no column 'rater'"),
-        (pl.DataFrame({"item": ["x"], "rater": ["y"]}), InputError, "no row of the log is about a rating"),
-        (
-            pl.DataFrame({"item": [0], "rater": ["r00"], "time": ["soon"]}),
-            InputError,
-            "holds neither numbers nor times",
-        ),
-        (
-            pl.DataFrame({"item": [0], "rater": ["r00"], "seconds": [None]}),
-            InputError,
-            "holds neither numbers nor times",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("log", "error", "words"), [
+    (pl.DataFrame({"item": [1], "time": [2]}), ColumnError, "there is no column 'rater'"),
+    (pl.DataFrame({"item": ["x"], "rater": ["y"]}), InputError, "no row of the log is about a rating"),
+    (pl.DataFrame({"item": [0], "rater": ["r00"], "time": ["soon"]}), InputError, "holds neither numbers nor times"),
+    (pl.DataFrame({"item": [0], "rater": ["r00"], "seconds": [None]}), InputError, "holds neither numbers nor times"),
+])  # fmt: skip
 def test_a_log_that_tells_nothing_is_refused(log: pl.DataFrame, error: type[Exception], words: str) -> None:
     ratings = ratings_of(answers(0, planted=False, n=10))
     with pytest.raises(error, match=words):

@@ -31,8 +31,6 @@ STARS = [(str(n), str(n)) for n in range(1, 6)]
 
 
 # Hand-made answers ---------------------------------------------------------------------------------------------------
-
-
 def test_there_are_hand_made_answers_of_every_kind() -> None:
     assert sum(map(len, WRITTEN.values())) >= 300
     assert len(WRITTEN) >= 30
@@ -59,7 +57,6 @@ def test_a_span_holds_what_was_read() -> None:
 
 
 # Rules, each on its own ----------------------------------------------------------------------------------------------
-
 BY_NAME = {rule.__name__: rule for rule in RULES}
 ONE_RULE = [
     ("nothing_there", " **… ** \n", OFTEN, "unreadable", None),
@@ -101,16 +98,13 @@ def test_every_rule_is_tried_alone_and_documented_in_its_order() -> None:
     assert all(one.meaning in page for one in described_rules())
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "point"),
-    [
-        ("B", "answered", 1), ("b)", "answered", 1), ("  C. always", "answered", 2), ("**A**", "answered", 0),
-        ("(A) never", "answered", 0), ("A\nbecause", "answered", 0), ("B sometimes", "answered", 1),
-        ("A person should not.", "unreadable", None), ("Because", "unreadable", None), ("", "unreadable", None),
-        ("I'm sorry, but I can't rate that.", "refused", None), ("D", "unreadable", None),
-        ("C'mon", "unreadable", None), ("a dog", "unreadable", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "state", "point"), [
+    ("B", "answered", 1), ("b)", "answered", 1), ("  C. always", "answered", 2), ("**A**", "answered", 0),
+    ("(A) never", "answered", 0), ("A\nbecause", "answered", 0), ("B sometimes", "answered", 1),
+    ("A person should not.", "unreadable", None), ("Because", "unreadable", None), ("", "unreadable", None),
+    ("I'm sorry, but I can't rate that.", "refused", None), ("D", "unreadable", None), ("C'mon", "unreadable", None),
+    ("a dog", "unreadable", None),
+])  # fmt: skip
 def test_plain_answers(text: str, state: str, point: int | None) -> None:
     found = read_answer(text, OFTEN)
     assert (found.state, found.point) == (state, point)
@@ -126,21 +120,16 @@ def test_numbers_as_letters() -> None:
 
 
 # Edges ---------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "point"),
-    [
-        ("B)", [], None), ("B", [("B", "")], 0), ("B", [("A", "x"), ("", "y")], None),
-        ("y", [("A", "x"), ("", "y")], 1),
-        ("same", [("A", "same"), ("B", "same")], None), ("B", [("A", "same"), ("B", "same")], 1),
-        ("(.*) [x", [("A", "(.*) [x"), ("B", "+?")], 0), ("c++", [("A", "c++"), ("B", "c")], 0),
-        ("700", [(str(n), str(n)) for n in range(1001)], 700), ("B", [["A", "x"], ["B", "y"]], 1),
-        ("B\x00", OFTEN, 1), ("\ud800 B", OFTEN, 1), ("ＤとＢ", OFTEN, None), ("Ｂ", OFTEN, 1),
-        ("50%", [(str(n), str(n)) for n in range(101)], 50), ("4%", STARS, None),
-        ("-1", [(str(n), str(n)) for n in range(-2, 3)], 1), ("1", [(str(n), str(n)) for n in range(-2, 3)], 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "options", "point"), [
+    ("B)", [], None), ("B", [("B", "")], 0), ("B", [("A", "x"), ("", "y")], None), ("y", [("A", "x"), ("", "y")], 1),
+    ("same", [("A", "same"), ("B", "same")], None), ("B", [("A", "same"), ("B", "same")], 1),
+    ("(.*) [x", [("A", "(.*) [x"), ("B", "+?")], 0), ("c++", [("A", "c++"), ("B", "c")], 0),
+    ("700", [(str(n), str(n)) for n in range(1001)], 700), ("B", [["A", "x"], ["B", "y"]], 1), ("B\x00", OFTEN, 1),
+    ("\ud800 B", OFTEN, 1), ("ＤとＢ", OFTEN, None), ("Ｂ", OFTEN, 1),
+    ("50%", [(str(n), str(n)) for n in range(101)], 50),
+    ("4%", STARS, None), ("-1", [(str(n), str(n)) for n in range(-2, 3)], 1),
+    ("1", [(str(n), str(n)) for n in range(-2, 3)], 3),
+])  # fmt: skip
 def test_odd_options_and_texts(text: str, options: Any, point: int | None) -> None:
     assert read_answer(text, options).point == point
 
@@ -158,22 +147,19 @@ AGREE = [("A", "disagree"), ("B", "neither agree nor disagree", "neutral"), ("C"
 FIFTHS = [("A", "0-20%"), ("B", "20-40%"), ("C", "40-60%"), ("D", "60-80%"), ("E", ">80%")]
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "point"),
-    [
-        ("It is fine.", SIGNS, None), ("★★★", SIGNS, 2), ("I'd give it ★★★", SIGNS, 2),
-        ("Grade: A", GRADES, 1), ("Grade: A-", GRADES, 2), ("A+", GRADES, 0),
-        ("<answer>80%</answer>", FIFTHS, 3), ("=> 70%", FIFTHS, 3), ("> 4", STARS, 3), ("Score -> 4", STARS, 3),
-        ("The comment is rude. A", AGREE, None), ("Points:\n1. Rude tone\n2. Many typos\n3.", STARS, None),
-        ("I'd say 3. Confidence: 5", STARS, 2), ("My rating is 3, and my confidence is 5.", STARS, 2),
-        ("1. 4", STARS, 3), ("A: B. Neutral", AGREE, 1), ("– 2", MINUS, None), ("Rating: −2", MINUS, 0),
-        ("As an AI I have no opinions. That said, B.", AGREE, 1), ("Neutral, because I lack facts.", AGREE, 1),
-        ("Rating: 1,000", STARS, None), ("3/5/2021", STARS, None), ("4/5. Good.", STARS, 3), ("John 3:4", STARS, None),
-        ("She would agree.", AGREE, None), ("Agree is the best answer.", AGREE, 2), ("4 fits best.", STARS, 3),
-        ("Answer: A/B/C", AGREE, None), ("No-one came.", [("A", "no"), ("B", "yes")], None), ("x", [()], None),
-        ("yes", ["yes", "no"], 0), ("b) Use a library", AGREE, None), ("Neither agree, nor", AGREE, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "options", "point"), [
+    ("It is fine.", SIGNS, None), ("★★★", SIGNS, 2), ("I'd give it ★★★", SIGNS, 2), ("Grade: A", GRADES, 1),
+    ("Grade: A-", GRADES, 2), ("A+", GRADES, 0), ("<answer>80%</answer>", FIFTHS, 3), ("=> 70%", FIFTHS, 3),
+    ("> 4", STARS, 3), ("Score -> 4", STARS, 3), ("The comment is rude. A", AGREE, None),
+    ("Points:\n1. Rude tone\n2. Many typos\n3.", STARS, None), ("I'd say 3. Confidence: 5", STARS, 2),
+    ("My rating is 3, and my confidence is 5.", STARS, 2), ("1. 4", STARS, 3), ("A: B. Neutral", AGREE, 1),
+    ("– 2", MINUS, None), ("Rating: −2", MINUS, 0), ("As an AI I have no opinions. That said, B.", AGREE, 1),
+    ("Neutral, because I lack facts.", AGREE, 1), ("Rating: 1,000", STARS, None), ("3/5/2021", STARS, None),
+    ("4/5. Good.", STARS, 3), ("John 3:4", STARS, None), ("She would agree.", AGREE, None),
+    ("Agree is the best answer.", AGREE, 2), ("4 fits best.", STARS, 3), ("Answer: A/B/C", AGREE, None),
+    ("No-one came.", [("A", "no"), ("B", "yes")], None), ("x", [()], None), ("yes", ["yes", "no"], 0),
+    ("b) Use a library", AGREE, None), ("Neither agree, nor", AGREE, None),
+])  # fmt: skip
 def test_faults_that_a_trial_found(text: str, options: Any, point: int | None) -> None:
     assert read_answer(text, options).point == point
 
@@ -202,8 +188,6 @@ def test_long_texts_of_one_pattern_come_to_an_end(kind: str, options: list[tuple
 
 
 # Published answers ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def published(real_data: Path) -> tuple[pl.DataFrame, list[Reading]]:
     """Return the published answers, and how they are read here."""
@@ -229,66 +213,22 @@ def test_a_repeated_table_of_options_is_not_taken_for_its_first(published: tuple
 
 
 # Noise ---------------------------------------------------------------------------------------------------------------
-
 MARKS = ["", "**", "*", "_", "`", '"', "“", "__"]
 CLOSING = {"“": "”"}
 BEFORE = [
-    "",
-    "Answer: ",
-    "My answer is ",
-    "The answer is: ",
-    "I would choose ",
-    "Sure! ",
-    "Final answer:\n",
-    "> ",
-    "### ",
-]
+    "", "Answer: ", "My answer is ", "The answer is: ", "I would choose ", "Sure! ", "Final answer:\n", "> ", "### ",
+]  # fmt: skip
 AFTER = [
-    "",
-    ".",
-    "!",
-    "\n",
-    "\n\nThis is because people tend to see it that way.",
-    " because it is widely held.",
-    "\n\n**Reasoning:** customs differ, and so do people.",
-    "\n```",
-    " (fairly sure)",
-]
+    "", ".", "!", "\n", "\n\nThis is because people tend to see it that way.", " because it is widely held.",
+    "\n\n**Reasoning:** customs differ, and so do people.", "\n```", " (fairly sure)",
+]  # fmt: skip
 KNOWN: dict[str, Sequence[Sequence[str]]] = {
-    "share": SHARE,
-    "often": OFTEN,
-    "stars": STARS,
-    "agree5": SCALES["agree5"],
-    "safety": SCALES["safety"],
-}
+    "share": SHARE, "often": OFTEN, "stars": STARS, "agree5": SCALES["agree5"], "safety": SCALES["safety"],
+}  # fmt: skip
 WORDS = [
-    "mountain",
-    "river",
-    "walks",
-    "slowly",
-    "under",
-    "green",
-    "the",
-    "roof",
-    "while",
-    "music",
-    "plays",
-    "and",
-    "rain",
-    "falls",
-    "on",
-    "every",
-    "window",
-    "people",
-    "remember",
-    "summers",
-    "with",
-    "joy",
-    "it",
-    "was",
-    "long",
-    "ago",
-]
+    "mountain", "river", "walks", "slowly", "under", "green", "the", "roof", "while", "music", "plays", "and", "rain",
+    "falls", "on", "every", "window", "people", "remember", "summers", "with", "joy", "it", "was", "long", "ago",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))

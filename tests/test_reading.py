@@ -53,36 +53,20 @@ def test_every_format_gives_the_same_ratings(write: Write, name: str, packing: s
     assert ratings.intake.scale_inferred
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        CSV.encode(),
-        CSV.replace(",", "\t").encode(),
-        gzip.compress(CSV.encode(), mtime=0),
-        as_parquet(pl.read_csv(CSV.encode())),
-        pl.read_csv(CSV.encode()).write_ndjson().encode(),
-    ],
-)
+@pytest.mark.parametrize("content", [
+    CSV.encode(), CSV.replace(",", "\t").encode(), gzip.compress(CSV.encode(), mtime=0),
+    as_parquet(pl.read_csv(CSV.encode())), pl.read_csv(CSV.encode()).write_ndjson().encode(),
+])  # fmt: skip
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
     assert len(pv.read_ratings("-")) == 3
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "\ufeff" + CSV,
-        CSV.replace("\n", "\r\n"),
-        CSV.replace("\n", "\r"),
-        CSV.rstrip("\n"),
-        CSV + "\n\n",
-        CSV.replace("9,a", "\n9,a"),
-        CSV.replace(",", ";"),
-        CSV.replace(",", "|"),
-        CSV.replace("rating", '"rating"').replace("10,a", '"10","a"'),
-        CSV.replace("3", " 3").replace("5", "5.0"),
-    ],
-)
+@pytest.mark.parametrize("content", [
+    "\ufeff" + CSV, CSV.replace("\n", "\r\n"), CSV.replace("\n", "\r"), CSV.rstrip("\n"), CSV + "\n\n",
+    CSV.replace("9,a", "\n9,a"), CSV.replace(",", ";"), CSV.replace(",", "|"),
+    CSV.replace("rating", '"rating"').replace("10,a", '"10","a"'), CSV.replace("3", " 3").replace("5", "5.0"),
+])  # fmt: skip
 def test_small_irregularities_are_accepted(write: Write, content: str) -> None:
     assert pv.read_ratings(write("ratings.csv", content)) == pv.read_ratings(write("plain.csv", CSV))
 
@@ -129,8 +113,7 @@ def test_wide(write: Write) -> None:
         assert ratings.intake.layout == "wide"
     raters = pl.DataFrame({"rater": ["ann3", "ann1", "ann2"], "age": [3, 1, 2]})
     assert pv.read_ratings(write("w.csv", content), raters=raters).raters["age"].to_list() == [1, 2, 3]
-    labelled = pv.read_ratings(write("w.csv", "item,a,b\nx,No,Yes\n"), scale="No,Yes")
-    assert len(labelled) == 2
+    assert len(pv.read_ratings(write("w.csv", "item,a,b\nx,No,Yes\n"), scale="No,Yes")) == 2
     with_text = pv.read_ratings(write("w.csv", "item,text,a,b\nx,hello,1,2\n"), item_attributes=["text"])
     assert with_text.items["text"].to_list() == ["hello"]
 
@@ -220,15 +203,11 @@ def test_many_blocks_against_the_frame(tmp_path: Path, monkeypatch: pytest.Monke
     assert ratings.items["topic"].to_list() == [item % 7 for item in ratings.items["item"]]
 
 
-@pytest.mark.parametrize(
-    ("header", "roles"),
-    [
-        ("item,rater,score", ("item", "rater", "score")),
-        ("Score,Item ID,Annotator", ("Item ID", "Annotator", "Score")),
-        ("worker_id,conv_id,Q_overall", ("conv_id", "worker_id", "Q_overall")),
-        ("user_id,id,label,rater_id", ("id", "rater_id", "label")),
-    ],
-)
+@pytest.mark.parametrize(("header", "roles"), [
+    ("item,rater,score", ("item", "rater", "score")), ("Score,Item ID,Annotator", ("Item ID", "Annotator", "Score")),
+    ("worker_id,conv_id,Q_overall", ("conv_id", "worker_id", "Q_overall")),
+    ("user_id,id,label,rater_id", ("id", "rater_id", "label")),
+])  # fmt: skip
 def test_recognised_columns(write: Write, header: str, roles: tuple[str, str, str]) -> None:
     names = header.split(",")
     cells: dict[str, Any] = dict.fromkeys(names, "1") | {roles[0]: "i", roles[1]: "j", roles[2]: "2"}

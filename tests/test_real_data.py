@@ -29,12 +29,10 @@ def test_dices_350(real_data: Path) -> None:
 
 def test_face_ratings(real_data: Path) -> None:
     ratings = pv.read_ratings(
-        real_data / "faceratings" / "faceratings.parquet",
-        item="face_id",
-        scale="1:7",
+        real_data / "faceratings" / "faceratings.parquet", item="face_id", scale="1:7",
         rater_attributes=["rater_sex", "rater_age", "rater_sexpref"],
         item_attributes=["face_sex", "face_age", "face_eth"],
-    )
+    )  # fmt: skip
     assert (ratings.n_raters, ratings.n_items, ratings.crossed) == (2_513, 102, True)
     assert len(ratings) == 256_326
     binned = ratings.with_bins("rater_age", [17, 30, 50])

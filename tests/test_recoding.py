@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,23 +36,18 @@ def by_hand(frame: pl.DataFrame, new: dict[int, str]) -> pl.DataFrame:
 
 
 # The rule -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("scale", "rule", "labels", "targets"),
-    [
-        (FIVE, "0-2=no,3-4=yes", ("no", "yes"), (0, 0, 0, 1, 1)),
-        (FIVE, " 0 – 2 = no , 3-4 = yes ", ("no", "yes"), (0, 0, 0, 1, 1)),
-        (FIVE, "3-4=yes,0-2=no", ("yes", "no"), (1, 1, 1, 0, 0)),
-        (FIVE, "0=extreme,1-3=middle,4=extreme", ("extreme", "middle"), (0, 1, 1, 1, 0)),
-        (FIVE, "0-1=0,2=missing,3-4=1", (0, 1), (0, 0, -1, 1, 1)),
-        (FIVE, {0: "no", "1-2": "no", 3: None, 4.0: "yes, surely"}, ("no", "yes, surely"), (0, 0, 0, -1, 1)),
-        (pv.Scale.range(-2, 2), "-2--1=low,0=mid,1-2=high", ("low", "mid", "high"), (0, 0, 1, 2, 2)),
-        (pv.Scale(["18-24", "18", "24"]), "18-24=a,18=b,24=c", ("a", "b", "c"), (0, 1, 2)),
-        (pv.Scale(["No", "Un-sure", "Yes"]), "No=safe,Un-sure-Yes=unsafe", ("safe", "unsafe"), (0, 1, 1)),
-        (pv.Scale(["a=b", "c"]), "a=b=x,c=y", ("x", "y"), (0, 1)),
-    ],
-)
+@pytest.mark.parametrize(("scale", "rule", "labels", "targets"), [
+    (FIVE, "0-2=no,3-4=yes", ("no", "yes"), (0, 0, 0, 1, 1)),
+    (FIVE, " 0 – 2 = no , 3-4 = yes ", ("no", "yes"), (0, 0, 0, 1, 1)),
+    (FIVE, "3-4=yes,0-2=no", ("yes", "no"), (1, 1, 1, 0, 0)),
+    (FIVE, "0=extreme,1-3=middle,4=extreme", ("extreme", "middle"), (0, 1, 1, 1, 0)),
+    (FIVE, "0-1=0,2=missing,3-4=1", (0, 1), (0, 0, -1, 1, 1)),
+    (FIVE, {0: "no", "1-2": "no", 3: None, 4.0: "yes, surely"}, ("no", "yes, surely"), (0, 0, 0, -1, 1)),
+    (pv.Scale.range(-2, 2), "-2--1=low,0=mid,1-2=high", ("low", "mid", "high"), (0, 0, 1, 2, 2)),
+    (pv.Scale(["18-24", "18", "24"]), "18-24=a,18=b,24=c", ("a", "b", "c"), (0, 1, 2)),
+    (pv.Scale(["No", "Un-sure", "Yes"]), "No=safe,Un-sure-Yes=unsafe", ("safe", "unsafe"), (0, 1, 1)),
+    (pv.Scale(["a=b", "c"]), "a=b=x,c=y", ("x", "y"), (0, 1)),
+])  # fmt: skip
 def test_rules(scale: pv.Scale, rule: object, labels: tuple[object, ...], targets: tuple[int, ...]) -> None:
     found = Recoding.of(scale, rule)  # type: ignore[arg-type]
     assert (found.new.labels, found.targets) == (labels, targets)
@@ -59,28 +55,17 @@ def test_rules(scale: pv.Scale, rule: object, labels: tuple[object, ...], target
         assert Recoding.of(scale, found.rule) == found
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        ("0-2=no", "does not say what becomes of 3, 4"),
-        ("0-2=no,2-4=yes", "'2' is recoded twice"),
-        ("0-2=no,3-5=yes", "'3-5' is neither a point of the scale 0 < 1 < 2 < 3 < 4 nor a range"),
-        ("2-0=no,3-4=yes", "'2-0' runs from high to low"),
-        ("0-2,3-4=yes", "'0-2' does not say what it becomes"),
-        ("0-2=,3-4=yes", "'0-2' becomes nothing"),
-        ("", "'' does not say what it becomes"),
-        ("0-4=all", "at least two points"),
-        ("0-2=1,3-4=0", "do not increase"),
-        ("NA=x,0-4=y", "'NA' is neither a point"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "said"), [
+    ("0-2=no", "does not say what becomes of 3, 4"), ("0-2=no,2-4=yes", "'2' is recoded twice"),
+    ("0-2=no,3-5=yes", "'3-5' is neither a point of the scale 0 < 1 < 2 < 3 < 4 nor a range"),
+    ("2-0=no,3-4=yes", "'2-0' runs from high to low"), ("0-2,3-4=yes", "'0-2' does not say what it becomes"),
+    ("0-2=,3-4=yes", "'0-2' becomes nothing"), ("", "'' does not say what it becomes"),
+    ("0-4=all", "at least two points"), ("0-2=1,3-4=0", "do not increase"), ("NA=x,0-4=y", "'NA' is neither a point"),
+])  # fmt: skip
 def test_wrong_rules(rule: str, said: str) -> None:
     with pytest.raises(ScaleError, match=said.replace("(", r"\(")):
         Recoding.of(FIVE, rule)
-
-
-def test_a_range_that_can_be_read_in_two_ways() -> None:
-    with pytest.raises(ScaleError, match="more than one range"):
+    with pytest.raises(ScaleError, match="more than one range"):  # that can be read in two ways
         Recoding.of(pv.Scale(["a", "a-b", "b-c", "c"]), "a-b-c=x,c=y")
 
 
@@ -105,14 +90,11 @@ def test_names_of_ends_follow_the_order() -> None:
 
 
 # Ratings --------------------------------------------------------------------------------------------------------------
-
-
 def test_the_same_as_by_hand() -> None:
     frame = table()
     made = pv.Ratings.from_frame(frame, scale=FIVE, rater_attributes=["group"]).recode("0-1=no,2=missing,3-4=yes")
-    hand = pv.Ratings.from_frame(
-        by_hand(frame, {0: "no", 1: "no", 3: "yes", 4: "yes"}), scale="no,yes", rater_attributes=["group"]
-    )
+    new = by_hand(frame, {0: "no", 1: "no", 3: "yes", 4: "yes"})
+    hand = pv.Ratings.from_frame(new, scale="no,yes", rater_attributes=["group"])
     assert made == hand
     assert made.intake.recoded == "0–1 → no, 2 → missing, 3–4 → yes"
     assert made.intake.recoded_missing == hand.intake.missing_scores == frame.filter(pl.col("score") == 2).height
@@ -132,6 +114,10 @@ def test_totals_are_added_up(tmp_path: Path) -> None:
     made = pv.read_ratings(tmp_path / "t.csv", scale="0:4", layout="totals", recode="0-1=no,2=missing,3-4=yes")
     assert made.counts().tolist() == [[3, 12], [0, 0]]
     assert made.intake.recoded_missing == 5
+    frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [2, 2]})
+    nothing = pv.Ratings.from_frame(frame, scale=FIVE).recode("0-1=no,2=missing,3-4=yes")
+    assert (len(nothing), nothing.n_items, nothing.n_raters) == (0, 2, 2)
+    assert "this leaves out 2 ratings" in pv.describe(nothing).findings()[0]
 
 
 def test_stored_ratings_come_back_recoded_and_may_be_recoded_again(tmp_path: Path) -> None:
@@ -143,13 +129,6 @@ def test_stored_ratings_come_back_recoded_and_may_be_recoded_again(tmp_path: Pat
     again = pv.read_ratings(tmp_path / "s.parquet", unsafe_from="c")
     assert again == pv.Ratings.from_frame(table(), scale=FIVE).recode(unsafe_from=3)
     assert again.intake.recoded == "0 → a, 1–2 → b, 3–4 → c; then a–b → safe, c → unsafe"
-
-
-def test_nothing_is_left() -> None:
-    frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [2, 2]})
-    made = pv.Ratings.from_frame(frame, scale=FIVE).recode("0-1=no,2=missing,3-4=yes")
-    assert (len(made), made.n_items, made.n_raters) == (0, 2, 2)
-    assert "this leaves out 2 ratings" in pv.describe(made).findings()[0]
 
 
 def test_predictions_and_answers() -> None:
@@ -166,7 +145,6 @@ def test_predictions_and_answers() -> None:
 
 
 # Commands -------------------------------------------------------------------------------------------------------------
-
 CSV = "--csv"
 GROUPED = ("--rater-attributes", "group", "--by", "group")
 
@@ -184,27 +162,21 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scale", [("--scale", "0:4"), ()], ids=["given", "inferred"])
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [
-        ("cohesion", (*GROUPED, "--permutations", 49)),
-        ("responsiveness", (*GROUPED, "--reference", "FILE", "--reference-scale", "same", "--permutations", 49)),
-        ("responsiveness", (*GROUPED, "--reference-column", "gold", "--reference-scale", "same", "--permutations", 49)),
-        ("items", ()),
-    ],
-)
+@pytest.mark.parametrize(("command", "more"), [
+    ("cohesion", (*GROUPED, "--permutations", 49)),
+    ("responsiveness", (*GROUPED, "--reference", "FILE", "--reference-scale", "same", "--permutations", 49)),
+    ("responsiveness", (*GROUPED, "--reference-column", "gold", "--reference-scale", "same", "--permutations", 49)),
+    ("items", ()),
+])  # fmt: skip
 def test_commands_find_what_they_find_by_hand(
     files: Path, command: str, more: tuple[object, ...], scale: tuple[str, ...]
 ) -> None:
-    made, expected = (
-        run_cli(
-            command, file, *read, "--items", f"{file}.items.csv", *[file if x == "FILE" else x for x in more], "--csv"
-        )
-        for file, read in (
-            (files / "five.csv", (*scale, "--recode", "0-2=no,3-4=yes")),
-            (files / "two.csv", ("--scale", "no,yes")),
-        )
-    )
+    def found(file: Path, *read: str) -> Any:
+        given = [file if one == "FILE" else one for one in more]
+        return run_cli(command, file, *read, "--items", f"{file}.items.csv", *given, "--csv")
+
+    made = found(files / "five.csv", *scale, "--recode", "0-2=no,3-4=yes")
+    expected = found(files / "two.csv", "--scale", "no,yes")
     assert made.frame().equals(expected.frame())
     assert "no < yes, recoded: 0–2 → no, 3–4 → yes" in made.words
 
@@ -219,26 +191,20 @@ def test_the_config_says_it_and_the_command_line_comes_first(files: Path, tmp_pa
     assert found["notes"][0] == "The scale was recoded: 0–2 → safe, 3–4 → unsafe."
     assert run_cli("describe", data, "--recode", "0=a,1-4=b", "--json").json()["points"] == ["a", "b"]
     (tmp_path / "plurivox.toml").write_text("[scale]\nunsafe_from = 9\n")
-    failed = run_cli("describe", data)
-    assert "plurivox.toml: '9' is not a point of the scale 0 < 1 < 2 < 3 < 4" in failed.words
+    assert "plurivox.toml: '9' is not a point of the scale 0 < 1 < 2 < 3 < 4" in run_cli("describe", data).words
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "1=no,0=yes", "0=no,1=yes", "1=0,0=1", "0=1,1=99", "0=0.5,1=1.5", "0=1,1=yes", "into 2",
-        "0=no,1-5=yes", "0-1=0,2-3=1,4-5=99", "0=no,1-2=missing,3-5=yes", None,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("rule", [
+    "1=no,0=yes", "0=no,1=yes", "1=0,0=1", "0=1,1=99", "0=0.5,1=1.5", "0=1,1=yes", "into 2", "0=no,1-5=yes",
+    "0-1=0,2-3=1,4-5=99", "0=no,1-2=missing,3-5=yes", None,
+])  # fmt: skip
 def test_a_scale_that_was_inferred_is_recoded_like_one_that_was_given(write: Write, rule: str | None) -> None:
     last = 5 if rule and "5=" in rule else 1
     rows = "".join(f"{i},r{r},{(i * r + r) % (last + 1)},{'ab'[r % 2]}\n" for i in range(12) for r in range(12))
     data = write("r.csv", f"item,rater,score,group\n{rows}")
     rewritten = ("--recode", rule) if rule else ("--unsafe-from", 1)
-    found, expected = (
-        run_cli("describe", data, "--rater-attributes", "group", *rewritten, *scale, "--json")
-        for scale in ((), ("--scale", f"0:{last}"))
-    )
+    asked = ("describe", data, "--rater-attributes", "group", *rewritten)
+    found, expected = (run_cli(*asked, *scale, "--json") for scale in ((), ("--scale", f"0:{last}")))
     assert found.err == expected.err  # the points are said not to be inferred
     made, given = found.json(), expected.json()
     assert made.pop("scale_inferred")
@@ -266,8 +232,6 @@ def test_predictions_of_points_before_and_after(files: Path) -> None:
     before = pl.DataFrame({"item": items, "0": 0.1, "1": 0.1, "2": 0.3, "3": 0.25, "4": 0.25})
     before.write_csv(files / "before.csv")
     before.select("item", no=pl.lit(0.5), yes=pl.lit(0.5), model=pl.lit("before")).write_csv(files / "after.csv")
-    told = [
-        run_cli("score", files / "five.csv", files / name, "--recode", "0-2=no,3-4=yes", "--csv").frame()
-        for name in ("before.csv", "after.csv")
-    ]
+    told = [run_cli("score", files / "five.csv", files / name, "--recode", "0-2=no,3-4=yes", "--csv").frame()
+            for name in ("before.csv", "after.csv")]  # fmt: skip
     assert told[0].equals(told[1])

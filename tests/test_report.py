@@ -32,13 +32,7 @@ pytest.importorskip("vl_convert")
 
 QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
 OLD = f'{build.MARKS[0].decode()}0.1.0">the old one'
-NASTY = [
-    "<script>alert(1)</script>",
-    "\"quoted\" & 'single' <b>",
-    "مرحبا بالعالم",
-    "🦊 fox & 🐻 bear",
-    "long " * 400,
-]
+NASTY = ["<script>alert(1)</script>", "\"quoted\" & 'single' <b>", "مرحبا بالعالم", "🦊 fox & 🐻 bear", "long " * 400]
 
 
 def study(**changes: Any) -> pv.Simulation:
@@ -343,8 +337,7 @@ def test_every_headline_is_kept_and_facts_come_last() -> None:
     """The first screen shows a few of them and counts the others; see test_report_answer.py."""
     many = section("a", *((k / 10_000, True) for k in range(1, 31)))
     fact = Section("b", "b", "", findings=[Finding(Statement("All raters agree.", 2.2), "b", fact=True)])
-    found = headlines(fact, many)
-    assert found == [*(f"a {k / 10_000}" for k in range(1, 31)), "All raters agree."]
+    assert headlines(fact, many) == [*(f"a {k / 10_000}" for k in range(1, 31)), "All raters agree."]
 
 
 def test_slugs_are_plain() -> None:
@@ -429,12 +422,9 @@ def test_a_new_section_is_a_module_named_after_the_folder_of_its_lens(
     def section(brief: Brief) -> Section:
         words = brief.study.inputs.get("words", "nothing")
         return Section(
-            "new",
-            "A new lens",
-            "What it asks.",
-            [Prose(f"It was given {words}.")],
+            "new", "A new lens", "What it asks.", [Prose(f"It was given {words}.")],
             [Finding(Statement("New.", 9.0, claim=True, p=0.001, subject="New", short="is new"), "new")],
-        )
+        )  # fmt: skip
 
     monkeypatch.setattr(sections, "_modules", lambda: frozenset({"settings"}))
     monkeypatch.setitem(sys.modules, f"{sections.__name__}.settings", SimpleNamespace(section=section))

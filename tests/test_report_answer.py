@@ -41,8 +41,6 @@ def lines(found: Answer) -> list[str]:
 
 
 # Claims
-
-
 def test_claims_are_in_order_of_what_follows_from_them() -> None:
     """A view of one's own, who rates higher, who conveys severity, models, items, scores, agreement, and the rest."""
     names = [name for names in CONSEQUENCE for name in names]
@@ -84,8 +82,6 @@ def test_claims_without_short_words_stay_in_their_sections() -> None:
 
 
 # The heading
-
-
 @pytest.mark.parametrize(
     ("n", "heading"), [(0, NOTHING), (1, "Of 6 groups one differs"), (2, "Of 6 groups two differ")]
 )
@@ -114,8 +110,6 @@ def test_without_groups_nothing_is_said_of_them() -> None:
 
 
 # What is not certain
-
-
 def test_where_nothing_stands_that_proves_nothing() -> None:
     [line] = answer().uncertain
     assert line.text == ALIKE
@@ -148,8 +142,6 @@ def test_what_is_open_is_said_once_the_heaviest_first_and_of_groups_before_model
 
 
 # What to do, and key figures
-
-
 def act(kind: str, rank: int, text: str = "") -> Action:
     return Action(kind, text or f"{kind} {rank}", "there", rank)
 
@@ -218,8 +210,7 @@ def test_where_nothing_stands_it_says_so_and_what_stands_within_one_analysis() -
 
 
 def test_without_groups_facts_are_what_the_ratings_say() -> None:
-    found = answer(fact("All raters agree."), groups=set())
-    assert lines(found) == ["All raters agree"]
+    assert lines(answer(fact("All raters agree."), groups=set())) == ["All raters agree"]
     assert answer(fact("All raters agree.")).claims == []
 
 
@@ -229,13 +220,10 @@ def test_what_is_claimed_at_the_top_is_what_stands_over_all_lenses() -> None:
     strong = Section("other", "Another", "", findings=[claim("leniency", "b", 0.001)])
     silent = Section("third", "A third", "", findings=[Finding(Statement("Nothing.", 2.0, p=0.9), "third")])
     sections = [weak, strong, silent]
-    found = answer_of(sections, build.top_findings(sections), GROUPS)
-    assert lines(found) == ["team: b differ in leniency"]
+    assert lines(answer_of(sections, build.top_findings(sections), GROUPS)) == ["team: b differ in leniency"]
 
 
 # What a section says
-
-
 def weak(text: str) -> Finding:
     return Finding(Statement(text, 1.5, standing="weak"), "there")
 

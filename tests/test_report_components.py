@@ -60,14 +60,10 @@ def cut(html: str, start: str, end: str) -> str:
     return found[0]
 
 
-TABLE = pl.DataFrame(
-    {
-        "group": ["<b>A</b>", "=1+1", None],
-        "n": [1234, 5, None],
-        "value": [0.12345, float("nan"), -0.0],
-        "ok": [True, False, None],
-    }
-)
+TABLE = pl.DataFrame({
+    "group": ["<b>A</b>", "=1+1", None], "n": [1234, 5, None], "value": [0.12345, float("nan"), -0.0],
+    "ok": [True, False, None],
+})  # fmt: skip
 
 
 def test_a_table() -> None:

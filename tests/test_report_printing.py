@@ -75,13 +75,10 @@ def test_without_a_browser_the_summary_is_html_alone(
     assert len(summary) < len(whole) / 4
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("echo 'no memory' >&2; exit 3", "Chromium could not print the page: no memory"),
-        ("exit 0", "Chromium could not print the page: it gave no reason"),
-    ],
-)
+@pytest.mark.parametrize(("script", "said"), [
+    ("echo 'no memory' >&2; exit 3", "Chromium could not print the page: no memory"),
+    ("exit 0", "Chromium could not print the page: it gave no reason"),
+])  # fmt: skip
 def test_a_browser_that_fails_leaves_nothing_half_written(
     script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

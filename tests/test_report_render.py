@@ -21,8 +21,6 @@ from support import six
 
 pytest.importorskip("vl_convert")
 
-# Terms
-
 
 def test_a_term_is_explained_where_it_is_first_used_alone() -> None:
     explained = Explained(linked=True)
@@ -32,12 +30,10 @@ def test_a_term_is_explained_where_it_is_first_used_alone() -> None:
     assert Explained(linked=True)("bias, where answers shift") == "bias, where answers shift"  # words of everybody
     assert second == "GAI and MPA."
     assert "term-gai" in Explained(linked=True)("GAI")  # each page has its own first use
-
-
-def test_names_for_the_same_term_are_one_term() -> None:
-    explained = Explained(linked=True)
+    explained = Explained(linked=True)  # names for the same term are one term, and the longest wins
     assert "term-irr" in explained("alpha")
     assert explained("IRR") == "IRR"
+    assert re.findall(r'href="#([\w-]+)"', Explained(linked=True)("GAI of plurality")) == ["term-gai-plurality"]
 
 
 @pytest.mark.parametrize("text", ["AGAIN", "GAIN", "GAI2", "xGAI", "alphabet", "THMX"])
@@ -48,10 +44,6 @@ def test_a_term_inside_a_word_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["(GAI)", "GAI.", "GAI/x", "a-GAI"])
 def test_a_term_beside_a_sign_is_one(text: str) -> None:
     assert "term-gai" in Explained(linked=True)(text)
-
-
-def test_the_longest_name_wins() -> None:
-    assert re.findall(r'href="#([\w-]+)"', Explained(linked=True)("GAI of plurality")) == ["term-gai-plurality"]
 
 
 HOSTILE = [
@@ -69,9 +61,6 @@ def test_all_text_around_terms_is_text(text: str, linked: bool) -> None:
                for tag in tags)  # fmt: skip
     assert html.unescape(re.sub(r"<[^>]*>", "", made)) == text
     assert len(tags) == 2 * ("GAI" in text)
-
-
-# Tables
 
 
 def data(frame: pl.DataFrame, digits: dict[str, int] | None = None) -> list[dict[str, Any]]:
@@ -95,21 +84,17 @@ def test_six_digits_are_kept_and_whole_numbers_are_whole() -> None:
     assert six(0.12345678) == 0.123457
 
 
-def test_truth_is_in_words() -> None:
+def test_truth_is_in_words_and_texts_that_repeat_are_pointed_at() -> None:
     [column] = data(pl.DataFrame({"ok": [True, False, None]}))
     assert column == {"n": "ok", "v": ["yes", "no", None]}
-
-
-def test_texts_that_repeat_are_pointed_at() -> None:
     often, rarely = data(pl.DataFrame({"a": ["x", "y", None, "x", "x", "y", "x"], "b": list("abcdefg")}))
     assert often == {"n": "a", "w": ["x", "y", None], "v": [0, 1, 2, 0, 0, 1, 0]}
     assert rarely == {"n": "b", "v": list("abcdefg")}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["</script><script>alert(1)</script>", "<!--", "]]>", "a\u2028b\u2029c", "&amp;", '"\\', "line\nbreak", "مرحبا 🦊"],
-)
+@pytest.mark.parametrize("text", [
+    "</script><script>alert(1)</script>", "<!--", "]]>", "a\u2028b\u2029c", "&amp;", '"\\', "line\nbreak", "مرحبا 🦊",
+])  # fmt: skip
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     value, name = data(pl.DataFrame({"a": [text], text: ["b"]}))
     assert value["v"] == [text.replace("\u2028", "\ufffd").replace("\u2029", "\ufffd")]
@@ -149,9 +134,6 @@ def test_other_kinds_of_values_are_text(dtype: Any) -> None:
     assert "d" not in column
 
 
-# Ids
-
-
 def test_every_block_has_an_id_of_its_own() -> None:
     def table(name: str) -> DataTable:
         return DataTable(name, name, pl.DataFrame())
@@ -176,9 +158,6 @@ def test_every_block_has_an_id_of_its_own() -> None:
                 ]  # fmt: skip
     ids += ["answer", "appendix", "main", "lead", "lead-table", "lead-title"]
     assert len(ids) == len(set(ids))
-
-
-# Pictures
 
 
 def figure(name: str) -> Any:
@@ -240,8 +219,7 @@ def test_what_a_picture_says_is_untouched(drawn: dict[str, str]) -> None:
         small = slim(svg)
         assert len(small) < 0.7 * len(svg)
         assert texts(small) == texts(svg)
-        said = attributes(svg, "aria-label")
-        assert attributes(small, "aria-label") == said
+        assert attributes(small, "aria-label") == attributes(svg, "aria-label")
         for names in (("id",), ("offset", "x1", "y1"), ("stroke-opacity", "fill-opacity"), ("clip-path",)):
             opaque = {"1"} if "fill-opacity" in names else set()
             assert attributes(small, *names) == [one for one in attributes(svg, *names) if one not in opaque]

@@ -116,8 +116,6 @@ def test_lewidi_against_a_plain_script(
 
 
 # Without the papers' data -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("published", "ours", "agrees"),
     [(".166", 0.1655, True), (".166", 0.1654, False), ("-.115", -0.113, False), ("4", 4.0, True), ("4", 5.0, False),
@@ -127,15 +125,11 @@ def test_a_cell_agrees_to_the_decimals_printed(published: str, ours: float, agre
     assert PublishedCell("t", "r", "c", published, ours).as_row()[-1] is agrees
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (("grasp",), "grasp needs ratings.csv and raters.csv of DICES-350"),
-        (("lewidi",), "lewidi needs CSC_dev.json and .* of LeWiDi 2025"),
-        (("responsiveness", "here"), "responsiveness needs no data"),
-        (("bert",), "there is no paper 'bert'.*grasp"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    (("grasp",), "grasp needs ratings.csv and raters.csv of DICES-350"),
+    (("lewidi",), "lewidi needs CSC_dev.json and .* of LeWiDi 2025"),
+    (("responsiveness", "here"), "responsiveness needs no data"), (("bert",), "there is no paper 'bert'.*grasp"),
+])  # fmt: skip
 def test_what_is_missing_is_named(given: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         reproduce.run(*given)
@@ -165,8 +159,7 @@ def test_the_command_shows_differences_and_ends_well(tmp_path: Path) -> None:
     assert again.to_frame().equals(reproduce.run("soft").to_frame(), null_equal=True)
     assert run("soft", "--csv").stdout.startswith("table,row,column,published,ours,difference,decimals,agrees\n")
     assert run("nobody").exit_code == 2
-    shown = tables(again)[0]
-    assert shown.rows[-1] == ["agrees to 2 decimals", "1 of 3", "1 of 3"]
+    assert tables(again)[0].rows[-1] == ["agrees to 2 decimals", "1 of 3", "1 of 3"]
 
 
 def test_the_chart_has_every_number() -> None:

@@ -33,6 +33,7 @@ from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Metrics, Responses
 from plurivox.statistics.checks import tie_priorities
 from plurivox.statistics.responsiveness import MEASURES as STATISTICS
+from reference import same
 
 Array = NDArray[Any]
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
@@ -40,22 +41,15 @@ BINARY = pv.Scale(["safe", "unsafe"])
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def ratings_of(rows: Sequence[tuple[Any, Any, Any]], scale: pv.Scale, **tables: Any) -> pv.Ratings:
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     return pv.Ratings.from_frame(frame, scale=scale, **tables)
 
 
 def study(
-    seed: int,
-    *,
-    crossed: bool = False,
-    n_items: int = 8,
-    n_raters: int = 9,
-    scale: pv.Scale | None = None,
+    seed: int, *, crossed: bool = False, n_items: int = 8, n_raters: int = 9, scale: pv.Scale | None = None,
     known: bool = False,
-) -> pv.Ratings:
+) -> pv.Ratings:  # fmt: skip
     """Raters r00, r01, … of the groups x, y and z, the last one of none unless all are ``known``."""
     rng = np.random.default_rng(seed)
     scale = scale or pv.Scale.range(0, 3)
@@ -88,6 +82,10 @@ def trained_for(ratings: pv.Ratings, seed: int, scale: pv.Scale = BINARY, *, sha
     return ratings_of(rows, scale)
 
 
+def with_raters(ratings: pv.Ratings, raters: pl.DataFrame) -> pv.Ratings:
+    return pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=raters, items=ratings.items)
+
+
 def totals_of(ratings: pv.Ratings, folder: Path) -> pv.Ratings:
     labels = [str(label) for label in ratings.scale.labels]
     counts = pl.DataFrame(ratings.counts(), schema=labels, orient="row")
@@ -96,8 +94,6 @@ def totals_of(ratings: pv.Ratings, folder: Path) -> pv.Ratings:
 
 
 # The literal twin of a call ------------------------------------------------------------------------------------------
-
-
 def plain(ratings: pv.Ratings, split: Callable[[int], int] = int) -> list[twin.Rated]:
     """Return the ratings as (item, rater, point); item ids as text, points of a reference as between boundaries."""
     items, raters = ratings.items["item"].cast(pl.String).to_list(), ratings.raters["rater"].to_list()
@@ -213,13 +209,6 @@ def expected_of(
     return found
 
 
-def same(value: float, expected: Any, tolerance: float = 1e-12) -> bool:
-    """Compare to an absolute tolerance; None and NaN are both undefined."""
-    if expected is None or math.isnan(expected) or math.isnan(value):
-        return math.isnan(value) and (expected is None or math.isnan(expected))
-    return math.isclose(value, expected, rel_tol=0, abs_tol=tolerance)
-
-
 def quietly(ratings: pv.Ratings, other: Any, by: Any, **options: Any) -> pv.Responsiveness:
     """Call the lens where raters are known to be shared with the reference."""
     with warnings.catch_warnings():
@@ -271,9 +260,7 @@ def test_crossings_are_groups() -> None:
     ratings = study(3, n_raters=14)
     found = pv.responsiveness(ratings, "crowd", [("g", "batch")], **VALUES_ONLY)
     both = pl.concat_str("g", "batch", separator=" × ")
-    crossed = pv.Ratings.from_frame(
-        ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(gb=both)
-    )
+    crossed = with_raters(ratings, ratings.raters.with_columns(gb=both))
     expected = expected_of(crossed, "gb", Against("crowd", None, plain(crossed), 4, True))
     assert {row.group for row in found.rows if row.axis == "g × batch"} == set(expected)
     for group, values in expected.items():
@@ -284,9 +271,7 @@ def test_many_groups_against_the_literal_twin() -> None:
     """Above 64 groups those that an item meets are found in another way; raters outside the axis are met, too."""
     ratings = study(21, n_items=4, n_raters=160)
     cells = pl.Series("cell", [None if r % 10 == 9 else f"c{r // 2:02}" for r in range(160)])
-    many = pv.Ratings.from_frame(
-        ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(cells), items=ratings.items
-    )
+    many = with_raters(ratings, ratings.raters.with_columns(cells))
     found = pv.responsiveness(many, "crowd", "cell", permutations=0, bootstrap=5, min_group_size=1)
     expected = expected_of(many, "cell", Against("crowd", None, plain(many), 4, True))
     assert len(expected) == 80
@@ -333,7 +318,6 @@ def test_random_ties_depend_on_seed_and_item_alone() -> None:
 
 
 # Golden values -------------------------------------------------------------------------------------------------------
-
 KEYS = {
     "mpa_raw": "mpa_raw", "mpa": "mpa", "wra": "wra", "hm": "hm", "auroc": "auroc", "tau_b": "kendall_tau_b",
     "spearman": "spearman_rho", "auprc_average_precision": "average_precision",
@@ -341,11 +325,8 @@ KEYS = {
 
 
 def golden_ratings(inputs: dict[str, Any]) -> pv.Ratings:
-    rows = [
-        (item, rater, score)
-        for rater, scores in inputs["missing"].items()
-        for item, score in zip(inputs["items"], scores, strict=True)
-    ]
+    given = inputs["missing"].items()
+    rows = [(i, rater, s) for rater, scores in given for i, s in zip(inputs["items"], scores, strict=True)]
     groups = pl.DataFrame({"rater": list("abcdef"), "g": ["g1" if r in inputs["g1"] else "g2" for r in "abcdef"]})
     return ratings_of(rows, pv.Scale.range(0, 4), raters=groups)
 
@@ -431,8 +412,6 @@ def test_edge_cases_against_golden(golden: dict[str, Any], convention: str) -> N
 
 
 # Nobody is held against themselves -----------------------------------------------------------------------------------
-
-
 @settings(max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(["g", "rater"]), st.booleans())
 def test_own_ratings_in_the_reference_change_nothing(seed: int, by: str, each: bool) -> None:
@@ -472,14 +451,12 @@ def test_own_ratings_are_not_in_the_crowd(by: str) -> None:
         met = others.filter(pl.col("item").is_in(theirs["item"].to_list()))
         assert table.sum(axis=0) == pytest.approx([met.filter(score=point).height for point in range(4)])
         mirrored = pl.concat([others, theirs.with_columns(score=3 - pl.col("score"))])
-        again = pv.responsiveness(
-            pv.Ratings.from_frame(mirrored, scale=ratings.scale, raters=ratings.raters), "crowd", by, **VALUES_ONLY
-        )
+        other = pv.Ratings.from_frame(mirrored, scale=ratings.scale, raters=ratings.raters)
+        again = pv.responsiveness(other, "crowd", by, **VALUES_ONLY)
         assert again.scored[1].tables[again.scored[1].groups.index(group)] == pytest.approx(table[::-1])
         for name in ("auroc", "kendall_tau_b", "spearman_rho"):
-            assert again.value(by, group, name) == pytest.approx(
-                (1 if name == "auroc" else 0) - found.value(by, group, name), nan_ok=True
-            )
+            turned = (1 if name == "auroc" else 0) - found.value(by, group, name)
+            assert again.value(by, group, name) == pytest.approx(turned, nan_ok=True)
 
 
 def test_a_perfect_copy_of_oneself_is_no_reference() -> None:
@@ -496,8 +473,6 @@ def test_a_perfect_copy_of_oneself_is_no_reference() -> None:
 
 
 # Bootstrap -----------------------------------------------------------------------------------------------------------
-
-
 def copied(ratings: pv.Ratings, times: Mapping[str, int]) -> pv.Ratings:
     """Return a study in which each item occurs as often as said, under new ids."""
     frame = ratings.to_frame().with_columns(pl.col("item").cast(pl.String))
@@ -516,9 +491,8 @@ def test_resampled_items_are_literal_copies(kind: str, score: str, ties: str) ->
     ratings = study(8, n_items=14)
     other = against(kind, ratings, 8)
     options: dict[str, Any] = {"group_score": score, "ties": ties, "threshold": other.threshold, "min_group_size": 1}
-    found = quietly(
-        ratings, other.given, ["g", "rater"], permutations=0, bootstrap=4, resample="items", seed=11, **options
-    )
+    draws: dict[str, Any] = {"permutations": 0, "bootstrap": 4, "resample": "items", "seed": 11}
+    found = quietly(ratings, other.given, ["g", "rater"], **draws, **options)
     ids = ratings.items["item"].cast(pl.String).to_list()
     weights = item_weights(ratings.n_items, 4, 11)
     for d in range(4):
@@ -526,10 +500,10 @@ def test_resampled_items_are_literal_copies(kind: str, score: str, ties: str) ->
         drawn = copied(ratings, times)
         given_by = copied(other.given, times) if isinstance(other.given, pv.Ratings) else other.given
         again = quietly(drawn, given_by, ["g", "rater"], permutations=0, interval="none", **options)
-        for draws in found.draws:
-            for g, group in enumerate(draws.groups):
-                literal = values_of(again, draws.axis, group)
-                assert draws.bootstrap[d, g] == pytest.approx(literal, abs=1e-12, nan_ok=True), (draws.axis, group)
+        for axis in found.draws:
+            for g, group in enumerate(axis.groups):
+                literal = values_of(again, axis.axis, group)
+                assert axis.bootstrap[d, g] == pytest.approx(literal, abs=1e-12, nan_ok=True), (axis.axis, group)
 
 
 @pytest.mark.parametrize("resample", ["raters", "both"])
@@ -566,9 +540,7 @@ def test_resampled_raters_against_the_literal_twin(kind: str, resample: str) -> 
 
 def test_intervals_are_the_middle_of_the_draws() -> None:
     ratings = study(10, n_items=25, n_raters=12)
-    one = pv.Ratings.from_frame(
-        ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(everyone=pl.lit("all of them"))
-    )
+    one = with_raters(ratings, ratings.raters.with_columns(everyone=pl.lit("all of them")))
     trained = trained_for(ratings, 10)
     found = pv.responsiveness(one, trained, ["g", "everyone", "rater"], permutations=0, bootstrap=60, min_group_size=1)
     for draws in found.draws:
@@ -576,8 +548,8 @@ def test_intervals_are_the_middle_of_the_draws() -> None:
             for at, name in enumerate(STATISTICS):
                 column = draws.bootstrap[:, g, at]
                 row = found.row(draws.axis, group, name)
-                ends = np.quantile(column[~np.isnan(column)], [0.025, 0.975]) if not np.isnan(column).all() else [
-                    np.nan, np.nan]  # fmt: skip
+                known = column[~np.isnan(column)]
+                ends = np.quantile(known, [0.025, 0.975]) if len(known) else [np.nan, np.nan]
                 assert (row.ci_low, row.ci_high) == pytest.approx(tuple(ends), abs=1e-12, nan_ok=True)
     for name in STATISTICS:  # all raters together are resampled like any group
         whole, overall = found.row("everyone", "all of them", name), found.row("all", "all", name)
@@ -595,8 +567,6 @@ def test_too_many_draws_of_raters_are_not_kept(monkeypatch: pytest.MonkeyPatch) 
 
 
 # Permutations --------------------------------------------------------------------------------------------------------
-
-
 def moved(ratings: pv.Ratings, number: int, seed: int, within: str | None, only: Collection[str] = "xyz") -> pv.Ratings:
     """Return the study with the groups of permutation ``number``; whoever has no rating or no group stays."""
     raters = ratings.raters
@@ -712,16 +682,8 @@ def test_contrast_permutes_the_two_groups_only() -> None:
 
 def test_family_by_hand_from_the_draws() -> None:
     ratings = study(16, n_items=25, n_raters=24, known=True)
-    found = pv.responsiveness(
-        ratings,
-        "crowd",
-        [("g", "batch")],
-        permutations=60,
-        max_permutations=60,
-        bootstrap=40,
-        family={"g": "y"},
-        min_group_size=1,
-    )
+    options: dict[str, Any] = {"permutations": 60, "max_permutations": 60, "bootstrap": 40, "min_group_size": 1}
+    found = pv.responsiveness(ratings, "crowd", [("g", "batch")], family={"g": "y"}, **options)
     draws = found.draws[0]
     inside = np.array([group.startswith("y × ") for group in draws.groups])
     assert inside.sum() == 2
@@ -753,9 +715,7 @@ def test_family_leaves_undefined_groups_out() -> None:
     trained = trained_for(ratings, 17)
     only = [(i, r, s) for i, r, s in ratings.to_frame().iter_rows() if (i == 1) == (r in groups_of(ratings, "g")["z"])]
     sparse = ratings_of(only, ratings.scale, raters=ratings.raters)
-    found = pv.responsiveness(
-        sparse, trained, "g", permutations=0, interval="none", family={"g": "x"}, min_group_size=1
-    )
+    found = pv.responsiveness(sparse, trained, "g", family={"g": "x"}, **VALUES_ONLY)
     assert math.isnan(found.value("g", "z", "wra"))
     gap = found.value("g", "y", "wra") - found.value("g", "x", "wra")
     assert found.value("g", "g = x (1 of 3 groups), all lowest", "wra") == pytest.approx(gap)
@@ -827,9 +787,8 @@ def test_the_test_holds_its_level_under_a_true_null() -> None:
     p = []
     for seed in range(120):
         ratings = study(seed, n_items=30, n_raters=24, known=True)
-        found = pv.responsiveness(
-            ratings, "crowd", "batch", permutations=59, interval="none", min_group_size=1, seed=seed
-        )
+        options: dict[str, Any] = {"permutations": 59, "interval": "none", "min_group_size": 1, "seed": seed}
+        found = pv.responsiveness(ratings, "crowd", "batch", **options)
         p.append([found.row("batch", "p", name).p_value for name in ("mpa_raw", "wra", "auroc")])
     share = (np.array(p, dtype=float) <= 0.05).mean(axis=0)
     assert (share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 120)).all()
@@ -837,8 +796,6 @@ def test_the_test_holds_its_level_under_a_true_null() -> None:
 
 
 # Same seed, same bits ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(2) as executor:

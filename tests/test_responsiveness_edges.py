@@ -29,21 +29,30 @@ ALWAYS_THERE = [
 Scores = Sequence[int | None]
 
 
+def rated(rows: Sequence[tuple[Any, Any, Any]], scale: pv.Scale | None = None, **tables: Any) -> pv.Ratings:
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row", infer_schema_length=None)
+    return pv.Ratings.from_frame(frame, scale=scale or BINARY, **tables)
+
+
 def made(
     scores: Mapping[Any, Scores], groups: Mapping[Any, str | None] | None = None, n_points: int = 5, **tables: Any
 ) -> pv.Ratings:
     """A table written by hand: rater → scores of items 0, 1, 2, …"""
-    rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own)]
-    frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row", infer_schema_length=None)
     if groups is not None:
         tables["raters"] = pl.DataFrame({"rater": list(groups), "g": list(groups.values())})
-    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), **tables)
+    rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own)]
+    return rated(rows, pv.Scale.range(0, n_points - 1), **tables)
 
 
 def trained(*unsafe: int | None) -> pv.Ratings:
     """One trained rater's answers on items 0, 1, 2, …: 1 for unsafe, 0 for safe, None for none."""
-    rows = [(i, "expert", BINARY.labels[u]) for i, u in enumerate(unsafe) if u is not None]
-    return pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
+    return rated([(i, "expert", BINARY.labels[u]) for i, u in enumerate(unsafe) if u is not None])
+
+
+def with_column(ratings: pv.Ratings, name: str, values: Sequence[Any]) -> pv.Ratings:
+    """Return the study with another attribute of its raters."""
+    raters = ratings.raters.with_columns(pl.Series(name, values))
+    return pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=raters, items=ratings.items)
 
 
 def crowd(seed: int, n_items: int = 30, n_raters: int = 24, n_points: int = 4) -> pv.Ratings:
@@ -59,8 +68,7 @@ def crowd(seed: int, n_items: int = 30, n_raters: int = 24, n_points: int = 4) -
         "h": rng.choice(["u", "v"], n_raters),
     })  # fmt: skip
     raters[n_raters - 1, "g"] = None
-    topics = [["a", "b", "all", None][i % 4] for i in range(n_items)]
-    items = pl.DataFrame({"item": range(n_items), "topic": topics})
+    items = pl.DataFrame({"item": range(n_items), "topic": [["a", "b", "all", None][i % 4] for i in range(n_items)]})
     return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=raters, items=items)
 
 
@@ -69,12 +77,10 @@ def experts(ratings: pv.Ratings, seed: int = 0) -> pv.Ratings:
     rng = np.random.default_rng(seed)
     counts = ratings.counts()
     lean = counts @ np.arange(counts.shape[1]) / np.maximum(counts.sum(axis=1), 1) / (counts.shape[1] - 1)
-    rows = [
+    return rated([
         (str(item), f"t{t}", BINARY.labels[int(lean[i] + 0.15 * rng.normal() > 0.5)])
-        for i, item in enumerate(ratings.items["item"])
-        for t in range(3)
-    ]
-    return pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
+        for i, item in enumerate(ratings.items["item"]) for t in range(3)
+    ])  # fmt: skip
 
 
 def reason(found: pv.Responsiveness, axis: str, group: str, statistic: str) -> str:
@@ -84,8 +90,6 @@ def reason(found: pv.Responsiveness, axis: str, group: str, statistic: str) -> s
 
 
 # Items ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("against", ["crowd", "experts", "group"])
 def test_parts_of_the_items_are_studies_of_their_own(against: str) -> None:
     """Everything but the correction, which runs over all parts, is that of a call on the items of the part alone."""
@@ -135,8 +139,7 @@ def test_parts_add_up_to_the_whole() -> None:
 
 def test_items_without_reference_and_reference_items_without_ratings() -> None:
     ratings = made({"a": [0, 1, 2, 3, 4], "b": [0, 0, 2, 4, 4]})
-    scored = [(i, "expert", BINARY.labels[u]) for i, u in ((0, 0), (1, 0), (3, 1), (8, 1), (9, 0))]
-    other = pv.Ratings.from_frame(pl.DataFrame(scored, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
+    other = rated([(i, "expert", BINARY.labels[u]) for i, u in ((0, 0), (1, 0), (3, 1), (8, 1), (9, 0))])
     found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     known = {"n_items": 3, "n_items_without": 2, "n_items_unused": 2, "n_ratings": 3, "n_raters": 1}
     assert {name: found.settings["reference"][name] for name in known} == known
@@ -150,10 +153,7 @@ def test_items_without_reference_and_reference_items_without_ratings() -> None:
 
 @pytest.mark.parametrize("kind", [int, str, float])
 def test_ids_match_by_value(kind: type[Any]) -> None:
-    rows = [(kind(7), "a", 0), (kind(8), "a", 4), (kind(9), "a", 2)]
-    ratings = pv.Ratings.from_frame(
-        pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=pv.Scale.range(0, 4)
-    )
+    ratings = rated([(kind(7), "a", 0), (kind(8), "a", 4), (kind(9), "a", 2)], pv.Scale.range(0, 4))
     text = pl.DataFrame({"item": ["8", "7"], "rater": ["t", "t"], "score": ["unsafe", "safe"]})
     for other in (text, text.with_columns(pl.col("item").cast(pl.Int64))):
         found = pv.responsiveness(ratings, pv.Ratings.from_frame(other, scale=BINARY), "rater", **VALUES_ONLY, ids=True)
@@ -165,18 +165,16 @@ def test_rater_ids_match_by_value_too() -> None:
     """Rater 7 of the crowd is rater "7" of the reference, and is not held against themselves."""
     ratings = made({7: [0, 1, 2, 3], 8: [1, 0, 3, 2]})
     rows = [(i, "7", "unsafe") for i in range(4)] + [(i, "t", BINARY.labels[i // 2]) for i in range(4)]
-    other = pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
+    other = rated(rows)
     with pytest.warns(SharedRatersWarning, match="1 of the 2 raters"):
         found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     assert found.scored[1].tables[:, :4].sum(axis=(1, 2)).tolist() == [4, 8]
 
 
 # Honest edges --------------------------------------------------------------------------------------------------------
-
-
 def test_a_rater_with_one_score() -> None:
     found = pv.responsiveness(
-        made({"a": [2, 2, 2, 2]}), trained(0, 1, 1, 0), "rater", permutations=10, bootstrap=10, ids=True
+        made({"a": [2] * 4}), trained(0, 1, 1, 0), "rater", permutations=10, bootstrap=10, ids=True
     )
     for name, value in {"mpa_raw": 0, "mpa": 0, "wra": 0, "hm": 0, "hm_of_means": 0, "auroc": 0.5}.items():
         assert found.value("rater", "a", name) == value
@@ -199,9 +197,8 @@ def test_a_rater_with_five_ratings() -> None:
     assert found.value("rater", "a", "kendall_tau_b") == pytest.approx(6 / math.sqrt(60))
     assert row.ci_low is not None
     assert row.ci_low < 1
-    quiet = pv.responsiveness(
-        made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", interval="none", min_support=1, ids=True
-    )
+    options: dict[str, Any] = {"interval": "none", "min_support": 1, "ids": True}
+    quiet = pv.responsiveness(made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", **options)
     assert quiet.row("rater", "a", "mpa").note == ""
     assert not quiet.scores()["rare"].any()
 
@@ -226,9 +223,8 @@ def test_min_support_counts_items_not_ratings() -> None:
                                              (0, "every reference rating lies below the boundary")])  # fmt: skip
 def test_a_reference_of_one_class(unsafe: int, why: str) -> None:
     ratings = made({"a": [0, 1, 2], "b": [2, 1, 4]}, {"a": "x", "b": "y"})
-    found = pv.responsiveness(
-        ratings, trained(*[unsafe] * 3), ["g", "rater"], permutations=10, bootstrap=10, min_group_size=1, ids=True
-    )
+    draws: dict[str, Any] = {"permutations": 10, "bootstrap": 10, "min_group_size": 1, "ids": True}
+    found = pv.responsiveness(ratings, trained(*[unsafe] * 3), ["g", "rater"], **draws)
     for axis, group in (("g", "x"), ("rater", "b"), ("all", "all")):
         assert found.value(axis, group, "mpa_raw") == 0
         for name in STATISTICS[1:]:
@@ -261,9 +257,8 @@ def test_boundaries_of_one_class_leave_the_mean_and_are_counted() -> None:
 
 def test_a_group_that_never_rated_a_referenced_item() -> None:
     ratings = made({"a": [0, 4, None], "b": [None, None, 3], "c": [1, 3, 2]}, {"a": "x", "b": "y", "c": "z"})
-    found = pv.responsiveness(
-        ratings, trained(0, 1), ["g", "rater"], permutations=20, bootstrap=5, min_group_size=1, ids=True
-    )
+    draws: dict[str, Any] = {"permutations": 20, "bootstrap": 5, "min_group_size": 1, "ids": True}
+    found = pv.responsiveness(ratings, trained(0, 1), ["g", "rater"], **draws)
     for axis, group in (("g", "y"), ("rater", "b")):
         for name in STATISTICS:
             assert reason(found, axis, group, name) == "none of the rated items has a reference"
@@ -300,22 +295,18 @@ def test_twenty_five_points_against_the_literal_twin() -> None:
     ratings = crowd(3, n_items=40, n_raters=9, n_points=25)
     found = pv.responsiveness(ratings, "crowd", "g", **VALUES_ONLY)
     raters, groups = ratings.raters["rater"].to_list(), ratings.raters["g"].to_list()
-    rated: list[twin.Rated] = [
-        (int(i), raters[r], int(s))
-        for i, r, s in zip(ratings.item_codes, ratings.codes_of_raters, ratings.scores, strict=True)
-        if groups[r] is not None
-    ]
+    points = zip(ratings.item_codes, ratings.codes_of_raters, ratings.scores, strict=True)
+    given: list[twin.Rated] = [(int(i), raters[r], int(s)) for i, r, s in points if groups[r] is not None]
     for group in "xy":
         own = {rater for rater, g in zip(raters, groups, strict=True) if g == group}
-        expected = twin.responsiveness(twin.responses(rated, own, rated), 25, 25)
+        expected = twin.responsiveness(twin.responses(given, own, given), 25, 25)
         for name in STATISTICS:
             assert found.value("g", group, name) == pytest.approx(float(expected[name] or 0), abs=1e-12)
 
 
 def test_trained_raters_in_the_crowd_by_mistake() -> None:
     ratings = crowd(4)
-    rows = [*experts(ratings).to_frame().iter_rows(), *((str(i), "r05", "unsafe") for i in range(30))]
-    other = pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
+    other = rated([*experts(ratings).to_frame().iter_rows(), *((str(i), "r05", "unsafe") for i in range(30))])
     with pytest.warns(SharedRatersWarning) as caught:
         found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     assert str(caught[0].message) == (
@@ -336,8 +327,7 @@ def test_all_raters_against_the_crowd_have_nobody_left() -> None:
     for name in STATISTICS:
         assert reason(found, "all", "all", name) == "nobody is left as the reference"
         row = found.row("all", "all", name)
-        assert row.ci_low is None
-        assert row.p_value is None
+        assert (row.ci_low, row.p_value) == (None, None)
     assert not found.findings()[0].startswith("All raters together")
 
 
@@ -367,33 +357,26 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         pv.responsiveness(totals, "crowd", "g")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"by": "mood"}, "raters have no attribute 'mood'"),
-        ({"by": ["g", "g"]}, "an axis is listed twice"),
-        ({"group_score": "mode"}, r"group_score is 'mode'.*plurality, median, mean"),
-        ({"ties": "first"}, "ties is 'first'"),
-        ({"resample": "people"}, "resample is 'people'"),
-        ({"convention": "old"}, "convention is 'old'"),
-        ({"correction": "fdr"}, "correction is 'fdr'"),
-        ({"permutations": -1}, "permutations is -1"),
-        ({"seed": -1}, "seed is -1"),
-        ({"within": "wave"}, "raters have no attribute 'wave'"),
-        ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),
-        ({"by": "rater", "resample": "raters"}, "for individual raters only items can be resampled.*leave 'rater'"),
-        ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
-        ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
-        ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
-        ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
-        ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
-        ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
-        ({"threshold": "0"}, "threshold is '0', the lowest point, so everything would be unsafe.*higher point"),
-        ({"contrast": ("x", "w")}, "no axis has both groups 'x' and 'w'.*x, y, z"),
-        ({"family": {"h": "u"}}, "no axis has both groups with {'h': 'u'} and groups without"),
-        ({"several": {"g": ";"}, "pairs": True}, "groups overlap and cannot be compared in pairs"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"by": "mood"}, "raters have no attribute 'mood'"), ({"by": ["g", "g"]}, "an axis is listed twice"),
+    ({"group_score": "mode"}, r"group_score is 'mode'.*plurality, median, mean"),
+    ({"ties": "first"}, "ties is 'first'"), ({"resample": "people"}, "resample is 'people'"),
+    ({"convention": "old"}, "convention is 'old'"), ({"correction": "fdr"}, "correction is 'fdr'"),
+    ({"permutations": -1}, "permutations is -1"), ({"seed": -1}, "seed is -1"),
+    ({"within": "wave"}, "raters have no attribute 'wave'"),
+    ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),
+    ({"by": "rater", "resample": "raters"}, "for individual raters only items can be resampled.*leave 'rater'"),
+    ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
+    ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
+    ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
+    ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
+    ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
+    ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
+    ({"threshold": "0"}, "threshold is '0', the lowest point, so everything would be unsafe.*higher point"),
+    ({"contrast": ("x", "w")}, "no axis has both groups 'x' and 'w'.*x, y, z"),
+    ({"family": {"h": "u"}}, "no axis has both groups with {'h': 'u'} and groups without"),
+    ({"several": {"g": ";"}, "pairs": True}, "groups overlap and cannot be compared in pairs"),
+])  # fmt: skip
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         pv.responsiveness(crowd(6), **{"by": "g", "bootstrap": 3, "permutations": 3, **options})
@@ -414,15 +397,13 @@ def test_raters_on_their_own_are_resampled_over_items_only() -> None:
 def test_an_ordinal_reference_needs_a_threshold() -> None:
     ratings = made({"a": [0, 1, 2, 3], "b": [4, 3, 2, 1]})
     rows = [(i, "t", label) for i, label in enumerate(["fine", "bad", "bad", "awful"])]
-    other = pv.Ratings.from_frame(
-        pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=pv.Scale(["fine", "bad", "awful"])
-    )
-    with pytest.raises(
-        InputError, match=r"scale fine < bad < awful.*which of its points mean unsafe.*threshold='each'"
+    other = rated(rows, pv.Scale(["fine", "bad", "awful"]))
+    for threshold, said in (
+        (None, r"scale fine < bad < awful.*which of its points mean unsafe.*threshold='each'"),
+        ("fine", r"threshold is 'fine', the lowest point.*fine < bad < awful"),
     ):
-        pv.responsiveness(ratings, other, "rater", ids=True)
-    with pytest.raises(InputError, match=r"threshold is 'fine', the lowest point.*fine < bad < awful"):
-        pv.responsiveness(ratings, other, "rater", threshold="fine", ids=True)
+        with pytest.raises(InputError, match=said):
+            pv.responsiveness(ratings, other, "rater", threshold=threshold, ids=True)
     each = pv.responsiveness(ratings, other, "rater", threshold="each", **VALUES_ONLY, ids=True)
     values = []
     for label in ("bad", "awful"):
@@ -433,29 +414,24 @@ def test_an_ordinal_reference_needs_a_threshold() -> None:
 
 
 def test_no_common_item() -> None:
-    other = pv.Ratings.from_frame(pl.DataFrame({"item": ["q"], "rater": ["t"], "score": ["safe"]}), scale=BINARY)
     with pytest.raises(InputError, match=r"no item of the reference is among the ratings.*'q'.*0, 1.*same item ids"):
-        pv.responsiveness(made({"a": [0, 1]}), other, "rater", ids=True)
+        pv.responsiveness(made({"a": [0, 1]}), rated([("q", "t", "safe")]), "rater", ids=True)
 
 
 def test_a_contrast_of_withheld_groups_is_refused() -> None:
-    ratings = crowd(7)
-    sizes = dict(ratings.raters["g"].value_counts().iter_rows())
-    assert (sizes["y"], sizes["z"]) == (8, 7)
-    with pytest.raises(SelectionError, match="y or z is withheld: it is too small to show, or would"):
-        pv.responsiveness(ratings, "crowd", "g", contrast=("y", "z"), min_group_size=8, permutations=0, interval="none")
+    with pytest.raises(SelectionError, match="y or z is withheld: it is too small to show, or would"):  # 8 and 7 raters
+        pv.responsiveness(
+            crowd(7), "crowd", "g", contrast=("y", "z"), min_group_size=8, permutations=0, interval="none"
+        )
 
 
 # Privacy -------------------------------------------------------------------------------------------------------------
-
-
 def test_withheld_groups_and_rater_ids_appear_nowhere() -> None:
     ratings = crowd(8, n_raters=36)
     names = {"x": "Common", "y": "Usual", "z": "Frequent"}
     column = ratings.raters["g"].replace_strict(names, default=None, return_dtype=pl.String).to_list()
     column[0], column[1], column[2] = "Zyxw-Secret", "Zyxw-Secret", "Vuts-Hidden"
-    frame = ratings.raters.with_columns(pl.Series("g", column))
-    named = pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=frame, items=ratings.items)
+    named = with_column(ratings, "g", column)
     options: dict[str, Any] = {
         "items_by": "topic", "permutations": 20, "bootstrap": 20, "pairs": True, "family": {"g": "Common"},
         "contrast": ("Common", "Usual"), "within": "h",
@@ -464,11 +440,9 @@ def test_withheld_groups_and_rater_ids_appear_nowhere() -> None:
         found = pv.responsiveness(named, other, ["g", ("g", "h")], **options)
         assert (found.withheld["g"], found.revealing["g"]) == (3, 1)  # all less the others would be three raters
         assert "groups are withheld: " in found.findings()[-1]
-        shown = "\n".join(
-            [found.to_json(), repr(found), *found.findings()]
-            + [str(frame.rows()) for frame in (found.to_frame(), found.pairs(), found.scores(), found.boundaries(),
-                                               found.correlations())]
-        )  # fmt: skip
+        frames = (found.to_frame(), found.pairs(), found.scores(), found.boundaries(), found.correlations())
+        texts = [found.to_json(), repr(found), *found.findings(), *(str(frame.rows()) for frame in frames)]
+        shown = "\n".join(texts)
         assert "Secret" not in shown
         assert "Hidden" not in shown
         assert not any(rater in shown for rater in ratings.raters["rater"])
@@ -492,9 +466,7 @@ def test_withheld_groups_stay_in_the_crowd_of_others() -> None:
 
 def test_both_groups_of_an_axis_are_withheld_if_one_is() -> None:
     """The other's crowd would be the small group."""
-    ratings = crowd(9)
-    few = pl.Series("h", ["u"] * 21 + ["v"] * 3)
-    named = pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(few))
+    named = with_column(crowd(9), "h", ["u"] * 21 + ["v"] * 3)
     found = pv.responsiveness(named, "crowd", "h", permutations=2, bootstrap=2)
     assert found.withheld == {"h": 2}
     assert {row.axis for row in found.rows} == {"all"}
@@ -508,18 +480,13 @@ def test_overlapping_groups_against_two_groups_each() -> None:
     """A value of which raters may have several is one group, all who lack it the other; the unknown are outside."""
     ratings = crowd(10)
     texts = ["p;q", "q", "p", "p; r", "r", None] * 4
-    named = pv.Ratings.from_frame(
-        ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(pl.Series("race", texts))
-    )
+    named = with_column(ratings, "race", texts)
     options: dict[str, Any] = {"permutations": 9, "bootstrap": 7, "min_group_size": 1}
     found = pv.responsiveness(named, "crowd", "race", several={"race": ";"}, **options)
     assert found.outside == {"race": 4}
     for value in "pqr":
         has = [None if text is None else value if value in text else "other" for text in texts]
-        split = pv.Ratings.from_frame(
-            ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(pl.Series("race", has))
-        )
-        alone = pv.responsiveness(split, "crowd", "race", **options)
+        alone = pv.responsiveness(with_column(ratings, "race", has), "crowd", "race", **options)
         for name in STATISTICS:
             assert found.value("race", value, name) == alone.value("race", value, name)
         assert found.row("race", value, "wra").n_raters == has.count(value)
@@ -529,8 +496,6 @@ def test_overlapping_groups_against_two_groups_each() -> None:
 
 
 # Results -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def everything() -> pv.Responsiveness:
     ratings = crowd(11)
@@ -545,9 +510,8 @@ def test_a_frame_has_one_row_per_key(everything: pv.Responsiveness) -> None:
     assert frame.columns == [*ALWAYS_THERE, "n_boundaries_used"]
     keys = frame.select("axis", "group", "subset", "statistic")
     assert keys.is_duplicated().sum() == 0
-    assert keys.group_by("axis", "group", "subset").agg(pl.col("statistic").n_unique())[
-        "statistic"
-    ].unique().to_list() == [9]
+    statistics_of = keys.group_by("axis", "group", "subset").agg(pl.col("statistic").n_unique())["statistic"]
+    assert statistics_of.unique().to_list() == [9]
     assert set(frame["direction"].drop_nulls()) == {"above", "below"}
     assert frame.filter(pl.col("value").is_nan() & (pl.col("note") == "")).is_empty()
     assert everything.pairs().columns == ALWAYS_THERE
@@ -556,11 +520,8 @@ def test_a_frame_has_one_row_per_key(everything: pv.Responsiveness) -> None:
 
 def test_groups_whose_names_look_like_numbers() -> None:
     """A group called Infinity, or "1.0", stays a text in JSON; one called NaN means missing, as everywhere."""
-    ratings = crowd(12, n_raters=24)
-    names = ["Infinity", "-Infinity", "1.0"] * 8
-    named = pv.Ratings.from_frame(
-        ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(pl.Series("g", names))
-    )
+    ratings, names = crowd(12, n_raters=24), ["Infinity", "-Infinity", "1.0"] * 8
+    named = with_column(ratings, "g", names)
     found = pv.responsiveness(named, "crowd", "g", permutations=3, bootstrap=3)
     back = pv.Responsiveness.from_json(found.to_json())
     assert {row.group for row in back.rows} == {"all", *names}
@@ -574,9 +535,8 @@ def test_groups_whose_names_look_like_numbers() -> None:
 
 def test_a_rater_called_nan() -> None:
     """Ids are never missing for what they spell."""
-    found = pv.responsiveness(
-        made({"NaN": [0, 1, 2], "b": [1, 1, 4]}), trained(0, 1, 1), "rater", bootstrap=3, ids=True
-    )
+    ratings = made({"NaN": [0, 1, 2], "b": [1, 1, 4]})
+    found = pv.responsiveness(ratings, trained(0, 1, 1), "rater", bootstrap=3, ids=True)
     back = pv.Responsiveness.from_json(found.to_json())
     assert [row.group for row in back.rows] == [row.group for row in found.rows]
     assert back.value("rater", "NaN", "wra") == found.value("rater", "NaN", "wra") == 1
@@ -593,9 +553,8 @@ def test_scores_against_the_pure_functions(everything: pv.Responsiveness) -> Non
             expected = function(own["ones"].to_list(), own["zeros"].to_list())
             assert own[name].to_numpy() == pytest.approx(expected, abs=1e-12, nan_ok=True)
         checked += 1
-    assert checked == len(everything.settings["reference"]["boundaries"]) * sum(
-        len(one.groups) for one in everything.scored
-    )
+    n_groups = sum(len(one.groups) for one in everything.scored)
+    assert checked == len(everything.settings["reference"]["boundaries"]) * n_groups
 
 
 def test_scores_hold_what_the_values_are_made_of(everything: pv.Responsiveness) -> None:
@@ -655,18 +614,17 @@ def test_correlations_that_say_nothing() -> None:
     table = pv.responsiveness(ratings, trained(0, 0, 1, 1), "rater", **VALUES_ONLY, ids=True).correlations()
     assert table["value"].is_nan().all()
     assert set(table["note"]) == {"all groups have the same value"}
-    two = pv.responsiveness(
-        ratings.where(raters={"rater": ["a", "b"]}), trained(0, 0, 1, 1), "rater", **VALUES_ONLY, ids=True
-    )
-    assert set(two.correlations()["note"]) == {"fewer than three groups"}
+    two = ratings.where(raters={"rater": ["a", "b"]})
+    table = pv.responsiveness(two, trained(0, 0, 1, 1), "rater", **VALUES_ONLY, ids=True).correlations()
+    assert set(table["note"]) == {"fewer than three groups"}
 
 
-def simulated(shared_sd: float, **options: Any) -> pv.Responsiveness:
+def simulated(shared_sd: float, n_items: int = 100, n_raters: int = 60, **options: Any) -> pv.Responsiveness:
     """Group a has, or has not, a view of its own."""
     effects = [pv.Effect({"g": "a"}, shared_sd=shared_sd)] if shared_sd else []
     drawn = pv.simulate(
-        n_items=100, n_raters=60, attributes={"g": {"a": 0.3, "b": 0.3, "c": 0.4}}, effects=effects, models=(),
-        trained=6, seed=2,
+        n_items=n_items, n_raters=n_raters, attributes={"g": {"a": 0.3, "b": 0.3, "c": 0.4}}, effects=effects,
+        models=(), trained=6, seed=2,
     )  # fmt: skip
     assert drawn.trained is not None
     return pv.responsiveness(drawn.ratings, drawn.trained, "g", permutations=199, bootstrap=100, **options)
@@ -739,12 +697,24 @@ def test_progress_is_told() -> None:
 
 
 # Mistakes that were made once ----------------------------------------------------------------------------------------
-
-
-def test_all_raters_without_a_group_is_the_default() -> None:
+def test_mistakes_that_were_made_once() -> None:
     """``by`` may be left out: its default is no axis, not an axis of no attributes."""
     found = pv.responsiveness(made({"a": [0, 1, 4]}), trained(0, 0, 1), permutations=0, interval="none")
     assert found.value("all", "all", "wra") == 1
+    with pytest.raises(InputError):  # a threshold that means missing is no point
+        pv.responsiveness(crowd(20), "crowd", "g", threshold="NA", permutations=0, interval="none")
+    both = made({"expert": [0, 1, 2], "b": [0, 0, 1]})
+    with pytest.warns(SharedRatersWarning) as caught:
+        pv.responsiveness(both, trained(0, 0, 1), "rater", **VALUES_ONLY, ids=True)
+    assert caught[0].filename == __file__
+    found = pv.responsiveness(crowd(21), "crowd", "g", permutations=2, bootstrap=2, min_group_size=50)
+    assert pv.Responsiveness.from_json(found.to_json()).scores().equals(found.scores())  # all groups are withheld
+    with pytest.raises(InputError, match="for individual raters only items can be resampled"):  # also in a list of one
+        pv.responsiveness(crowd(22), "crowd", [["rater"]], resample="raters", bootstrap=3, ids=True)
+    wrong: list[Any] = [both.to_frame(), None, 3]
+    for other in wrong:
+        with pytest.raises(InputError, match="reference"):
+            pv.responsiveness(both, other, "rater", ids=True)
 
 
 @pytest.mark.parametrize("other", ["crowd", {"g": "x"}])
@@ -757,29 +727,6 @@ def test_a_threshold_of_zero_is_a_threshold(other: Any) -> None:
     )
     found = pv.responsiveness(centred, other, "g", threshold=0, permutations=0, interval="none")
     assert found.settings["reference"]["boundaries"] == ["0"]
-
-
-def test_a_threshold_that_means_missing_is_no_point() -> None:
-    with pytest.raises(InputError):
-        pv.responsiveness(crowd(20), "crowd", "g", threshold="NA", permutations=0, interval="none")
-
-
-def test_the_warning_points_at_the_caller() -> None:
-    ratings = made({"expert": [0, 1, 2], "b": [0, 0, 1]})
-    with pytest.warns(SharedRatersWarning) as caught:
-        pv.responsiveness(ratings, trained(0, 0, 1), "rater", **VALUES_ONLY, ids=True)
-    assert caught[0].filename == __file__
-
-
-def test_json_of_an_axis_whose_groups_are_all_withheld() -> None:
-    found = pv.responsiveness(crowd(21), "crowd", "g", permutations=2, bootstrap=2, min_group_size=50)
-    back = pv.Responsiveness.from_json(found.to_json())
-    assert back.scores().equals(found.scores())
-
-
-def test_raters_in_a_list_of_one_are_raters() -> None:
-    with pytest.raises(InputError, match="for individual raters only items can be resampled"):
-        pv.responsiveness(crowd(22), "crowd", [["rater"]], resample="raters", bootstrap=3, ids=True)
 
 
 def test_a_family_that_some_items_lack() -> None:
@@ -799,24 +746,8 @@ def test_an_undefined_harmonic_mean_of_the_listing_has_a_reason() -> None:
 
 
 def test_findings_on_families_name_the_items() -> None:
-    drawn = pv.simulate(
-        n_items=120, n_raters=40, attributes={"g": {"a": 0.3, "b": 0.3, "c": 0.4}},
-        effects=[pv.Effect({"g": "a"}, shared_sd=3)], models=(), trained=6, seed=2,
-    )  # fmt: skip
-    assert drawn.trained is not None
-    found = pv.responsiveness(
-        drawn.ratings, drawn.trained, "g", items_by="violation", permutations=99, interval="none", family={"g": "a"}
-    )
-    sentences = found.findings()
+    sentences = simulated(3, n_items=120, n_raters=40, items_by="violation", family={"g": "a"}).findings()
     assert len(set(sentences)) == len(sentences)
-
-
-def test_a_frame_is_no_reference_and_is_told_so() -> None:
-    ratings = made({"a": [0, 1, 4]})
-    other: Any
-    for other in (ratings.to_frame(), None, 3):
-        with pytest.raises(InputError, match="reference"):
-            pv.responsiveness(ratings, other, "rater", ids=True)
 
 
 def test_a_rater_is_in_nobodys_reference_for_items_they_did_not_judge() -> None:
@@ -824,10 +755,8 @@ def test_a_rater_is_in_nobodys_reference_for_items_they_did_not_judge() -> None:
     scores: dict[str, Scores] = {"r": [None, None, None, 3], "s": [0, 1, 4, 2], "t": [1, 0, 3, 4]}
     topics = pl.DataFrame({"item": range(4), "topic": ["a", "a", "a", "b"]})
     ratings = made(scores, {"r": "x", "s": "x", "t": "y"}, items=topics)
-    rows = [
-        (i, who, BINARY.labels[u]) for who, own in (("e", [0, 0, 1, 1]), ("r", [1, 1, 0, 1])) for i, u in enumerate(own)
-    ]
-    other = pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
+    each = (("e", [0, 0, 1, 1]), ("r", [1, 1, 0, 1]))
+    other = rated([(i, who, BINARY.labels[u]) for who, own in each for i, u in enumerate(own)])
     with pytest.warns(SharedRatersWarning):
         found = pv.responsiveness(ratings, other, "g", items_by="topic", **VALUES_ONLY)
     tables = {one.subset: one.tables[0] for one in found.scored if one.axis == "g"}
@@ -853,16 +782,9 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     items = drawn.items.select("item", study=pl.int_range(n) // N_ITEMS)
     ratings = pv.Ratings.from_frame(drawn.ratings_frame, scale=drawn.scale, raters=drawn.raters, items=items)
     found = pv.responsiveness(
-        ratings,
-        drawn.trained,
-        "rater",
-        items_by="study",
-        permutations=0,
-        bootstrap=200,
-        resample="items",
-        seed=seed,
+        ratings, drawn.trained, "rater", items_by="study", permutations=0, bootstrap=200, resample="items", seed=seed,
         ids=True,
-    ).to_frame()
+    ).to_frame()  # fmt: skip
     targets = found.filter(subset="all").select("axis", "group", "statistic", target="value")
     studies = found.filter(pl.col("subset") != "all").join(targets, on=["axis", "group", "statistic"])
     off = (2 * pl.col("target") - pl.col("ci_low") - pl.col("ci_high")).abs()

@@ -67,16 +67,13 @@ def test_damaged_json_is_refused_or_works(kind: str) -> None:
     assert refused + worked == number + 1
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "this is not JSON"), ("{", "this is not JSON"), (nested(10**5, "[", "]"), "this is not JSON"),
-        ('{"kind": "cohesion"}', "the JSON of this cohesion result is damaged ('rows' is missing)"),
-        ("[]", "this is the JSON of a None result, not of a 'cohesion' result"), ("1" * 5000, "this is not JSON"),
-        ('{"kind": "advice"}', "this is the JSON of a 'advice' result, not of a 'cohesion' result"),
-        (3, "text is 3. Give a text."), (None, "text is None. Give a text."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "this is not JSON"), ("{", "this is not JSON"), (nested(10**5, "[", "]"), "this is not JSON"),
+    ('{"kind": "cohesion"}', "the JSON of this cohesion result is damaged ('rows' is missing)"),
+    ("[]", "this is the JSON of a None result, not of a 'cohesion' result"), ("1" * 5000, "this is not JSON"),
+    ('{"kind": "advice"}', "this is the JSON of a 'advice' result, not of a 'cohesion' result"),
+    (3, "text is 3. Give a text."), (None, "text is None. Give a text."),
+])  # fmt: skip
 def test_what_is_no_json_of_a_result(text: Any, said: str) -> None:
     with pytest.raises(InputError) as raised:
         pv.Cohesion.from_json(text)
@@ -113,20 +110,17 @@ def packed(frame: pl.DataFrame) -> str:
     return base64.b64encode(table_to(frame)).decode()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda t: t.with_columns(item_code=pl.col("item_code") + 1), "item_code holds numbers that are out of range"),
-        (lambda t: t.with_columns(rater_code=pl.col("rater_code") - 1), "rater_code holds numbers that are out of"),
-        (lambda t: t.with_columns(score_code=pl.lit(5, pl.UInt8)), "score_code holds numbers that are out of range"),
-        (lambda t: t.with_columns(item_code=pl.col("item_code").cast(pl.Float64)), "item_code holds something other"),
-        (lambda t: t.with_columns(score_code=pl.lit(None, pl.UInt8)), "score_code holds something other than whole"),
-        (lambda t: t.with_columns(rater_code=pl.lit(0, pl.Int32)), "its rows are not in order, or some occur"),
-        (lambda t: t.reverse(), "its rows are not in order"),
-        (lambda t: t.drop("item_code"), "damaged ("), (lambda t: t.drop("rater_code"), "damaged ("),
-        (lambda t: t.with_columns(score=pl.lit(0)), "its ids and its codes do not match"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda t: t.with_columns(item_code=pl.col("item_code") + 1), "item_code holds numbers that are out of range"),
+    (lambda t: t.with_columns(rater_code=pl.col("rater_code") - 1), "rater_code holds numbers that are out of"),
+    (lambda t: t.with_columns(score_code=pl.lit(5, pl.UInt8)), "score_code holds numbers that are out of range"),
+    (lambda t: t.with_columns(item_code=pl.col("item_code").cast(pl.Float64)), "item_code holds something other"),
+    (lambda t: t.with_columns(score_code=pl.lit(None, pl.UInt8)), "score_code holds something other than whole"),
+    (lambda t: t.with_columns(rater_code=pl.lit(0, pl.Int32)), "its rows are not in order, or some occur"),
+    (lambda t: t.reverse(), "its rows are not in order"), (lambda t: t.drop("item_code"), "damaged ("),
+    (lambda t: t.drop("rater_code"), "damaged ("),
+    (lambda t: t.with_columns(score=pl.lit(0)), "its ids and its codes do not match"),
+])  # fmt: skip
 def test_a_stored_study_with_wrong_codes(stored: bytes, tmp_path: Path, change: Any, said: str) -> None:
     path = changed(stored, tmp_path / "a.parquet", change)
     with pytest.raises(FileError) as raised:
@@ -139,18 +133,15 @@ def test_a_stored_study_with_wrong_codes(stored: bytes, tmp_path: Path, change: 
 IDS = pl.DataFrame({"item": ["a"] * 12})
 
 
-@pytest.mark.parametrize(
-    ("described", "said"),
-    [
-        ({"version": 3}, "it was written in form 3, but this version of plurivox reads form 2. Update plurivox."),
-        ({"version": None}, "it does not state its form"), ({"scale": {}}, "a scale has labels"),
-        ({"scale": {"labels": [[1], 2]}}, "labels is [[1], 2]"), ({"intake": {"rows": "many"}}, "rows is 'many'"),
-        ({"intake": {"x": 1}}, "unexpected keyword"), ({"items": "x"}, "damaged ("), ({"raters": None}, "damaged ("),
-        ({"items": packed(IDS)}, "its table of items has ids that are missing, occur twice"),
-        ({"items": packed(pl.DataFrame({"x": [1]}))}, "its table of items has no ids"),
-        ({"items": packed(pl.DataFrame({"item": pl.repeat("a", 10**7, eager=True)}))}, "its table of items has 10,000"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("described", "said"), [
+    ({"version": 3}, "it was written in form 3, but this version of plurivox reads form 2. Update plurivox."),
+    ({"version": None}, "it does not state its form"), ({"scale": {}}, "a scale has labels"),
+    ({"scale": {"labels": [[1], 2]}}, "labels is [[1], 2]"), ({"intake": {"rows": "many"}}, "rows is 'many'"),
+    ({"intake": {"x": 1}}, "unexpected keyword"), ({"items": "x"}, "damaged ("), ({"raters": None}, "damaged ("),
+    ({"items": packed(IDS)}, "its table of items has ids that are missing, occur twice"),
+    ({"items": packed(pl.DataFrame({"x": [1]}))}, "its table of items has no ids"),
+    ({"items": packed(pl.DataFrame({"item": pl.repeat("a", 10**7, eager=True)}))}, "its table of items has 10,000"),
+])  # fmt: skip
 def test_a_stored_study_with_a_wrong_description(
     stored: bytes, tmp_path: Path, described: dict[str, Any], said: str
 ) -> None:
@@ -178,25 +169,21 @@ def test_a_stored_study_that_is_cut_off_or_flipped(
     assert "panicked" not in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a = " + nested(10**4, "[", "]"), "nested too deeply"), ("a = " + "1" * 5000, "it is not valid TOML"),
-        (b"a = '\xff'", "it is not valid TOML"),
-        ("scale = 3", "'scale' is 3. Write it as"),
-        ("[scale]\nlabels = [[1], 2]", "'[scale] labels'"),
-        ("[scale]\nlabels = [1, 2]\nvalues = ['a', 'b']", "'[scale] values' is ['a', 'b']. Give a list of numbers."),
-        ("[scale]\nlabels = [1, 2]\nmissing = [{}]", "'[scale] missing'"), ("[scale]\nlabels = true", "[scale] labels"),
-        ("[raters]\nby = [3]", "'[raters] by' is [3]"), ("[raters]\nby = [['a', 1]]", "'[raters] by' is [['a', 1]]"),
-        ("[raters]\ncolumns = [1]", "'[raters] columns' is [1]. Give a list of texts."),
-        ("[raters.bins]\nage = [true]", "the bins of 'age' are [True]"),
-        ("[raters.bins]\nage = { edges = [1], labels = [1] }", "the bins of 'age'"),
-        ("[raters.several]\nrace = 3", "what separates the values of 'race' is 3"),
-        ("[cohesion]\nseed = 1.5", "seed is 1.5"), ("[cohesion]\nlevel = [[nan]]\nseed = -1", "seed is -1"),
-        ("x = 1" + "#" * 2**20, "it is larger than 1,048,576 bytes"),
-        ("cohesion = 3", "'cohesion' is 3. Write it as a table"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "said"), [
+    ("a = " + nested(10**4, "[", "]"), "nested too deeply"), ("a = " + "1" * 5000, "it is not valid TOML"),
+    (b"a = '\xff'", "it is not valid TOML"), ("scale = 3", "'scale' is 3. Write it as"),
+    ("[scale]\nlabels = [[1], 2]", "'[scale] labels'"),
+    ("[scale]\nlabels = [1, 2]\nvalues = ['a', 'b']", "'[scale] values' is ['a', 'b']. Give a list of numbers."),
+    ("[scale]\nlabels = [1, 2]\nmissing = [{}]", "'[scale] missing'"), ("[scale]\nlabels = true", "[scale] labels"),
+    ("[raters]\nby = [3]", "'[raters] by' is [3]"), ("[raters]\nby = [['a', 1]]", "'[raters] by' is [['a', 1]]"),
+    ("[raters]\ncolumns = [1]", "'[raters] columns' is [1]. Give a list of texts."),
+    ("[raters.bins]\nage = [true]", "the bins of 'age' are [True]"),
+    ("[raters.bins]\nage = { edges = [1], labels = [1] }", "the bins of 'age'"),
+    ("[raters.several]\nrace = 3", "what separates the values of 'race' is 3"),
+    ("[cohesion]\nseed = 1.5", "seed is 1.5"), ("[cohesion]\nlevel = [[nan]]\nseed = -1", "seed is -1"),
+    ("x = 1" + "#" * 2**20, "it is larger than 1,048,576 bytes"),
+    ("cohesion = 3", "'cohesion' is 3. Write it as a table"),
+])  # fmt: skip
 def test_toml_that_cannot_be_used(text: str | bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "plurivox.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -26,8 +26,6 @@ QUICK = ("--permutations", 9)
 
 
 # Any text -------------------------------------------------------------------------------------------------------------
-
-
 @given(
     st.lists(TEXTS, min_size=1, max_size=8),
     st.lists(
@@ -75,8 +73,6 @@ def test_a_guard_far_into_a_long_file_is_undone(tmp_path: Path) -> None:
 
 
 # From command to command ----------------------------------------------------------------------------------------------
-
-
 def study(folder: Path, items: list[str], raters: list[str], groups: tuple[str, str] = ("=g", "'=g")) -> Path:
     """Write ratings from 0 to 3 of all items by all raters, who belong to two groups."""
     random = np.random.default_rng(3)
@@ -101,16 +97,11 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 READ = ("--rater-attributes", "+attribute", "--by", "+attribute", "--scale", "0:3")
 
 
-@pytest.mark.parametrize(
-    ("command", "options", "column", "expected"),
-    [
-        ("items", ("--top", 99), "item", ODD),
-        ("items", ("--uncertain", "--top", 99), "item", ODD),
-        ("scale", ("--table", "severity"), "item", ODD),
-        ("select", ("--per-group", 12), "rater", ODD[:24]),
-        ("cohesion", QUICK, "group", ["=g", "'=g"]),
-    ],
-)
+@pytest.mark.parametrize(("command", "options", "column", "expected"), [
+    ("items", ("--top", 99), "item", ODD), ("items", ("--uncertain", "--top", 99), "item", ODD),
+    ("scale", ("--table", "severity"), "item", ODD), ("select", ("--per-group", 12), "rater", ODD[:24]),
+    ("cohesion", QUICK, "group", ["=g", "'=g"]),
+])  # fmt: skip
 def test_ids_that_a_command_prints_are_read_as_they_were(
     odd: Path, tmp_path: Path, command: str, options: tuple[object, ...], column: str, expected: list[str]
 ) -> None:

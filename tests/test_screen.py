@@ -30,15 +30,11 @@ FEW = ("--permutations", 19, "--seed", 1)
 COMMANDS: dict[str, tuple[object, ...]] = {
     "cohesion": (*BY, *FEW),
     "responsiveness": (*BY, *FEW, "--reference", "trained.csv", "--reference-scale", "safe,unsafe"),
-    "variation": (*BY, *FEW),
-    "scale": (*BY,),
-    "score": ("predictions.csv", "--bootstrap", 50, "--permutations", 19),
-    "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW),
-    "judge": ("answers.csv", "--by", "age", "--seed", 1),
-    "estimate": ("answers.csv", *BY[:6], "--width", 0.2),
-    "aggregate": ("--by", "age", *FEW),
+    "variation": (*BY, *FEW), "scale": (*BY,), "score": ("predictions.csv", "--bootstrap", 50, "--permutations", 19),
+    "align": ("answers.csv", *BY[:6], "--bootstrap", 50, *FEW), "judge": ("answers.csv", "--by", "age", "--seed", 1),
+    "estimate": ("answers.csv", *BY[:6], "--width", 0.2), "aggregate": ("--by", "age", *FEW),
     "items": ("--by", "age", *FEW),
-}
+}  # fmt: skip
 Screen = Callable[..., list[str]]
 WIDTHS = (80, 100, 140)
 FOUND: dict[str, Any] = {}
@@ -169,8 +165,7 @@ def test_a_pipe_gets_everything(name: str, study: Path, screen: Screen) -> None:
     piped = run_cli(*command(study, name)).out
     assert run_cli(*command(study, name), "--all").out == piped
     assert "--all" not in piped
-    every = screen(120, *command(study, name), "--all")
-    assert every == [line.rstrip() for line in piped.splitlines()]
+    assert screen(120, *command(study, name), "--all") == [line.rstrip() for line in piped.splitlines()]
 
 
 @pytest.mark.parametrize("form", ["--csv", "--json", "--markdown", "--latex", "--html"])
@@ -205,7 +200,6 @@ def test_what_is_asked_for_is_shown(study: Path, screen: Screen) -> None:
     """Pairs, arrows and a longer list of items are asked for by name, and need no --all."""
     lines = screen(100, *command(study, "cohesion"), "--pairs", "--arrows")
     assert any("XRR between groups" in line for line in lines)
-    arrows = [line for line in lines if re.search(r"[↑↓](?!\*| )", line)]
-    assert arrows
+    assert [line for line in lines if re.search(r"[↑↓](?!\*| )", line)]
     lines = screen(100, *command(study, "items"), "--top", 15)
     assert any("the first 15 of 100" in line for line in lines)

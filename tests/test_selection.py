@@ -187,9 +187,8 @@ def test_the_seed_decides_a_tie_of_as_many_ratings_and_nothing_else_does() -> No
     again = frame.sample(fraction=1.0, shuffle=True, seed=1)
     assert pv.select_raters(ratings_of(again, 1), reference, "group", **options).to_frame().equals(picks[0])
     fewer = frame.filter(~pl.col("rater").is_in([r for r in raters if r not in picks[0]["rater"]][:4]))
-    assert pv.select_raters(ratings_of(fewer, 1), reference, "group", **options).to_frame()["rater"].to_list() == (
-        picks[0]["rater"].to_list()
-    )
+    same = pv.select_raters(ratings_of(fewer, 1), reference, "group", **options).to_frame()
+    assert same["rater"].to_list() == picks[0]["rater"].to_list()
 
 
 def test_a_tie_below_or_above_the_last_place_is_none() -> None:
@@ -228,14 +227,10 @@ def test_small_groups_are_withheld_counted_and_their_raters_not_named() -> None:
 
 def test_where_all_groups_are_withheld_there_is_nobody_to_choose() -> None:
     two = study().with_columns(group=pl.when(pl.col("rater") < "r03").then(pl.lit("a")).otherwise(pl.lit("b")))
-    with pytest.raises(
-        SelectionError, match="all 2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it"
-    ):
+    said = "all 2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it"
+    with pytest.raises(SelectionError, match=said):
         pv.select_raters(ratings_of(two), trained(), "group")
-    with pytest.raises(
-        SelectionError,
-        match=r"all 21 groups are withheld, having fewer than 5 raters\. Cross fewer",
-    ):
+    with pytest.raises(SelectionError, match=r"all 21 groups are withheld, having fewer than 5 raters\. Cross fewer"):
         pv.select_raters(ratings_of(study().with_columns(name="rater")), trained(), ("group", "name"))
     raters = study().select("rater", pl.lit(None, dtype=pl.String).alias("colour")).unique()
     unknown = pv.Ratings.from_frame(study(), scale=pv.Scale.range(0, 4), raters=raters)
@@ -275,15 +270,8 @@ def test_nobody_is_held_against_themselves() -> None:
 
 def test_a_rater_of_several_groups_can_be_chosen_in_each() -> None:
     both = {"r00": "a;b", "r01": "a;b", "r02": "b"}
-    frame = (
-        study()
-        .with_columns(
-            group=pl.col("rater").replace_strict(both, default=None),
-        )
-        .with_columns(
-            group=pl.coalesce("group", pl.when(pl.col("rater") < "r10").then(pl.lit("a")).otherwise(pl.lit("b")))
-        )
-    )
+    side = pl.when(pl.col("rater") < "r10").then(pl.lit("a")).otherwise(pl.lit("b"))
+    frame = study().with_columns(group=pl.coalesce(pl.col("rater").replace_strict(both, default=None), side))
     options: dict[str, Any] = {
         "several": {"group": ";"}, "min_ratings": 1, "per_group": 30, "bootstrap": 50, "min_group_size": 1,
     }  # fmt: skip
@@ -306,48 +294,36 @@ def test_without_draws_the_value_orders_and_there_is_no_interval() -> None:
 def test_what_is_said_speaks_of_the_reference_and_of_nobodys_fault() -> None:
     found = pv.select_raters(ratings_of(study()), "crowd", "group", bootstrap=50)
     told = found.findings()
-    assert told[-1] == (
-        "A lower value means further from the rest of the crowd, which has its own view; it does not make anybody's "
-        "rating wrong."
-    )
+    said = "A lower value means further from the rest of the crowd, which has its own view; it does not make anybody's"
+    assert told[-1] == f"{said} rating wrong."
     assert not {"bad", "worse", "exclude", "drop", "remove", "unreliable"} & set(" ".join(told).lower().split())
-    html = found._repr_html_()
-    assert "<strong>Selection</strong> · 9 raters of 3 groups by HM" in html
+    assert "<strong>Selection</strong> · 9 raters of 3 groups by HM" in found._repr_html_()
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
-        ({"by": []}, InputError, "by names no axis"),
-        ({"by": "rater"}, InputError, "raters are chosen from groups"),
-        ({"by": ("group", "rater")}, InputError, "raters are chosen from groups"),
-        ({"by": ["group", "group"]}, SelectionError, "listed twice"),
-        ({"metric": "auroc"}, InputError, "metric is 'auroc'. Choose one of hm, mpa, wra"),
-        ({"order": "upper"}, InputError, "order is 'upper'. Choose one of lower, value"),
-        ({"per_group": 0}, InputError, "per_group is 0"),
-        ({"min_ratings": -1}, InputError, "min_ratings is -1"),
-        ({"min_ratings": 500}, SelectionError, "no group has an eligible rater: 21 raters have fewer than 500 ratings"),
-        ({"bootstrap": 0}, InputError, "bootstrap is 0, but the lower end of an interval needs draws"),
-        ({"bootstrap": -3}, InputError, "is -[13]\\."),
-        ({"seed": -1}, InputError, "seed is -1"),
-        ({"reference": "Woman"}, InputError, "reference is 'Woman'"),
-        ({"reference": "crowd", "threshold": 9}, InputError, "9"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"), ({"by": []}, InputError, "by names no axis"),
+    ({"by": "rater"}, InputError, "raters are chosen from groups"),
+    ({"by": ("group", "rater")}, InputError, "raters are chosen from groups"),
+    ({"by": ["group", "group"]}, SelectionError, "listed twice"),
+    ({"metric": "auroc"}, InputError, "metric is 'auroc'. Choose one of hm, mpa, wra"),
+    ({"order": "upper"}, InputError, "order is 'upper'. Choose one of lower, value"),
+    ({"per_group": 0}, InputError, "per_group is 0"), ({"min_ratings": -1}, InputError, "min_ratings is -1"),
+    ({"min_ratings": 500}, SelectionError, "no group has an eligible rater: 21 raters have fewer than 500 ratings"),
+    ({"bootstrap": 0}, InputError, "bootstrap is 0, but the lower end of an interval needs draws"),
+    ({"bootstrap": -3}, InputError, "is -[13]\\."), ({"seed": -1}, InputError, "seed is -1"),
+    ({"reference": "Woman"}, InputError, "reference is 'Woman'"),
+    ({"reference": "crowd", "threshold": 9}, InputError, "9"),
+])  # fmt: skip
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     given: dict[str, Any] = {"reference": trained(), "by": "group", **options}
     with pytest.raises(error, match=words):
         pv.select_raters(ratings_of(study()), **given)
 
 
-def test_totals_have_no_raters_to_choose(write: Write) -> None:
+def test_totals_have_no_raters_to_choose_and_progress_is_told(write: Write) -> None:
     totals = pv.read_ratings(write("totals.csv", "item,0,1\n1,3,1\n2,1,2\n"), layout="totals")
     with pytest.raises(NeedsRatersError):
         pv.select_raters(totals, "crowd", "gender")
-
-
-def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     pv.select_raters(ratings_of(study()), trained(), "group", bootstrap=50, progress=lambda *one: told.append(one))
     assert told[-1][0] == "resampling raters"
@@ -355,7 +331,6 @@ def test_progress_is_told() -> None:
 
 
 # Raters of known quality: who sees severity with less noise is better.
-
 CUTS = np.linspace(-1.5, 1.5, 4)
 CHOSEN = 3
 
@@ -373,18 +348,14 @@ def known(seed: int, *, noise: tuple[float, float], n_raters: int, n_groups: int
         items = rng.choice(n_items, 20 if few[r] else 300, replace=False)
         seen = severity[items] + own[r] + rng.normal(0, spread[r], len(items))
         columns = {
-            "item": items,
-            "rater": f"r{r:02}",
-            "score": np.searchsorted(CUTS, seen),
-            "group": f"g{r % n_groups}",
-        }
+            "item": items, "rater": f"r{r:02}", "score": np.searchsorted(CUTS, seen), "group": f"g{r % n_groups}",
+        }  # fmt: skip
         parts.append(pl.DataFrame(columns))
     unsafe = severity > np.quantile(severity, [0.55, 0.6, 0.65, 0.7, 0.75, 0.8])[:, np.newaxis]
     trainer, item = np.divmod(np.arange(unsafe.size), n_items)
     says = pl.Series(["safe", "unsafe"]).gather(unsafe.ravel().astype(np.uint8))
-    reference = pl.DataFrame({"item": item, "rater": trainer + 900, "score": says}).with_columns(
-        pl.format("t{}", "rater").alias("rater")
-    )
+    names = [f"t{trainer + 900}" for trainer in trainer.tolist()]
+    reference = pl.DataFrame({"item": item, "rater": names, "score": says})
     return ratings_of(pl.concat(parts)), pv.Ratings.from_frame(reference, scale=TRAINED), spread
 
 
@@ -393,9 +364,8 @@ def recovery(order: str, n_seeds: int = 30, **design: Any) -> tuple[float, float
     shares, noises = [], []
     for seed in range(n_seeds):
         ratings, reference, spread = known(seed, **design)
-        found = pv.select_raters(
-            ratings, reference, "group", per_group=CHOSEN, order=order, bootstrap=200, threads=1, min_ratings=20
-        )
+        asked: dict[str, Any] = {"bootstrap": 200, "threads": 1, "min_ratings": 20}
+        found = pv.select_raters(ratings, reference, "group", per_group=CHOSEN, order=order, **asked)
         for g in range(design["n_groups"]):
             members = np.arange(g, design["n_raters"], design["n_groups"])
             best = set(members[np.argsort(spread[members])][:CHOSEN].tolist())
@@ -422,8 +392,6 @@ def test_among_few_raters_who_differ_widely_the_raw_ranking_finds_no_fewer() -> 
 
 
 # On the command line
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
     """Write a study and a reference."""
@@ -446,9 +414,8 @@ def test_the_command_prints_what_python_gives(files: dict[str, Path]) -> None:
     arguments = given(files, "--by", "group", "--by", "group,half", "--per-group", 2, "--min-ratings", 45, "--seed", 4)
     reference = pv.read_ratings(files["experts"], scale="safe,unsafe")
     ratings = pv.read_ratings(files["ratings"], scale="0:4", raters=files["raters"])
-    found = pv.select_raters(
-        ratings, reference, ["group", ("group", "half")], per_group=2, min_ratings=45, seed=4, bootstrap=60
-    )
+    asked: dict[str, Any] = {"per_group": 2, "min_ratings": 45, "seed": 4, "bootstrap": 60}
+    found = pv.select_raters(ratings, reference, ["group", ("group", "half")], **asked)
     told = run_cli(*arguments, "--json").json()
     told["settings"]["by"] = found.settings["by"]
     assert told == json.loads(found.to_json())
@@ -467,13 +434,11 @@ def test_the_command_prints_what_python_gives(files: dict[str, Path]) -> None:
     assert "The most responsive raters by group" in shown.words
     cells = f"g0 1 {first['rater']} {first['value']:.3f} [{first['ci_low']:.2f}, {first['ci_high']:.2f}]"
     assert cells in shown.words
-    for sentence in found.findings():
-        assert sentence in shown.words
-    marked = run_cli(*arguments, "--markdown")
-    assert marked.out.startswith(
-        "### The most responsive raters by group (numbered; --ids names them)\n\n| group | rank | rater |"
-    )
-    assert f"| g0 | 1 | {first['rater']} | " in marked.out
+    assert all(sentence in shown.words for sentence in found.findings())
+    marked = run_cli(*arguments, "--markdown").out
+    title = "### The most responsive raters by group (numbered; --ids names them)\n\n"
+    assert marked.startswith(title + "| group | rank | rater |")
+    assert f"| g0 | 1 | {first['rater']} | " in marked
 
 
 def test_the_command_knows_metric_order_threshold_and_crowd(files: dict[str, Path]) -> None:
@@ -504,28 +469,18 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
     assert "Nobody is chosen from quiet (group): 5 raters have fewer than 20 ratings" in done.words
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "words"),
-    [
-        (["--by", "group", "--min-ratings", 500], 1, "no group has an eligible rater"),
-        (
-            ["--by", "group,half", "--min-group-size", 50],
-            1,
-            "there is nobody to choose from, since all 6 groups are withheld",
-        ),
-        (["--by", "colour"], 1, "raters have no attribute 'colour'"),
-        (["--by", "group", "--metric", "auroc"], 1, "metric is 'auroc'. Choose one of hm, mpa, wra"),
-        (["--by", "group", "--order", "best"], 1, "order is 'best'"),
-        (["--by", "group", "--bootstrap", 0], 1, "bootstrap is 0"),
-        (["--by", "group", "--per-group", 0], 2, "--per-group"),
-        (
-            ["--by", "group", "--table", "raters"],
-            2,
-            "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
-        ),
-        (["--by", "group", "--json", "--csv"], 2, "only one of --json and --csv can be printed"),
-    ],
-)
+@pytest.mark.parametrize(("more", "code", "words"), [
+    (["--by", "group", "--min-ratings", 500], 1, "no group has an eligible rater"),
+    (["--by", "group,half", "--min-group-size", 50], 1,
+     "there is nobody to choose from, since all 6 groups are withheld"),
+    (["--by", "colour"], 1, "raters have no attribute 'colour'"),
+    (["--by", "group", "--metric", "auroc"], 1, "metric is 'auroc'. Choose one of hm, mpa, wra"),
+    (["--by", "group", "--order", "best"], 1, "order is 'best'"),
+    (["--by", "group", "--bootstrap", 0], 1, "bootstrap is 0"), (["--by", "group", "--per-group", 0], 2, "--per-group"),
+    (["--by", "group", "--table", "raters"], 2,
+     "--table must be one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'"),
+    (["--by", "group", "--json", "--csv"], 2, "only one of --json and --csv can be printed"),
+])  # fmt: skip
 def test_bad_calls_end_with_one_clear_error(files: dict[str, Path], more: list[object], code: int, words: str) -> None:
     done = run_cli(*given(files, *more))
     assert (done.code, done.out) == (code, "")

@@ -54,10 +54,7 @@ def kept_of(found: pv.Selection, group: str = "few") -> dict[str, Any]:
 
 def test_five_of_a_minority_keep_its_view_unless_they_are_held_against_the_crowd() -> None:
     asked: dict[str, Any] = {"by": "view", "per_group": 5, "order": "value", "bootstrap": 0}
-    own: list[float] = []
-    crowd: list[float] = []
-    true_own: list[float] = []
-    true_crowd: list[float] = []
+    own, crowd, true_own, true_crowd = (list[float]() for _ in range(4))
     for seed in range(3):
         ratings, few, expected = minority(seed, n_items=150)
         for reference, shares, true in (("own group", own, true_own), ("crowd", crowd, true_crowd)):
@@ -106,9 +103,7 @@ def test_the_share_kept_is_the_true_one_for_random_choices_and_its_interval_cove
         chosen = np.zeros(100, bool)
         chosen[np.random.default_rng(seed).choice(20, 5, replace=False)] = True
         found = kept(ratings, centred(ratings), few, ~few, chosen)
-        others = np.where(
-            few, chosen, True
-        )  # of the group, only those not chosen are the group that it is held against
+        others = np.where(few, chosen, True)  # of the group, only those not chosen are what it is held against
         true = truly_kept(expected[others | few], few[others | few], chosen[others | few])
         off.append(found.share - true)
         inside.append(found.low <= true <= found.high)
@@ -156,18 +151,15 @@ def test_the_table_counts_shares_and_rates() -> None:
     assert (row["hard_eligible"], row["hard_chosen"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("n", "sizes", "most", "least", "expected"),
-    [
-        (7, [50, 30, 20], [9, 9, 9], 0, [4, 2, 1]),  # 3.5, 2.1, 1.4: Hamilton's method
-        (10, [6, 6, 2], [9, 9, 9], 0, [4, 4, 2]),  # 4.29, 4.29, 1.43
-        (5, [97, 2, 1], [9, 9, 9], 1, [3, 1, 1]),
-        (2, [5, 3, 90], [9, 9, 9], 1, [1, 0, 1]),  # too few places: the largest
-        (9, [10, 10], [2, 9], 0, [2, 7]),  # only two eligible
-        (9, [10, 10], [2, 3], 0, [2, 3]),
-        (3, [0, 5], [0, 9], 1, [0, 3]),
-    ],
-)
+@pytest.mark.parametrize(("n", "sizes", "most", "least", "expected"), [
+    (7, [50, 30, 20], [9, 9, 9], 0, [4, 2, 1]),  # 3.5, 2.1, 1.4: Hamilton's method
+    (10, [6, 6, 2], [9, 9, 9], 0, [4, 4, 2]),  # 4.29, 4.29, 1.43
+    (5, [97, 2, 1], [9, 9, 9], 1, [3, 1, 1]),
+    (2, [5, 3, 90], [9, 9, 9], 1, [1, 0, 1]),  # too few places: the largest
+    (9, [10, 10], [2, 9], 0, [2, 7]),  # only two eligible
+    (9, [10, 10], [2, 3], 0, [2, 3]),
+    (3, [0, 5], [0, 9], 1, [0, 3]),
+])  # fmt: skip
 def test_places_are_shared_out_by_largest_remainders(
     n: int, sizes: list[int], most: list[int], least: int, expected: list[int]
 ) -> None:
@@ -186,10 +178,8 @@ def test_keep_makes_one_panel_in_proportion_with_a_voice_for_each_group() -> Non
     ratings = pv.Ratings.from_frame(frame, scale="0:4", rater_attributes=["group"])
     found = pv.select_raters(ratings, by="group", keep=10, order="value", bootstrap=0)
     assert found.table("groups").select("group", "n_asked", "n_chosen").rows() == [
-        ("a", 6, 6),
-        ("b", 3, 3),
-        ("c", 1, 1),
-    ]
+        ("a", 6, 6), ("b", 3, 3), ("c", 1, 1),
+    ]  # fmt: skip
     assert "10 in total, from each group in proportion to its raters" in found.findings()[0]
     two = pv.select_raters(ratings, by="group", keep=2, order="value", bootstrap=0)
     assert two.table("groups")["n_chosen"].to_list() == [1, 1, 0]
@@ -199,14 +189,10 @@ def test_keep_makes_one_panel_in_proportion_with_a_voice_for_each_group() -> Non
     assert "Only 96 of the 200 places could be filled; no more raters are eligible." in most.findings()
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"keep": 0}, "keep is 0"),
-        ({"keep": 5, "by": ["view", "half"]}, "keep makes one panel, but by names 2 axes"),
-        ({"keep": 5, "several": {"view": ";"}}, "raters of several groups would count twice"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"keep": 0}, "keep is 0"), ({"keep": 5, "by": ["view", "half"]}, "keep makes one panel, but by names 2 axes"),
+    ({"keep": 5, "several": {"view": ";"}}, "raters of several groups would count twice"),
+])  # fmt: skip
 def test_what_makes_no_panel_is_refused(options: dict[str, Any], words: str) -> None:
     ratings, _, _ = minority(0, n_items=30)
     with pytest.raises(InputError, match=words):
@@ -254,5 +240,4 @@ def test_the_command_keeps_a_panel_and_shows_fairness(tmp_path: Path) -> None:
         assert sentence in done.words
     table = run_cli(*plain, "--keep", 10, "--bootstrap", 0, "--csv", "--table", "fairness").frame()
     assert table["kept"].to_list() == pytest.approx(found.table("fairness")["kept"].to_list())
-    crowd = run_cli(*plain, "--bootstrap", 0, "--reference", "crowd")
-    assert "against the rest of the crowd" in crowd.words
+    assert "against the rest of the crowd" in run_cli(*plain, "--bootstrap", 0, "--reference", "crowd").words

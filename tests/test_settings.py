@@ -58,20 +58,17 @@ ASKED = st.fixed_dictionaries(
     {"by": st.lists(st.one_of(NAME, st.lists(NAME, min_size=1, max_size=3)), max_size=3)},
     optional={
         "level": st.one_of(st.sampled_from(shared.LEVELS), st.lists(st.lists(NUMBER, max_size=3), max_size=3)),
-        "permutations": st.integers(0, 10**6),
-        "seed": st.integers(0, 2**63 - 1),
+        "permutations": st.integers(0, 10**6), "seed": st.integers(0, 2**63 - 1),
         "correction": st.sampled_from(shared.CORRECTIONS),
         "within": st.one_of(st.none(), NAME, st.lists(NAME, max_size=3)),
         "contrast": st.one_of(st.none(), st.tuples(NAME, NAME)),
         "several": st.one_of(st.none(), st.dictionaries(NAME, NAME, max_size=3)),
         "prior": st.one_of(st.just("empirical-bayes"), NUMBER, st.lists(NUMBER, max_size=3)),
-        "threshold": st.one_of(st.none(), st.integers(), st.booleans(), NUMBER, NAME),
-        "share": st.floats(0, 1),
-        "few": st.one_of(st.none(), st.integers(1, 2**63 - 1)),
-        "word": NAME,
+        "threshold": st.one_of(st.none(), st.integers(), st.booleans(), NUMBER, NAME), "share": st.floats(0, 1),
+        "few": st.one_of(st.none(), st.integers(1, 2**63 - 1)), "word": NAME,
         "order": st.dictionaries(NAME, st.lists(NAME, max_size=2), max_size=3),
     },
-)
+)  # fmt: skip
 
 
 @given(ASKED)
@@ -88,17 +85,13 @@ def test_a_record_survives_json_pickle_and_itself(asked: dict[str, Any]) -> None
     assert list(made.as_dict()) == list(ToySettings.specs())
 
 
-@given(ASKED, ASKED)
-def test_keys_are_alike_exactly_for_the_same_json(first: dict[str, Any], second: dict[str, Any]) -> None:
+@given(ASKED, ASKED, st.randoms())
+def test_keys_are_alike_exactly_for_the_same_json(first: dict[str, Any], second: dict[str, Any], random: Any) -> None:
     one, other = ToySettings(**first), ToySettings(**second)
     assert (one.key() == other.key()) == (json.dumps(one.as_dict()) == json.dumps(other.as_dict()))
-
-
-@given(ASKED, st.randoms())
-def test_the_order_of_keywords_makes_no_difference(asked: dict[str, Any], random: Any) -> None:
-    names = list(asked)
-    random.shuffle(names)
-    assert ToySettings(**{name: asked[name] for name in names}).key() == ToySettings(**asked).key()
+    names = list(first)
+    random.shuffle(names)  # the order of keywords makes no difference
+    assert ToySettings(**{name: first[name] for name in names}).key() == one.key()
 
 
 def test_the_key_is_the_same_in_other_processes(tmp_path: Path) -> None:
@@ -112,9 +105,8 @@ def test_the_key_is_the_same_in_other_processes(tmp_path: Path) -> None:
     outputs = set()
     for number in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": number}
-        done = subprocess.run(
-            [sys.executable, str(tmp_path / "toy.py")], capture_output=True, text=True, check=True, env=environment
-        )
+        program = [sys.executable, str(tmp_path / "toy.py")]
+        done = subprocess.run(program, capture_output=True, text=True, check=True, env=environment)
         outputs.add(tuple(done.stdout.split()))
     keys = {key for key, _ in outputs}
     assert len({number for _, number in outputs}) == 2  # hashes do differ
@@ -122,71 +114,52 @@ def test_the_key_is_the_same_in_other_processes(tmp_path: Path) -> None:
     assert keys == {"211d232cbcecf7fc"}
 
 
-@pytest.mark.parametrize(
-    ("ways", "name"),
-    [
-        (["age", ["age"], [("age",)], [["age"]], (("age",),), ("age",), np.array(["age"])], "by"),
-        ([("race", "age"), [("race", "age")], [["race", "age"]]], "by"),
-        ([1, 1.0, np.float64(1), np.array(1), np.int8(1)], "prior"),
-        ([[1, 2], (1.0, 2.0), np.array([1, 2]), pl.Series([1.0, 2.0])], "prior"),
-        ([[[0, 1], [1, 0]], np.array([[0, 1], [1, 0]]), np.eye(2)[::-1]], "level"),
-        (["nominal", np.str_("nominal")], "level"),
-        ([5, np.int64(5), np.uint8(5)], "permutations"),
-        (["batch", ["batch"], ("batch",)], "within"),
-        ([{"a": ";", "b": ","}, {"b": ",", "a": ";"}, Frozen([("a", ";"), ("b", ",")])], "several"),
-        ([None, {}], "several"),
-        ([0, 0.0, -0.0, np.float32(0)], "share"),
-        ([True, np.True_], "pairs"),
-        (["bh", np.str_("bh")], "correction"),
-        ([1, np.int64(1)], "threshold"),
-    ],
-)
+@pytest.mark.parametrize(("ways", "name"), [
+    (["age", ["age"], [("age",)], [["age"]], (("age",),), ("age",), np.array(["age"])], "by"),
+    ([("race", "age"), [("race", "age")], [["race", "age"]]], "by"),
+    ([1, 1.0, np.float64(1), np.array(1), np.int8(1)], "prior"),
+    ([[1, 2], (1.0, 2.0), np.array([1, 2]), pl.Series([1.0, 2.0])], "prior"),
+    ([[[0, 1], [1, 0]], np.array([[0, 1], [1, 0]]), np.eye(2)[::-1]], "level"),
+    (["nominal", np.str_("nominal")], "level"), ([5, np.int64(5), np.uint8(5)], "permutations"),
+    (["batch", ["batch"], ("batch",)], "within"),
+    ([{"a": ";", "b": ","}, {"b": ",", "a": ";"}, Frozen([("a", ";"), ("b", ",")])], "several"),
+    ([None, {}], "several"), ([0, 0.0, -0.0, np.float32(0)], "share"), ([True, np.True_], "pairs"),
+    (["bh", np.str_("bh")], "correction"), ([1, np.int64(1)], "threshold"),
+])  # fmt: skip
 def test_all_ways_to_write_a_value_are_one(ways: list[Any], name: str) -> None:
     made = [ToySettings(**{"by": "age", name: way}) for way in ways]
     assert len(set(made)) == 1
     assert len({one.key() for one in made}) == 1
     assert len({json.dumps(one.as_dict()) for one in made}) == 1
+    crossing, two, none = (asking(by=by).by for by in (("race", "age"), ["race", "age"], ()))
+    assert (crossing, two, none) == ((("race", "age"),), (("race",), ("age",)), ())
 
 
-def test_a_crossing_is_not_two_axes() -> None:
-    assert asking(by=("race", "age")).by == (("race", "age"),)
-    assert asking(by=["race", "age"]).by == (("race",), ("age",))
-    assert asking(by=()).by == ()
+COUNTED = "Give a whole number from 0 to 10,000,000."
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"permutations": -1}, "permutations is -1. Give a whole number from 0 to 10,000,000."),
-        ({"permutations": 1.5}, "permutations is 1.5. Give a whole number from 0 to 10,000,000."),
-        ({"permutations": True}, "permutations is True. Give a whole number from 0 to 10,000,000."),
-        ({"permutations": None}, "permutations is None. Give a whole number from 0 to 10,000,000."),
-        ({"permutations": "5"}, "permutations is '5'. Give a whole number from 0 to 10,000,000."),
-        ({"seed": 2**63}, "seed is 9223372036854775808. Give a whole number of at least 0."),
-        ({"correction": "fdr"}, "correction is 'fdr'. Choose one of maxt, bh, by, holm, bonferroni, none."),
-        ({"correction": ["bh"]}, "correction is ['bh']. Choose one of maxt, bh, by, holm, bonferroni, none."),
-        ({"level": "nomnal"}, "level is 'nomnal'. Choose one of nominal, ordinal, interval, or a matrix of distances"),
-        ({"level": 3}, "level is 3. Choose one of nominal"),
-        ({"pairs": 1}, "pairs is 1. Give True or False."),
-        ({"share": 1.5}, "share is 1.5. Give a number from 0 to 1."),
-        ({"share": float("nan")}, "share is nan. Give a number from 0 to 1."),
-        ({"share": True}, "share is True. Give a number from 0 to 1."),
-        ({"few": 0}, "few is 0. Give a whole number of at least 1."),
-        ({"word": 3}, "word is 3. Give a text."),
-        ({"word": None}, "word is None. Give a text."),
-        ({"by": 3}, "by is 3. Give rater attributes, or crossings of them"),
-        ({"by": [3]}, "by is [3]. Give rater attributes"),
-        ({"by": [["age", 3]]}, "by is [['age', 3]]. Give rater attributes"),
-        ({"contrast": ["Man"]}, "contrast is ['Man']. Give the names of two groups of one axis."),
-        ({"contrast": "ab"}, "contrast is 'ab'. Give the names of two groups"),
-        ({"within": 3}, "within is 3. Give one or more rater attributes."),
-        ({"several": "race"}, "several is 'race'. Give the separator of each attribute's values: {'race': ';'}."),
-        ({"several": {1: ";"}}, "several is {1: ';'}. Give the separator"),
-        ({"threshold": {1, 2}}, "threshold is {1, 2}. Give another value."),
-        ({"threshold": object}, "Give another value."),
-        ({"pairs": True, "contrast": ("a", "b")}, "pairs and contrast do not go together. Choose one."),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "told"), [
+    *(({"permutations": given}, f"permutations is {given!r}. {COUNTED}") for given in (-1, 1.5, True, None, "5")),
+    ({"seed": 2**63}, "seed is 9223372036854775808. Give a whole number of at least 0."),
+    ({"correction": "fdr"}, "correction is 'fdr'. Choose one of maxt, bh, by, holm, bonferroni, none."),
+    ({"correction": ["bh"]}, "correction is ['bh']. Choose one of maxt, bh, by, holm, bonferroni, none."),
+    ({"level": "nomnal"}, "level is 'nomnal'. Choose one of nominal, ordinal, interval, or a matrix of distances"),
+    ({"level": 3}, "level is 3. Choose one of nominal"), ({"pairs": 1}, "pairs is 1. Give True or False."),
+    ({"share": 1.5}, "share is 1.5. Give a number from 0 to 1."),
+    ({"share": float("nan")}, "share is nan. Give a number from 0 to 1."),
+    ({"share": True}, "share is True. Give a number from 0 to 1."),
+    ({"few": 0}, "few is 0. Give a whole number of at least 1."), ({"word": 3}, "word is 3. Give a text."),
+    ({"word": None}, "word is None. Give a text."), ({"by": 3}, "by is 3. Give rater attributes, or crossings of them"),
+    ({"by": [3]}, "by is [3]. Give rater attributes"),
+    ({"by": [["age", 3]]}, "by is [['age', 3]]. Give rater attributes"),
+    ({"contrast": ["Man"]}, "contrast is ['Man']. Give the names of two groups of one axis."),
+    ({"contrast": "ab"}, "contrast is 'ab'. Give the names of two groups"),
+    ({"within": 3}, "within is 3. Give one or more rater attributes."),
+    ({"several": "race"}, "several is 'race'. Give the separator of each attribute's values: {'race': ';'}."),
+    ({"several": {1: ";"}}, "several is {1: ';'}. Give the separator"),
+    ({"threshold": {1, 2}}, "threshold is {1, 2}. Give another value."), ({"threshold": object}, "Give another value."),
+    ({"pairs": True, "contrast": ("a", "b")}, "pairs and contrast do not go together. Choose one."),
+])  # fmt: skip
 def test_wrong_values_are_told(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError) as caught:
         ToySettings(**{"by": "age", **wrong})
@@ -212,7 +185,7 @@ def test_unknown_and_missing_settings_are_named() -> None:
         asking().replace(sed=1)
 
 
-def test_two_classes_with_the_same_values_have_two_keys() -> None:
+def test_two_classes_with_the_same_values_have_two_keys_and_fields_must_be_settings_with_a_canonical_form() -> None:
     @dataclass(frozen=True, kw_only=True, slots=True)
     class One(Settings):
         seed: int = shared.seed()
@@ -221,10 +194,6 @@ def test_two_classes_with_the_same_values_have_two_keys() -> None:
     class Other(Settings):
         seed: int = shared.seed()
 
-    assert One().key() != Other().key()
-
-
-def test_fields_must_be_settings_with_a_canonical_form() -> None:
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Plain(Settings):
         seed: int = 0
@@ -233,6 +202,7 @@ def test_fields_must_be_settings_with_a_canonical_form() -> None:
     class Listed(Settings):
         names: tuple[str] = setting((), "Names.")
 
+    assert One().key() != Other().key()
     with pytest.raises(TypeError, match=r"Plain.seed is not declared with setting"):
         Plain()
     with pytest.raises(TypeError, match=r"Listed.names needs canonical="):
@@ -261,19 +231,12 @@ def test_frozen_mappings() -> None:
     assert frozen(range(2)) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "told"),
-    [
-        (read_two, "Man", "needs two groups separated by a comma, not 'Man'"),
-        (read_value, "ethnicity", "needs ATTRIBUTE=VALUE, not 'ethnicity'"),
-        (read_value, "ethnicity= ", "needs ATTRIBUTE=VALUE, not 'ethnicity= '"),
-        (
-            read_prior,
-            "1,x",
-            "must be a number, comma-separated numbers for all points, auto or empirical-bayes, not '1,x'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("read", "text", "told"), [
+    (read_two, "Man", "needs two groups separated by a comma, not 'Man'"),
+    (read_value, "ethnicity", "needs ATTRIBUTE=VALUE, not 'ethnicity'"),
+    (read_value, "ethnicity= ", "needs ATTRIBUTE=VALUE, not 'ethnicity= '"),
+    (read_prior, "1,x", "must be a number, comma-separated numbers for all points, auto or empirical-bayes, not '1,x'"),
+])  # fmt: skip
 def test_wrong_options_are_told(read: Any, text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         read(text)
@@ -286,9 +249,7 @@ def test_options_are_read() -> None:
 
 
 @keywords(ToySettings)
-def toy(
-    ratings: object, answers: object, *, train: object = None, settings: ToySettings, how: Running
-) -> tuple[Any, ...]:
+def toy(ratings: object, answers: object, *, train: object = None, settings: ToySettings, how: Running) -> Any:
     """Do what a toy does.
 
     It says what it got.
@@ -348,15 +309,12 @@ def test_the_signature_is_that_of_a_hand_written_function() -> None:
     assert toy.__module__ == __name__
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"by": "age", "perms": 3}, "toy() got an unexpected keyword argument 'perms'"),
-        ({}, "toy() missing a required argument: 'by'"),
-        ({"by": "age", "settings": 3}, "toy() got an unexpected keyword argument 'settings'"),
-        ({"by": "age", "ratings": 3}, "toy() multiple values for argument 'ratings'"),
-    ],
-)
+@pytest.mark.parametrize(("given", "told"), [
+    ({"by": "age", "perms": 3}, "toy() got an unexpected keyword argument 'perms'"),
+    ({}, "toy() missing a required argument: 'by'"),
+    ({"by": "age", "settings": 3}, "toy() got an unexpected keyword argument 'settings'"),
+    ({"by": "age", "ratings": 3}, "toy() multiple values for argument 'ratings'"),
+])  # fmt: skip
 def test_wrong_keywords_read_like_pythons_own(given: dict[str, Any], told: str) -> None:
     with pytest.raises(TypeError) as caught:
         toy(1, 2, **given)
@@ -367,9 +325,8 @@ def test_wrong_keywords_read_like_pythons_own(given: dict[str, Any], told: str) 
 
 def test_the_docstring_has_every_parameter_in_order() -> None:
     text = inspect.cleandoc(toy.__doc__ or "")
-    assert text.startswith(
-        "Do what a toy does.\n\nIt says what it got.\n\nParameters\n----------\nratings\n    Who rated"
-    )
+    start = "Do what a toy does.\n\nIt says what it got.\n\nParameters\n----------\nratings\n    Who rated"
+    assert text.startswith(start)
     assert text.endswith('>>> toy(1, 2, by="age")[0]\n1')
     assert "answers\n    What they said,\n    on two lines.\nby\n    Rater attributes, or crossings" in text
     assert "word\n    A word that needs no explanation.\n" in text

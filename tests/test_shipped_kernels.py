@@ -89,8 +89,7 @@ print(int(shuffling.mixed(np.uint64(5))), len(compiled), before)
 def used(folder: Path, cache: Path, **variables: str) -> list[str]:
     command = [sys.executable, "-c", USE, str(folder)]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)} | variables
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    return done.stdout.split()
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
 
 
 def test_two_builds_give_the_same_bytes(folder: Path) -> None:

@@ -79,23 +79,18 @@ def test_strict_refuses_what_is_missing() -> None:
 
 
 def test_nothing_in_common() -> None:
-    ratings = ratings_of([[2, 1, 0], [1, 1, 1]])
-    far = constant(2, m=LEFT).with_columns(item=pl.Series(["p", "q"]))
-    with pytest.raises(InputError, match=r"no predicted item is among the ratings.*'p', 'q'.*'i00000', 'i00001'"):
-        soft(ratings, far)
-    with pytest.raises(InputError, match="no predicted item has 4 ratings"):
-        soft(ratings, constant(2, m=LEFT), min_ratings=4)
-
-
-def test_nothing_in_common_of_several_models() -> None:
     """Ids that never meet are one thing, models that predict different items another."""
     ratings = ratings_of([[2, 1, 0], [1, 1, 1]])
+    far = constant(2, m=LEFT).with_columns(item=pl.Series(["p", "q"]))
     both = constant(2, a=LEFT, b=RIGHT)
     apart = both.filter((pl.col("model") == "a") == (pl.col("item") == "i00000"))
-    with pytest.raises(InputError, match="is predicted by every model"):
-        soft(ratings, apart)
-    with pytest.raises(InputError, match="no predicted item is among the ratings"):
-        soft(ratings, both.with_columns(item="x" + pl.col("item")))
+    for frame, least, said in (
+        (far, 0, r"no predicted item is among the ratings.*'p', 'q'.*'i00000', 'i00001'"),
+        (constant(2, m=LEFT), 4, "no predicted item has 4 ratings"), (apart, 0, "is predicted by every model"),
+        (both.with_columns(item="x" + pl.col("item")), 0, "no predicted item is among the ratings"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=said):
+            soft(ratings, frame, min_ratings=least)
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -140,20 +135,19 @@ def test_bad_predictions_name_their_rows(
         soft(ratings_of([[1, 0, 0]] * 4), frame.with_columns(model=pl.lit("m"), item=pl.Series(ids_of(4))))
 
 
-def test_other_bad_predictions() -> None:
-    ratings, frame = ratings_of([[1, 0, 0]] * 4), constant(4, m=LEFT)
-    with pytest.raises(DuplicateError, match="rows 2, 5: m predicts item i00001 more than once"):
-        soft(ratings, pl.concat([frame, frame[1:2]]))
-    with pytest.raises(InputError, match="row 3: the probability much is not a number"):
-        soft(ratings, frame.with_columns(pl.Series("2", ["0.3", "0.3", "much", "0.3"])))
-    with pytest.raises(IdError, match="row 2: the item is missing"):
-        soft(ratings, frame.with_columns(item=pl.Series(["i00000", None, "i00002", "i00003"])))
-    with pytest.raises(InputError, match="there are no predictions"):
-        soft(ratings, frame.clear())
-    with pytest.raises(InputError, match="name the same point"):
-        soft(ratings, frame.with_columns(pl.col("1").alias("1.0")))
-    with pytest.raises(InputError, match=r"predictions is None\. Give Predictions or a frame"):
-        soft(ratings, None)
+@pytest.mark.parametrize(("change", "error", "match"), [
+    (lambda frame: pl.concat([frame, frame[1:2]]), DuplicateError, "rows 2, 5: m predicts item i00001 more than once"),
+    (lambda frame: frame.with_columns(pl.Series("2", ["0.3", "0.3", "much", "0.3"])), InputError,
+     "row 3: the probability much is not a number"),
+    (lambda frame: frame.with_columns(item=pl.Series(["i00000", None, "i00002", "i00003"])), IdError,
+     "row 2: the item is missing"),
+    (lambda frame: frame.clear(), InputError, "there are no predictions"),
+    (lambda frame: frame.with_columns(pl.col("1").alias("1.0")), InputError, "name the same point"),
+    (lambda frame: None, InputError, r"predictions is None\. Give Predictions or a frame"),
+])  # fmt: skip
+def test_other_bad_predictions(change: Any, error: type[InputError], match: str) -> None:
+    with pytest.raises(error, match=match):
+        soft(ratings_of([[1, 0, 0]] * 4), change(constant(4, m=LEFT)))
 
 
 def test_sums_within_a_millionth_are_divided_out() -> None:
@@ -163,16 +157,12 @@ def test_sums_within_a_millionth_are_divided_out() -> None:
     assert found.value("m", "cross_entropy") == pytest.approx(-math.fsum(math.log(x / total) for x in close) / 3)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metrics": ()}, "metrics is empty"), ({"metrics": ["brier"]}, "metrics is 'brier'"),
-        ({"floor": 0}, "floor is 0"), ({"floor": 1.0}, "floor is 1.0"), ({"floor": math.nan}, "floor is nan"),
-        ({"min_ratings": -1}, "min_ratings is -1"), ({"min_ratings": 2.5}, "min_ratings is 2.5"),
-        ({"correction": "fdr"}, "correction is 'fdr'"), ({"bootstrap": -1}, "bootstrap"), ({"seed": -1}, "seed is -1"),
-        ({"threads": 0}, "threads is 0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "message"), [
+    ({"metrics": ()}, "metrics is empty"), ({"metrics": ["brier"]}, "metrics is 'brier'"), ({"floor": 0}, "floor is 0"),
+    ({"floor": 1.0}, "floor is 1.0"), ({"floor": math.nan}, "floor is nan"), ({"min_ratings": -1}, "min_ratings is -1"),
+    ({"min_ratings": 2.5}, "min_ratings is 2.5"), ({"correction": "fdr"}, "correction is 'fdr'"),
+    ({"bootstrap": -1}, "bootstrap"), ({"seed": -1}, "seed is -1"), ({"threads": 0}, "threads is 0"),
+])  # fmt: skip
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         soft(ratings_of([[1, 2, 0]] * 3), constant(3, m=LEFT), curve=False, **options)
@@ -182,13 +172,9 @@ def test_frames_of_all_kinds() -> None:
     made = study(20, n_items=9)
     expected = soft(made.ratings, made.predictions, **VALUES_ONLY).to_frame()
     checked = pv.Predictions.from_frame(made.predictions, made.scale)
-    for frame in (
-        made.predictions.to_pandas(),
-        made.predictions.to_arrow(),
-        made.predictions.lazy().collect(),
-        checked,
-    ):
-        assert_frame_equal(soft(made.ratings, frame, **VALUES_ONLY).to_frame(), expected, check_exact=True)
+    frame = made.predictions
+    for given in (frame.to_pandas(), frame.to_arrow(), frame.lazy().collect(), checked):
+        assert_frame_equal(soft(made.ratings, given, **VALUES_ONLY).to_frame(), expected, check_exact=True)
     texts = made.predictions.with_columns(pl.exclude("model", "item").cast(pl.String))
     assert_frame_equal(soft(made.ratings, texts, **VALUES_ONLY).to_frame(), expected)
 

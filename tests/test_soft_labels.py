@@ -144,25 +144,14 @@ def test_predictions_as_json_come_back(tmp_path: Path) -> None:
     assert np.array_equal(again.shares, predictions.shares)
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "told"),
-    [
-        (
-            ["-o", "x.txt"],
-            1,
-            "cannot write soft labels to x.txt. Use a name that ends in .json, .csv, .parquet, .jsonl, ",
-        ),
-        (["-o", "x.tsv"], 1, "cannot write soft labels to x.tsv"),
-        (
-            ["-o", "x_soft.tsv", "--by", "gender"],
-            1,
-            "x_soft.tsv: a LeWiDi submission cannot hold groups. Write .json or",
-        ),
-        (["-o", "x.csv", "--ids"], 2, "--ids requires -o FILE.json"),
-        (["-o", "groups.csv"], 1, "this file is an input and would be overwritten"),
-        (["--by", "colour"], 1, "raters have no attribute 'colour'"),
-    ],
-)
+@pytest.mark.parametrize(("more", "code", "told"), [
+    (["-o", "x.txt"], 1, "cannot write soft labels to x.txt. Use a name that ends in .json, .csv, .parquet, .jsonl, "),
+    (["-o", "x.tsv"], 1, "cannot write soft labels to x.tsv"),
+    (["-o", "x_soft.tsv", "--by", "gender"], 1, "x_soft.tsv: a LeWiDi submission cannot hold groups. Write .json or"),
+    (["-o", "x.csv", "--ids"], 2, "--ids requires -o FILE.json"),
+    (["-o", "groups.csv"], 1, "this file is an input and would be overwritten"),
+    (["--by", "colour"], 1, "raters have no attribute 'colour'"),
+])  # fmt: skip
 def test_bad_calls(write: Write, monkeypatch: pytest.MonkeyPatch, more: list[str], code: int, told: str) -> None:
     file = grouped(write)
     monkeypatch.chdir(file.parent)

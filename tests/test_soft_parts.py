@@ -57,8 +57,7 @@ def test_a_part_is_scored_as_if_alone() -> None:
             assert (row["n_items"], row["n_ratings"]) == (alone.n_items, len(alone))
         ranks = frame.filter(statistic="rps", subset=name, reference=False).sort("rank")["model"].to_list()
         assert ranks == other.ranking("rps")
-    without = soft(ratings, made.predictions, 1.0, **asked)
-    assert frame.filter(subset="all").equals(without.to_frame())
+    assert frame.filter(subset="all").equals(soft(ratings, made.predictions, 1.0, **asked).to_frame())
     assert "11 items have no value for topic: in no part, but count towards all items." in found.findings()
     assert pv.SoftScores.from_json(found.to_json()).to_frame().equals(frame)
 
@@ -96,13 +95,8 @@ def test_the_command_line_shows_parts(tmp_path: Path) -> None:
     ratings.items.write_csv(tmp_path / "items.csv")
     predictions.write_csv(tmp_path / "predictions.csv")
     asked = [
-        tmp_path / "ratings.csv",
-        tmp_path / "predictions.csv",
-        "--items",
-        tmp_path / "items.csv",
-        "--scale",
-        "1:5",
-    ]
+        tmp_path / "ratings.csv", tmp_path / "predictions.csv", "--items", tmp_path / "items.csv", "--scale", "1:5",
+    ]  # fmt: skip
     quick = ["--items-by", "topic", "--bootstrap", 0, "--permutations", 99, "--fast"]
     assert "RPS on parts of the items: topic" in run_cli("score", *asked, *quick).words
     frame = run_cli("score", *asked, *quick, "--csv", "--table", "parts").frame()

@@ -42,8 +42,6 @@ def by_hand(differences: Array) -> float:
 
 
 # One pair ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_items", [2, 5, 9])
 @pytest.mark.parametrize("metric", ["rps", "cross_entropy", "expected_emd"])
 def test_few_items_against_scipy_and_plain_enumeration(n_items: int, metric: str) -> None:
@@ -105,8 +103,6 @@ def test_p_does_not_depend_on_which_bin_is_asked_for() -> None:
 
 
 # Families ------------------------------------------------------------------------------------------------------------
-
-
 def literal_step_down(differences: Array) -> list[float]:
     """Return corrected p-values of columns of differences over all sign-flips, as in Westfall and Young."""
     signs = np.array(list(itertools.product((1, -1), repeat=len(differences))))
@@ -137,8 +133,6 @@ def test_pairs_in_a_family_against_literal_step_down() -> None:
 
 
 # Interactions --------------------------------------------------------------------------------------------------------
-
-
 def test_bins_against_welch_and_scipy() -> None:
     """With two bins there is one comparison for a pair of models: Welch's t, with items put into the other bin."""
     rng = np.random.default_rng(8)
@@ -163,9 +157,8 @@ def test_groups_are_compared_on_the_same_items() -> None:
     """The difference of a group and that of the others are weighted by n_g n_r / n over items that both rated."""
     ratings = grouped(3, share=0.4)
     found = soft(ratings, GROUP_MODELS, by="g", metrics=["rps"], **PLAIN)
-    point = {
-        name: [float(statistics.rps(np.eye(3)[c], q)) for c in range(3)] for name, q in (("a", LEFT), ("b", RIGHT))
-    }
+    each = (("a", LEFT), ("b", RIGHT))
+    point = {name: [float(statistics.rps(np.eye(3)[c], q)) for c in range(3)] for name, q in each}
     given: dict[tuple[str, str], list[float]] = {}
     group_of = dict(ratings.raters.select("rater", "g").iter_rows())
     for item, rater, score in ratings.to_frame().select("item", "rater", "score").iter_rows():
@@ -187,18 +180,14 @@ def test_groups_are_compared_on_the_same_items() -> None:
 def test_a_few_lenient_raters_are_not_a_view_of_their_group() -> None:
     """Item by item the lenient rater's group differs; shuffled between groups, one rater of ten is no group."""
     rng = np.random.default_rng(9)
-    rows = [
-        (f"i{at:02}", f"r{r}", int(3 if r == 0 else rng.integers(1, 4))) for at in range(90) for r in range(10)
-    ]  # fmt: skip
+    rows = [(f"i{at:02}", f"r{r}", int(3 if r == 0 else rng.integers(1, 4))) for at in range(90) for r in range(10)]
     raters = pl.DataFrame({"rater": [f"r{r}" for r in range(10)], "g": ["x"] * 5 + ["y"] * 5})
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(1, 3), raters=raters)
     models = constant(90, a=LEFT, b=RIGHT).with_columns(item=pl.Series([f"i{at:02}" for at in range(90)] * 2))
     found = soft(ratings, models, by="g", metrics=["rps"], **PLAIN)
     (row,) = found.interactions().iter_rows(named=True)
-    of_items = [
-        found.row(m, "rps", axis="g", group=g).value for m, g in itertools.product("ab", "xy")
-    ]  # fmt: skip
+    of_items = [found.row(m, "rps", axis="g", group=g).value for m, g in itertools.product("ab", "xy")]
     assert row["difference"] - row["elsewhere"] == pytest.approx(of_items[0] - of_items[2] - of_items[1] + of_items[3])
     table = np.zeros((2, 90, 3))
     for item, rater, score in rows:
@@ -226,19 +215,14 @@ def test_where_assignment_depends_on_groups_nothing_is_claimed() -> None:
 
 
 # The prior -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("n_items", "fitted"), [(49, False), (50, True)])
 def test_a_prior_is_fitted_to_fifty_items(n_items: int, fitted: bool) -> None:
     ratings, q = truthful(11, n_items)
     found = soft(ratings, predictions_of({"m": q}), metrics=["expected_rps"], permutations=0, **PLAIN)
     wanted = statistics.fit_prior(ratings.counts()).alpha if fitted else [1.0] * 5
     assert found.settings["prior"] == pytest.approx(wanted)
-    said = (
-        "fitted to these same items, 50 of them"
-        if fitted
-        else "flat, since fitting one takes 50 items with two ratings or more"
-    )
+    flat = "flat, since fitting one takes 50 items with two ratings or more"
+    said = "fitted to these same items, 50 of them" if fitted else flat
     assert said in found.settings["prior_note"]
     listed = pv.items(ratings)
     assert listed.settings["prior"] == found.settings["prior"]
@@ -251,10 +235,8 @@ def test_items_say_which_part_of_an_interval_is_the_priors() -> None:
     found = pv.items(ratings, prior=1.0)
     assert found.uncertain["prior_share"].to_list() == pytest.approx([5 / 8] * 20)
     assert found.distributions()["prior_share"].to_list() == pytest.approx([5 / 8] * 100)
-    assert found.findings() == [
-        "The prior (given: 1 on every point) is worth 5 ratings: against the median item's 3 ratings it has 62% of "
-        "the weight."
-    ]
+    told = "The prior (given: 1 on every point) is worth 5 ratings: against the median item's 3 ratings it has 62% of"
+    assert found.findings() == [f"{told} the weight."]
     scores = soft(ratings, predictions_of({"m": np.full((20, 5), 0.2)}), 1.0, permutations=0, **PLAIN).to_frame()
     share = scores.filter(bin="all").select("statistic", "prior_share")
     for statistic, value in share.iter_rows():

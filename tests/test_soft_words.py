@@ -46,9 +46,8 @@ def test_metrics_that_disagree_on_the_best_model() -> None:
     assert winners["emd"] == winners["expected_emd"] == "near"
     by = {name: [metric for metric in METRICS if winners[metric] == name] for name in ("far", "near")}
     parts = f"far by {labels(by['far'])}; near by {labels(by['near'])}"
-    assert about(found, "disagree", "certainly", "certainty") == [
-        f"Metrics disagree on the best model, each with certainty: {parts}."
-    ]
+    told = f"Metrics disagree on the best model, each with certainty: {parts}."
+    assert about(found, "disagree", "certainly", "certainty") == [told]
     few = soft(ratings_of([HIT] * 5), constant(5, far=FAR, near=NEAR), bootstrap=20, curve=False)
     assert not about(few, "disagree", "certainly", "certainty")  # of five items no p is below 1/16
 
@@ -75,10 +74,7 @@ def test_equal_models_are_not_put_in_an_order() -> None:
     (told,) = about(found, "for comparison")
     assert told.startswith("By RPS, the 2 models cannot be told apart: a ")
     assert "since they have the same score on every item" in told
-
-
-def test_equal_models_share_their_rank() -> None:
-    found = soft(ratings_of([HIT] * 6), constant(6, a=FAR, b=FAR), bootstrap=0)
+    found = soft(ratings_of([HIT] * 6), constant(6, a=FAR, b=FAR), bootstrap=0)  # they share their rank
     assert set(found.to_frame().filter(~pl.col("reference"))["rank"]) == {1}
     assert set(found.sensitivity().filter(pl.col("rank").is_not_null())["rank"]) == {1}
 
@@ -102,32 +98,25 @@ def test_a_ranking_that_moves_with_the_prior() -> None:
         assert (orders[0][1], orders[-1][1]) == ("sharp is first", "flat is first")
         said.setdefault(spans(orders), []).append(metric)
     parts = "; ".join(f"by {labels(metrics)}, {text}" for text, metrics in said.items())
-    told = about(found, "strength of the prior", "prior strengths")
-    assert told == [f"{MOVES}{parts}."]
+    assert about(found, "strength of the prior", "prior strengths") == [f"{MOVES}{parts}."]
 
 
 def test_a_ranking_that_holds_for_all_priors() -> None:
-    found = soft(
-        ratings_of([HIT] * 6), constant(6, a=[0.05, 0.2, 0.5, 0.2, 0.05], b=[0.9, 0.04, 0.03, 0.02, 0.01]), bootstrap=0
-    )
-    assert about(found, "strength of the prior", "prior strengths") == [
-        "The ranking of the models by every expected metric is the same for all prior strengths from 0.01 to 100."
-    ]
+    models = constant(6, a=[0.05, 0.2, 0.5, 0.2, 0.05], b=[0.9, 0.04, 0.03, 0.02, 0.01])
+    told = "The ranking of the models by every expected metric is the same for all prior strengths from 0.01 to 100."
+    found = soft(ratings_of([HIT] * 6), models, bootstrap=0)
+    assert about(found, "strength of the prior", "prior strengths") == [told]
 
 
 def test_only_the_lower_order_moves_with_the_prior() -> None:
-    models = constant(
-        6, top=[0.1, 0.15, 0.5, 0.15, 0.1], a=[0.01, 0.29, 0.4, 0.29, 0.01], b=[0.3, 0.05, 0.3, 0.05, 0.3]
-    )
+    flat = {"a": [0.01, 0.29, 0.4, 0.29, 0.01], "b": [0.3, 0.05, 0.3, 0.05, 0.3]}
+    models = constant(6, top=[0.1, 0.15, 0.5, 0.15, 0.1], **flat)
     found = soft(ratings_of([[0, 0, 3, 0, 0]] * 6), models, bootstrap=0, metrics=["expected_cross_entropy"])
     curve = found.sensitivity().filter(pl.col("rank").is_not_null()).sort("strength", "rank")
-    orders = [
-        (float(strength), " ahead of ".join(part["model"]))
-        for (strength,), part in curve.group_by("strength", maintain_order=True)
-    ]
+    parts = curve.group_by("strength", maintain_order=True)
+    orders = [(float(strength), " ahead of ".join(part["model"])) for (strength,), part in parts]
     assert (orders[0][1], orders[-1][1]) == ("top ahead of a ahead of b", "top ahead of b ahead of a")
-    told = about(found, "strength of the prior")
-    assert told == [f"{MOVES}by E[CE], {spans(orders)}."]
+    assert about(found, "strength of the prior") == [f"{MOVES}by E[CE], {spans(orders)}."]
 
 
 def test_how_models_compare_depends_on_the_number_of_ratings() -> None:
@@ -142,12 +131,10 @@ def test_how_models_compare_depends_on_the_number_of_ratings() -> None:
     assert told.text.startswith("How a and b compare depends on how many ratings an item has: with 2 a is better by ")
     assert ", and with other numbers b is better by " in told.text
     assert "items put into other bins" in told.rests_on
-    alike = soft(
-        ratings_of([[0, 0, 2, 0, 0]] * 8 + [[0, 0, 4, 0, 0]] * 8), predictions_of(moved), bootstrap=0, curve=False
-    )
-    assert about(alike, "depends on how many")[0].startswith(
-        "It is not certain that the comparison of models depends on how many"
-    )
+    same = ratings_of([[0, 0, 2, 0, 0]] * 8 + [[0, 0, 4, 0, 0]] * 8)
+    alike = soft(same, predictions_of(moved), bootstrap=0, curve=False)
+    told_of = "It is not certain that the comparison of models depends on how many"
+    assert about(alike, "depends on how many")[0].startswith(told_of)
 
 
 def test_items_without_ratings_make_no_best_model() -> None:
@@ -189,8 +176,7 @@ def test_neighbours_in_the_ranking_are_compared_in_words() -> None:
     models = {"a": 0.3 * q + 0.14, "b": q, "c": 0.98 * q + 0.004}
     found = soft(ratings, predictions_of(models), bootstrap=200, curve=False)
     told = [match for text in found.findings() if (match := PAIR.match(text))]
-    order = found.ranking()
-    assert [(match["one"], match["other"]) for match in told] == list(itertools.pairwise(order))
+    assert [(match["one"], match["other"]) for match in told] == list(itertools.pairwise(found.ranking()))
     for match in told:
         one, other = match["one"], match["other"]
         sign = -1 if one < other else 1
@@ -232,9 +218,7 @@ def test_models_that_cannot_be_told_apart_for_the_first_place() -> None:
     first = found.statements()[0]
     assert not first.claim
     assert first.text.startswith("By RPS, 2 of 3 models cannot be told apart for first place: ")
-    assert first.p == max(
-        row["p_adjusted"] for row in (pair_of(found, "rps", "a", "b"), pair_of(found, "rps", "a", "c"))
-    )
+    assert first.p == max(pair_of(found, "rps", "a", other)["p_adjusted"] for other in "bc")
     assert not about(found, "is the best of")
 
 

@@ -26,8 +26,6 @@ Given = dict[int, list[int | None]]
 
 
 # A plain twin --------------------------------------------------------------------------------------------------------
-
-
 def closeness(point: int, others: list[int], values: list[float], level: Any) -> float:
     """How close a point is to what others say, as the paper writes it."""
     if isinstance(level, str) and level == "nominal":
@@ -116,13 +114,8 @@ def random_study(seed: int) -> tuple[dict[int, dict[str, int]], dict[str, Given]
 
 def frames_of(votes: dict[int, dict[str, int]], answers: dict[str, Given], scale: pv.Scale) -> tuple[Any, Any]:
     """Return ratings and answers as plurivox takes them; what was not asked is missing or failed."""
-    ratings = pv.Ratings.from_frame(
-        pl.DataFrame(
-            [(item, human, scale.labels[score]) for item, own in votes.items() for human, score in own.items()],
-            schema=["item", "rater", "score"], orient="row",
-        ),
-        scale=scale,
-    )  # fmt: skip
+    rated = [(item, human, scale.labels[score]) for item, own in votes.items() for human, score in own.items()]
+    ratings = pv.Ratings.from_frame(pl.DataFrame(rated, schema=["item", "rater", "score"], orient="row"), scale=scale)
     rows = [
         (model, item, sample, point, "refused" if point is None else "answered")
         for model, given in answers.items()
@@ -201,13 +194,10 @@ def test_without_variance_the_value_decides() -> None:
     assert math.isnan(advantage([], np.zeros((0, 3)), []).p_value)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"tolerance": 0.5}, "tolerance is 0.5"), ({"own": [0, None]}, "own has an item without"),
-        ({"own": [0]}, "own has the shape"), ({"level": "silly"}, "level is 'silly'"), ({"answers": [0, 9]}, "holds 9"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"tolerance": 0.5}, "tolerance is 0.5"), ({"own": [0, None]}, "own has an item without"),
+    ({"own": [0]}, "own has the shape"), ({"level": "silly"}, "level is 'silly'"), ({"answers": [0, 9]}, "holds 9"),
+])  # fmt: skip
 def test_bad_input_gets_one_clear_error(wrong: dict[str, Any], message: str) -> None:
     given = {"own": [0, 1], "others": [[1, 1], [2, 0]], "answers": [0, None], **wrong}
     with pytest.raises(InputError, match=message):
@@ -215,8 +205,6 @@ def test_bad_input_gets_one_clear_error(wrong: dict[str, Any], message: str) -> 
 
 
 # Published and real data ---------------------------------------------------------------------------------------------
-
-
 def test_published_winning_rates_and_advantages(real_data: Path) -> None:
     """Of the six models of the paper none is near a constant; tests/test_reproduce.py has their published ω and ρ."""
     found = printed.aligned(real_data / "alt_test").stand_ins().filter(~pl.col("reference"))
@@ -260,8 +248,6 @@ def test_on_dices_answers_without_judgement_are_refused(dices: pv.Ratings, level
 
 
 # Closer than the best constant? --------------------------------------------------------------------------------------
-
-
 def crowd(seed: int, n_items: int, n_humans: int, share: float, right: float) -> tuple[Any, Any]:
     """Return ratings of a study where each human rated a share of the items, and a model that is right so often."""
     rng = np.random.default_rng(seed)
@@ -271,8 +257,7 @@ def crowd(seed: int, n_items: int, n_humans: int, share: float, right: float) ->
                if rng.random() < share}
         for item in range(n_items)
     }  # fmt: skip
-    answers = {"m": {item: [int(truth[item] if rng.random() < right else 0)] for item in range(n_items)}}
-    return votes, answers
+    return votes, {"m": {item: [int(truth[item] if rng.random() < right else 0)] for item in range(n_items)}}
 
 
 def exact_p(votes: Any, given: Given, point: int, n: int, seed: int) -> float:
@@ -347,13 +332,10 @@ def test_p_is_corrected_over_all_models_of_the_call() -> None:
 def test_judges_stand_in_and_others_do_not(design: str) -> None:
     """A slice of what tests/claims/stand_in.py measures."""
     for answerer in ("coin", "marginal", "always the first", "always the second", "no noise"):
-        found = [stand_in.stands_in(design, answerer, seed) for seed in range(2)]
-        assert found == [answerer == "no noise"] * 2
+        assert [stand_in.stands_in(design, answerer, seed) for seed in range(2)] == [answerer == "no noise"] * 2
 
 
 # References ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def study() -> tuple[pv.Ratings, pl.DataFrame]:
     made = pv.simulate(n_items=60, n_raters=20, seed=2)
@@ -388,11 +370,9 @@ def test_random_references_do_not_depend_on_the_order_of_rows(study: tuple[pv.Ra
     rows = ratings.to_frame().sample(fraction=1.0, shuffle=True, seed=1)
     again = pv.Ratings.from_frame(rows.select("item", "rater", "score"), scale=ratings.scale)
     shuffled = answers.sample(fraction=1.0, shuffle=True, seed=2)
+    columns = ("model", "statistic", "value")
     frames = [
-        pv.alignment(one, given, seed=seed, **QUICK)
-        .to_frame()
-        .filter("reference")
-        .select("model", "statistic", "value")
+        pv.alignment(one, given, seed=seed, **QUICK).to_frame().filter("reference").select(columns)
         for one, given, seed in ((ratings, answers, 0), (again, shuffled, 0), (ratings, answers, 1))
     ]
     assert frames[0].equals(frames[1])
@@ -445,12 +425,8 @@ def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame
     truth = rng.integers(0, 5, size=n_items)[:, None]
     scores = np.clip(truth + rng.integers(-1, 2, size=(n_items, n_humans)), 0, 4)
     ids = np.arange(n_items)
-    ratings = pv.Ratings.from_frame(
-        pl.DataFrame(
-            {"item": np.repeat(ids, n_humans), "rater": np.tile(np.arange(n_humans), n_items), "score": scores.ravel()}
-        ),
-        scale="0:4",
-    )
+    rated = {"item": np.repeat(ids, n_humans), "rater": np.tile(np.arange(n_humans), n_items), "score": scores.ravel()}
+    ratings = pv.Ratings.from_frame(pl.DataFrame(rated), scale="0:4")
     points = np.clip(truth + rng.integers(-1, 2, size=(n_items, n_models)), 0, 4)
     answers = pl.DataFrame({
         "item": np.repeat(ids, n_models), "model": np.tile([f"m{k}" for k in range(n_models)], n_items),

@@ -72,8 +72,6 @@ def why_ndfu(sums: Array) -> str | None:
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def tables(n_points: int | None = None, top: int = 3) -> st.SearchStrategy[Array]:
     """Draw counts, items × points; many cells and rows are empty."""
     points = st.integers(2, 5) if n_points is None else st.just(n_points)
@@ -104,15 +102,11 @@ def counted(scores: Array, n_points: int) -> Array:
     return np.stack([(scores == point).sum(axis=1) for point in range(n_points)], axis=1)
 
 
-# Published tables ----------------------------------------------------------------------------------------------------
-
-# Ten items, fourteen raters and five points: the common worked example of Fleiss' kappa, .210.
-FOURTEEN = np.array(
-    [
-        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
-    ]
-)  # fmt: skip
+# Published tables: ten items, fourteen raters and five points, the common worked example of Fleiss' kappa, .210.
+FOURTEEN = np.array([
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+])  # fmt: skip
 
 # Shrout and Fleiss (1979), table 2: six targets and four judges.
 SHROUT = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
@@ -132,13 +126,10 @@ def test_icc_against_shrout_and_fleiss() -> None:
 
 
 # Other software ------------------------------------------------------------------------------------------------------
-
-CAC = np.array(
-    [
-        [1, 1, NAN, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4],
-        [4, 4, 4, 4], [1, 1, 2, 1], [2, 2, 2, 2], [NAN, 5, 5, 5], [NAN, NAN, 1, 1], [NAN, NAN, 3, NAN],
-    ]
-)  # fmt: skip
+CAC = np.array([
+    [1, 1, NAN, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4],
+    [4, 4, 4, 4], [1, 1, 2, 1], [2, 2, 2, 2], [NAN, 5, 5, 5], [NAN, NAN, 1, 1], [NAN, NAN, 3, NAN],
+])  # fmt: skip
 
 
 def test_fleiss_against_irrcac_for_unequal_numbers() -> None:
@@ -161,23 +152,14 @@ def test_fleiss_against_krippendorff(scores: Array) -> None:
 # pingouin 0.7.0: intraclass_corr(long, targets="i", raters="r", ratings="x", nan_policy="omit")["ICC"], where long has
 # a row for each score: ICC(1,1), ICC(A,1), ICC(C,1), ICC(1,k), ICC(A,k), ICC(C,k).
 PINGOUIN = (
-    (
-        SHROUT,
-        (0.1657417684054755, 0.28976377952755916, 0.7148407148407154),
-        (0.44279713367926876, 0.6200505475989893, 0.9093155423770697),
-    ),
-    (
-        np.array([[1, 5, 2], [5, 1, 3], [2, 4, 5], [4, 2, 1], [3, 3, 4]], dtype=float),
-        (-0.29729729729729737, -0.45454545454545464, -0.33333333333333337),
-        (-2.200000000000001, -15.000000000000027, -3.0000000000000013),
-    ),
-    (
-        np.array(
-            [[1, 2, 1], [3, 3, NAN], [4, 5, 5], [2, 2, 3], [5, 4, 5], [1, NAN, 2], [3, 4, 4], [2, 1, 2], [4, 4, 3]]
-        ),
-        (0.841708542713568, 0.8409090909090909, 0.8283582089552239),
-        (0.9410112359550562, 0.940677966101695, 0.9353932584269664),
-    ),
+    (SHROUT, (0.1657417684054755, 0.28976377952755916, 0.7148407148407154),
+     (0.44279713367926876, 0.6200505475989893, 0.9093155423770697)),
+    (np.array([[1, 5, 2], [5, 1, 3], [2, 4, 5], [4, 2, 1], [3, 3, 4]], dtype=float),
+     (-0.29729729729729737, -0.45454545454545464, -0.33333333333333337),
+     (-2.200000000000001, -15.000000000000027, -3.0000000000000013)),
+    (np.array([[1, 2, 1], [3, 3, NAN], [4, 5, 5], [2, 2, 3], [5, 4, 5], [1, NAN, 2], [3, 4, 4], [2, 1, 2], [4, 4, 3]]),
+     (0.841708542713568, 0.8409090909090909, 0.8283582089552239),
+     (0.9410112359550562, 0.940677966101695, 0.9353932584269664)),
 )  # fmt: skip
 
 
@@ -240,17 +222,10 @@ def test_cohen_against_scikit_learn(scores: Array, weights: str) -> None:
 
 # nDFU 0.9.3, the authors' package: ndfu.dfu(histogram). It takes the lowest mode, so two modes need both directions.
 AUTHORS = (
-    ([3, 0, 1, 3], 2 / 3, 1.0),
-    ([3, 1, 0, 3], 1.0, 2 / 3),
-    ([2, 2, 1, 0, 0], 0.0, 0.0),
-    ([5, 0, 0, 0, 5], 1.0, 1.0),
-    ([4, 1, 2, 0, 3], 0.75, 0.75),
-    ([0, 3, 1, 3, 0], 2 / 3, 2 / 3),
-    ([1, 2, 3, 2, 1], 0.0, 0.0),
-    ([2, 0, 2, 0, 2], 1.0, 1.0),
-    ([1, 4, 0, 2, 4], 0.5, 1.0),
-    ([7, 3, 4, 1, 6], 5 / 7, 5 / 7),
-)
+    ([3, 0, 1, 3], 2 / 3, 1.0), ([3, 1, 0, 3], 1.0, 2 / 3), ([2, 2, 1, 0, 0], 0.0, 0.0), ([5, 0, 0, 0, 5], 1.0, 1.0),
+    ([4, 1, 2, 0, 3], 0.75, 0.75), ([0, 3, 1, 3, 0], 2 / 3, 2 / 3), ([1, 2, 3, 2, 1], 0.0, 0.0),
+    ([2, 0, 2, 0, 2], 1.0, 1.0), ([1, 4, 0, 2, 4], 0.5, 1.0), ([7, 3, 4, 1, 6], 5 / 7, 5 / 7),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("histogram", "forwards", "backwards"), AUTHORS)
@@ -259,8 +234,6 @@ def test_ndfu_against_the_authors_package(histogram: list[int], forwards: float,
 
 
 # Literal twins -------------------------------------------------------------------------------------------------------
-
-
 def slow_dfu(row: Sequence[int], mode: int) -> Fraction:
     """Walk away from a mode on both sides, and take the largest rise."""
     rise = 0
@@ -327,10 +300,9 @@ def test_cohen_against_its_exact_twin(scores: Array, weights: str) -> None:
     points = np.array([0.0, 1.0, 4.0, 6.0])  # unequal steps, which weights of values and of positions tell apart
     unequal = np.where(np.isnan(scores), NAN, points[np.nan_to_num(scores).astype(int)])
     distance: dict[str, Callable[[int, int], Fraction]] = {
-        "unweighted": lambda c, k: Fraction(c != k),
-        "linear": lambda c, k: Fraction(abs(c - k)),
+        "unweighted": lambda c, k: Fraction(c != k), "linear": lambda c, k: Fraction(abs(c - k)),
         "quadratic": lambda c, k: Fraction((c - k) ** 2),
-    }
+    }  # fmt: skip
     found = cohen_kappa(unequal, weights).kappa_pairs
     for a, b in itertools.combinations(range(scores.shape[1]), 2):
         pairs = [(int(x), int(y)) for x, y in unequal[:, [a, b]] if not math.isnan(x + y)]
@@ -344,20 +316,16 @@ def exact_icc(table: Sequence[Sequence[int]]) -> dict[str, Fraction | None]:
     x = [[Fraction(score) for score in row] for row in table]
     n, k = len(x), len(x[0])
     grand = sum((score for row in x for score in row), Fraction(0)) / (n * k)
-    rows, columns = (
-        [sum(row, Fraction(0)) / k for row in x],
-        [sum(column, Fraction(0)) / n for column in zip(*x, strict=True)],
-    )
+    rows = [sum(row, Fraction(0)) / k for row in x]
+    columns = [sum(column, Fraction(0)) / n for column in zip(*x, strict=True)]
     msr = k * sum(((one - grand) ** 2 for one in rows), Fraction(0)) / (n - 1)
     msc = n * sum(((one - grand) ** 2 for one in columns), Fraction(0)) / (k - 1)
     cells = itertools.product(range(n), range(k))
     mse = sum(((x[i][j] - rows[i] - columns[j] + grand) ** 2 for i, j in cells), Fraction(0)) / ((n - 1) * (k - 1))
     below = {
-        "icc_a1": msr + (k - 1) * mse + Fraction(k, n) * (msc - mse),
-        "icc_c1": msr + (k - 1) * mse,
-        "icc_ak": msr + (msc - mse) / n,
-        "icc_ck": msr,
-    }
+        "icc_a1": msr + (k - 1) * mse + Fraction(k, n) * (msc - mse), "icc_c1": msr + (k - 1) * mse,
+        "icc_ak": msr + (msc - mse) / n, "icc_ck": msr,
+    }  # fmt: skip
     return {name: (msr - mse) / divisor if divisor > 0 else None for name, divisor in below.items()}
 
 
@@ -372,8 +340,6 @@ def test_two_way_icc_against_exact(table: Array) -> None:
 
 
 # Weights of a bootstrap over raters ----------------------------------------------------------------------------------
-
-
 def weighted(scores: Array, weights: Array, n_points: int) -> tuple[Array, Array]:
     """Return Σw by item and point, and Σw² by item."""
     counts = np.stack([((scores == point) * weights).sum(axis=1) for point in range(n_points)], axis=1)
@@ -467,11 +433,6 @@ def test_order_of_items_and_direction_of_the_scale_do_not_matter(counts: Array, 
         assert alike(statistic(counts), statistic(counts[:, ::-1])), statistic
 
 
-@given(tables(4), st.permutations(range(4)))
-def test_fleiss_does_not_know_an_order_of_points(counts: Array, order: list[int]) -> None:
-    assert alike(fleiss_kappa(counts), fleiss_kappa(counts[:, order]))
-
-
 @given(tables())
 def test_repeating_all_items_keeps_means(counts: Array) -> None:
     """Twice the items are the same means; ICC(1) has one item less to estimate from, so that it may move."""
@@ -545,13 +506,10 @@ def test_cohen_tables_are_weighed_by_items(scores: Array, data: st.DataObject) -
     for rater in range(len(codes)):
         once = tables_with(codes, rater, 4, item_weights=times.astype(float))
         assert (once == tables_with(repeated, rater, 4)).all()
-        distance = disagreements(np.arange(4.0), "linear")
-        assert kappa_from(once, distance).shape == (len(codes) - rater - 1,)
+        assert kappa_from(once, disagreements(np.arange(4.0), "linear")).shape == (len(codes) - rater - 1,)
 
 
 # Extremes, NaN and errors --------------------------------------------------------------------------------------------
-
-
 def test_extremes() -> None:
     assert fleiss_kappa([[3, 0], [0, 2]]) == icc1([[3, 0], [0, 2]]) == icc1k([[3, 0], [0, 2]]) == 1.0
     assert fleiss_kappa([[1, 1], [1, 1]]) == icc1([[1, 1], [1, 1]]) == -1.0
@@ -618,12 +576,10 @@ def test_one_point_is_found_whatever_its_value() -> None:
     assert set(icc(np.full((7, 3), 0.1)).notes.values()) == {undefined.ONE_POINT}
 
 
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="weights"):
-        cohen_kappa([[0, 1]], "cubic")
-    with pytest.raises(InputError, match="negative count"):
-        fleiss_kappa([[1, -1]])
-    with pytest.raises(InputError, match="values"):
-        icc1([[1, 1]], values=[1, 1])
-    with pytest.raises(InputError, match="shape"):
-        icc([1, 2, 3])
+@pytest.mark.parametrize(("match", "call"), [
+    ("weights", lambda: cohen_kappa([[0, 1]], "cubic")), ("negative count", lambda: fleiss_kappa([[1, -1]])),
+    ("values", lambda: icc1([[1, 1]], values=[1, 1])), ("shape", lambda: icc([1, 2, 3])),
+])  # fmt: skip
+def test_bad_input_is_named(match: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(InputError, match=match):
+        call()

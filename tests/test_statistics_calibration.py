@@ -20,8 +20,6 @@ Case = tuple[Array, Array]  # counts and q
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def drawn(n_items: int, n_points: int, seed: int = 0, most: int = 9, right: bool = True) -> Case:
     """Draw predictions, and from one to ``most`` ratings of each item, from them or from others."""
     rng = np.random.default_rng(seed)
@@ -51,8 +49,6 @@ def _whole(counts: Array, weights: Array, zeros: bool) -> Case:
 
 
 # Twins ---------------------------------------------------------------------------------------------------------------
-
-
 def single_ratings(counts: Array) -> tuple[list[int], list[int]]:
     """Return the item and the position of each rating."""
     pairs = [(i, y) for i, row in enumerate(counts.tolist()) for y, n in enumerate(row) for _ in range(n)]
@@ -60,8 +56,7 @@ def single_ratings(counts: Array) -> tuple[list[int], list[int]]:
 
 
 def stretch(q: Array, y: int) -> tuple[float, float]:
-    low = math.fsum(q[:y])
-    return low, 1.0 if y == len(q) - 1 else math.fsum(q[: y + 1])
+    return math.fsum(q[:y]), 1.0 if y == len(q) - 1 else math.fsum(q[: y + 1])
 
 
 def spread(q: Array, y: int, n_bars: int) -> list[float]:
@@ -98,8 +93,6 @@ def literal_reliability(counts: Array, q: Array, n_bins: int) -> dict[str, Array
 
 
 # The PIT of single ratings -------------------------------------------------------------------------------------------
-
-
 def test_pits_lie_in_the_stretch_of_their_point() -> None:
     counts, q = drawn(50, 5, right=False)
     items, scores = single_ratings(counts)
@@ -136,8 +129,7 @@ def test_sure_and_impossible_predictions() -> None:
 
 def test_a_row_for_all_and_rows_for_each() -> None:
     one = pit([0, 2, 1], [0.2, 0.3, 0.5], seed=3)
-    each = pit([0, 2, 1], np.tile([0.2, 0.3, 0.5], (3, 1)), seed=3)
-    assert one.tolist() == each.tolist()
+    assert one.tolist() == pit([0, 2, 1], np.tile([0.2, 0.3, 0.5], (3, 1)), seed=3).tolist()
 
 
 def test_no_ratings_have_no_pits() -> None:
@@ -153,14 +145,11 @@ def test_pits_are_between_0_and_1(n_points: int, data: st.DataObject) -> None:
 
 
 # The histogram -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_bars", [1, 2, 3, 10, 37])
 @pytest.mark.parametrize(("n_items", "n_points"), [(1, 5), (30, 2), (30, 5), (3, 101)])
 def test_the_histogram_is_a_mean_over_ratings(n_items: int, n_points: int, n_bars: int) -> None:
     counts, q = drawn(n_items, n_points, right=False)
-    found = pit_histogram(counts, q, n_bars)
-    assert found.share == pytest.approx(literal_shares(counts, q, n_bars), abs=1e-12)
+    assert pit_histogram(counts, q, n_bars).share == pytest.approx(literal_shares(counts, q, n_bars), abs=1e-12)
 
 
 def test_mean_and_variance_over_ratings() -> None:
@@ -296,8 +285,6 @@ def test_a_billion_ratings() -> None:
 
 
 # Standard errors -----------------------------------------------------------------------------------------------------
-
-
 def test_errors_are_those_of_a_mean_where_items_have_as_many_ratings() -> None:
     rng = np.random.default_rng(5)
     counts, q = rng.multinomial(6, [0.1, 0.2, 0.3, 0.4], 80), rng.dirichlet(np.ones(4), 80)
@@ -324,8 +311,6 @@ def test_errors_against_drawing_items_anew() -> None:
 
 
 # Reliability ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_bins", [1, 2, 10])
 @pytest.mark.parametrize(("n_items", "n_points"), [(1, 5), (60, 2), (60, 5), (3, 101)])
 def test_reliability_is_a_count_of_ratings(n_items: int, n_points: int, n_bins: int) -> None:
@@ -353,8 +338,7 @@ def test_true_predictions_are_reliable() -> None:
     found = reliability(*drawn(5000, 5, seed=9))
     n = found.n_items
     kept = n > 100
-    gap = np.abs(found.observed - found.predicted)[kept]
-    assert (gap < 5 * np.sqrt(0.25 / n[kept])).all()
+    assert (np.abs(found.observed - found.predicted)[kept] < 5 * np.sqrt(0.25 / n[kept])).all()
     assert (found.errors() < 0.02).all()
     assert (reliability(*drawn(5000, 5, seed=9, right=False)).errors() > 0.1).all()
 
@@ -391,21 +375,14 @@ def test_without_ratings_there_is_no_error() -> None:
 
 
 # Bad input -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("scores", "q", "problem"),
-    [
-        ([0.5], [0.5, 0.5], "scores holds no positions"),
-        (["a"], [0.5, 0.5], "scores holds no positions"),
-        ([[0]], [0.5, 0.5], "scores holds no positions"),
-        ([0, 2], [0.5, 0.5], "scores runs from 0 to 2, but there are 2 points"),
-        ([-1, 1], [0.5, 0.5], "scores runs from -1 to 1, but there are 2 points"),
-        ([0], 0.5, "q has the shape"),
-        ([0, 1], [[0.5, 0.5]] * 3, "q has the shape (3, 2), but there are 2 items and 2 points"),
-        ([0], [0.5, 0.6], "q holds probabilities that do not sum to 1 in row 0 (sum 1.1)"),
-    ],
-)
+@pytest.mark.parametrize(("scores", "q", "problem"), [
+    ([0.5], [0.5, 0.5], "scores holds no positions"), (["a"], [0.5, 0.5], "scores holds no positions"),
+    ([[0]], [0.5, 0.5], "scores holds no positions"),
+    ([0, 2], [0.5, 0.5], "scores runs from 0 to 2, but there are 2 points"),
+    ([-1, 1], [0.5, 0.5], "scores runs from -1 to 1, but there are 2 points"), ([0], 0.5, "q has the shape"),
+    ([0, 1], [[0.5, 0.5]] * 3, "q has the shape (3, 2), but there are 2 items and 2 points"),
+    ([0], [0.5, 0.6], "q holds probabilities that do not sum to 1 in row 0 (sum 1.1)"),
+])  # fmt: skip
 def test_bad_ratings(scores: Any, q: Any, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         pit(scores, q)
@@ -413,22 +390,18 @@ def test_bad_ratings(scores: Any, q: Any, problem: str) -> None:
 
 
 @pytest.mark.parametrize("function", [pit_histogram, reliability])
-@pytest.mark.parametrize(
-    ("counts", "q", "problem"),
-    [
-        ([[1, -1]], [0.5, 0.5], "counts holds a negative count: -1 in row 0, column 1"),
-        ([[1, 0.5]], [0.5, 0.5], "counts holds a count that is not a whole number: 0.5"),
-        ([[1, math.nan]], [0.5, 0.5], "counts holds a count that is not finite"),
-        ([[1, math.inf]], [0.5, 0.5], "counts holds a count that is not finite"),
-        ([[1], [2]], [1.0], "at least two points"),
-        ([[1, 2], [1]], [0.5, 0.5], "counts has rows of unequal length"),
-        ([["a", "b"]], [0.5, 0.5], "instead of numbers"),
-        ([[1, 2]], [0.5, 0.25, 0.25], "q has the shape (3,), but there are 1 items and 2 points"),
-        ([[1, 2]], [[0.5, math.nan]], "q holds a probability that is missing (NaN) in row 0"),
-        ([[1, 2]], [1.5, -0.5], "q holds a negative probability in row 0"),
-        ([[1, 2]], [0.5, 0.50001], "q holds probabilities that do not sum to 1 in row 0 (sum 1.00001)"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "q", "problem"), [
+    ([[1, -1]], [0.5, 0.5], "counts holds a negative count: -1 in row 0, column 1"),
+    ([[1, 0.5]], [0.5, 0.5], "counts holds a count that is not a whole number: 0.5"),
+    ([[1, math.nan]], [0.5, 0.5], "counts holds a count that is not finite"),
+    ([[1, math.inf]], [0.5, 0.5], "counts holds a count that is not finite"),
+    ([[1], [2]], [1.0], "at least two points"), ([[1, 2], [1]], [0.5, 0.5], "counts has rows of unequal length"),
+    ([["a", "b"]], [0.5, 0.5], "instead of numbers"),
+    ([[1, 2]], [0.5, 0.25, 0.25], "q has the shape (3,), but there are 1 items and 2 points"),
+    ([[1, 2]], [[0.5, math.nan]], "q holds a probability that is missing (NaN) in row 0"),
+    ([[1, 2]], [1.5, -0.5], "q holds a negative probability in row 0"),
+    ([[1, 2]], [0.5, 0.50001], "q holds probabilities that do not sum to 1 in row 0 (sum 1.00001)"),
+])  # fmt: skip
 def test_bad_tables(function: Any, counts: Any, q: Any, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         function(counts, q)
@@ -448,8 +421,6 @@ def test_bad_seed() -> None:
 
 
 # The slope -----------------------------------------------------------------------------------------------------------
-
-
 def test_slope_is_that_of_least_squares() -> None:
     """Against a regression on one row per rating and threshold, thresholds as dummies, errors by item."""
     rng = np.random.default_rng(4)

@@ -42,8 +42,6 @@ def cases(max_points: int = 6, largest: float = 1e6, weakest: float = -2) -> st.
 
 
 # Expected information gain -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("counts", "prior"), [([3, 1, 0], 1.0), ([0, 0], 0.5), ([2, 9, 0, 1, 1], 0.3), ([0, 4, 2], [0.2, 1.0, 3.0])]
 )
@@ -85,8 +83,6 @@ def test_information_gain_is_an_information(case: Case) -> None:
 
 
 # The interval of a share ---------------------------------------------------------------------------------------------
-
-
 def beta_below(x: float, a: float, b: float) -> float:
     """P(X ≤ x) for X ~ Beta(a, b), by an integral in 40 digits."""
     return float(reference.beta_mean(lambda p: mp.mpf(bool(p <= x)), a, b, [x]))
@@ -105,20 +101,9 @@ def test_share_interval_against_scipy(level: float) -> None:
     assert high == pytest.approx(beta.isf((1 - level) / 2, a, rest), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        (1000.0, 1e9),
-        (2.0, 1e9),
-        (30.0, 1e9),
-        (1000.0, 1e7),
-        (1e9, 1e9),
-        (0.1, 0.1),
-        (1.0, 1e-2),
-        (0.5, 1e9),
-        (5e3, 1e8),
-    ],
-)
+@pytest.mark.parametrize(("a", "b"), [
+    (1000.0, 1e9), (2.0, 1e9), (30.0, 1e9), (1000.0, 1e7), (1e9, 1e9), (0.1, 0.1), (1.0, 1e-2), (0.5, 1e9), (5e3, 1e8),
+])  # fmt: skip
 def test_share_interval_against_mpmath(a: float, b: float) -> None:
     """Also where scipy's inverse is off, up to a factor of two."""
     (low, _), (high, _) = share_interval([0, 0], prior=[a, b])
@@ -149,8 +134,6 @@ def test_share_intervals_in_general(case: Case) -> None:
 
 
 # The interval of the mean score --------------------------------------------------------------------------------------
-
-
 def spline_below(a: Sequence[int], v: Sequence[float], t: float) -> float:
     """P(Σ v_c p_c ≤ t) for p ~ Dirichlet(a), a whole: 1 minus a divided difference of (x − t)₊^(a₀ − 1), exactly.
 
@@ -178,20 +161,12 @@ def test_the_spline_itself() -> None:
 
 
 @pytest.mark.parametrize("level", [0.95, 0.5, 0.9999])
-@pytest.mark.parametrize(
-    ("counts", "values"),
-    [
-        ([0, 0, 0, 0, 0], [0, 1, 2, 3, 4]),
-        ([3, 0, 1, 0, 2], [0, 1, 2, 3, 4]),
-        ([19, 0, 0, 0, 0], [0, 1, 2, 3, 4]),
-        ([0, 0, 12, 1, 0], [1, 2, 3, 4, 5]),
-        ([5, 0, 0, 0, 6], [-2, -1, 0, 1, 2]),
-        ([1, 3, 0], [0, 1, 100]),
-        ([0, 7], [2, 3]),
-        ([2, 0, 1, 0, 0, 4, 0, 0, 0, 0, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
-        ([1, 1, 1, 1], [0, 0.125, 0.25, 16]),
-    ],
-)
+@pytest.mark.parametrize(("counts", "values"), [
+    ([0, 0, 0, 0, 0], [0, 1, 2, 3, 4]), ([3, 0, 1, 0, 2], [0, 1, 2, 3, 4]), ([19, 0, 0, 0, 0], [0, 1, 2, 3, 4]),
+    ([0, 0, 12, 1, 0], [1, 2, 3, 4, 5]), ([5, 0, 0, 0, 6], [-2, -1, 0, 1, 2]), ([1, 3, 0], [0, 1, 100]),
+    ([0, 7], [2, 3]), ([2, 0, 1, 0, 0, 4, 0, 0, 0, 0, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+    ([1, 1, 1, 1], [0, 0.125, 0.25, 16]),
+])  # fmt: skip
 def test_mean_interval_against_exact_splines(counts: list[int], values: list[float], level: float) -> None:
     low, high = mean_interval(counts, values, level=level)
     a = [n + 1 for n in counts]
@@ -219,17 +194,10 @@ def nested_below(a: Sequence[float], middle: float, t: float) -> float:
     return float(reference.beta_mean(inner, a[1], a[0] + a[2], kinks))
 
 
-@pytest.mark.parametrize(
-    ("a", "middle"),
-    [
-        ([2.5, 4.2, 3.1], 0.5),
-        ([4.5, 20.0, 6.5], 0.25),
-        ([300.5, 20.0, 1e5], 0.7),
-        ([1e5, 2e5, 3e5], 0.5),
-        ([4e8, 1e9, 7e8], 0.3),
-        ([1e9, 50.5, 40.5], 0.5),
-    ],
-)
+@pytest.mark.parametrize(("a", "middle"), [
+    ([2.5, 4.2, 3.1], 0.5), ([4.5, 20.0, 6.5], 0.25), ([300.5, 20.0, 1e5], 0.7), ([1e5, 2e5, 3e5], 0.5),
+    ([4e8, 1e9, 7e8], 0.3), ([1e9, 50.5, 40.5], 0.5),
+])  # fmt: skip
 def test_mean_interval_against_a_nested_integral(a: list[float], middle: float) -> None:
     """From few ratings to a billion: the integral of the characteristic function needs no approximation for many."""
     low, high = mean_interval([0, 0, 0], [0, middle, 1], prior=a)
@@ -363,8 +331,6 @@ def test_the_ends_of_what_is_allowed(prior: float) -> None:
 
 
 # How many ratings are enough -----------------------------------------------------------------------------------------
-
-
 def variance_of(a: Sequence[Fraction], values: Sequence[int]) -> Fraction:
     """The variance of the mean score under Dirichlet(a)."""
     pairs, a0 = list(zip(a, values, strict=True)), sum(a, Fraction(0))
@@ -415,8 +381,6 @@ def test_ratings_needed_hand_derived() -> None:
 
 
 # Shapes --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_points", [2, 5, 101])
 def test_many_items_are_many_single_ones(n_points: int) -> None:
     random = np.random.default_rng(n_points)
@@ -475,24 +439,17 @@ def test_single_items_give_floats() -> None:
 # The border ----------------------------------------------------------------------------------------------------------
 
 FUNCTIONS: list[Callable[..., Any]] = [
-    information_gain,
-    share_interval,
-    mean_interval,
-    lambda counts, **options: ratings_needed(counts, 0.5, **options),
-]
+    information_gain, share_interval, mean_interval, lambda counts, **options: ratings_needed(counts, 0.5, **options),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([[1, 0], [-1, 2]], "counts holds a negative count: -1 in row 1, column 0"),
-        ([1, math.nan], "counts holds a count that is not finite or too large: nan"),
-        ([0.5, 0.5], r"counts holds a count that is not a whole number: 0\.5"),
-        ([1], "counts has 1 columns"),
-        (["a", "b"], "counts holds <U1 instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "message"), [
+    ([[1, 0], [-1, 2]], "counts holds a negative count: -1 in row 1, column 0"),
+    ([1, math.nan], "counts holds a count that is not finite or too large: nan"),
+    ([0.5, 0.5], r"counts holds a count that is not a whole number: 0\.5"), ([1], "counts has 1 columns"),
+    (["a", "b"], "counts holds <U1 instead of numbers"),
+])  # fmt: skip
 def test_counts_are_checked(function: Callable[..., Any], counts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         function(counts)

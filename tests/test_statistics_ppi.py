@@ -48,8 +48,6 @@ def study(kind: str, n: int, n_further: int, seed: int = 0) -> tuple[np.ndarray,
 
 
 # Against ppi-python --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", JUDGES)
 @pytest.mark.parametrize(("n", "n_further"), [(12, 30), (200, 2000), (100, 40)])
 def test_values_and_weights_against_ppi_python(ppi_python: ModuleType, kind: str, n: int, n_further: int) -> None:
@@ -86,8 +84,6 @@ def test_the_variance_against_ppi_python(ppi_python: ModuleType, kind: str) -> N
 
 
 # Against the definition ----------------------------------------------------------------------------------------------
-
-
 def test_humans_and_model_alone_against_numpy() -> None:
     y, f, more = study("biased", 40, 100)
     found = prediction_powered(y, f, more)
@@ -126,17 +122,14 @@ def test_several_judges_are_no_worse_than_one_and_one_is_a_column() -> None:
     assert one == prediction_powered(y[:80], f[:80, 0], f[80:, 0])
 
 
-@pytest.mark.parametrize(
-    ("y", "f", "more", "value", "variance"),
-    [
-        ([], [], [1.0, 2.0], np.nan, np.nan),
-        ([2.0], [1.0], [1.0, 3.0], 2.0, np.nan),  # nothing to fit λ to
-        ([1.0, 3.0], [1.0, 2.0], [], 2.0, 1.0),  # no further item: the humans
-        ([1.0, 3.0], [1.0, 1.0], [1.0, 1.0], 2.0, 1.0),  # the model does not vary
-        ([1.0, 3.0], [3.0, 1.0], [5.0, 0.0], 2.0, 1.0),  # it says the opposite
-        ([2.0, 2.0], [3.0, 1.0], [5.0, 0.0], 2.0, 0.0),  # humans do not vary
-    ],
-)
+@pytest.mark.parametrize(("y", "f", "more", "value", "variance"), [
+    ([], [], [1.0, 2.0], np.nan, np.nan),
+    ([2.0], [1.0], [1.0, 3.0], 2.0, np.nan),  # nothing to fit λ to
+    ([1.0, 3.0], [1.0, 2.0], [], 2.0, 1.0),  # no further item: the humans
+    ([1.0, 3.0], [1.0, 1.0], [1.0, 1.0], 2.0, 1.0),  # the model does not vary
+    ([1.0, 3.0], [3.0, 1.0], [5.0, 0.0], 2.0, 1.0),  # it says the opposite
+    ([2.0, 2.0], [3.0, 1.0], [5.0, 0.0], 2.0, 0.0),  # humans do not vary
+])  # fmt: skip
 def test_edges(y: list[float], f: list[float], more: list[float], value: float, variance: float) -> None:
     found = prediction_powered(y, f, more)
     assert found.value == pytest.approx(value, nan_ok=True)
@@ -154,8 +147,6 @@ def test_wrong_shapes_and_numbers_are_named() -> None:
 
 
 # Raters --------------------------------------------------------------------------------------------------------------
-
-
 def without(items: np.ndarray, raters: np.ndarray, x: np.ndarray, keep: np.ndarray) -> float:
     """Return the mean of item means of some ratings, literally."""
     return float(np.mean([x[keep & (items == i)].mean() for i in np.unique(items[keep])]))
@@ -190,8 +181,6 @@ def test_one_rater_tells_nothing_of_others() -> None:
 
 
 # What a model is worth -----------------------------------------------------------------------------------------------
-
-
 def test_worth_against_its_closed_form() -> None:
     """With ρ² = .8 and N = 9n the variance is 1 − .9·.8 = .28 of that of humans, so that n items are worth 2.571·n."""
     rng = np.random.default_rng(2)
@@ -233,8 +222,6 @@ def test_humans_who_rate_all_items_need_no_model() -> None:
 
 
 # Judges that err alike -----------------------------------------------------------------------------------------------
-
-
 def test_effective_judges_against_eigenvalues() -> None:
     rng = np.random.default_rng(0)
     y = rng.normal(0, 1, 300)
@@ -264,8 +251,6 @@ def test_a_judge_without_errors_of_its_own_is_left_out() -> None:
 
 
 # Simulations ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.claims
 @pytest.mark.parametrize("kind", JUDGES)
 @pytest.mark.parametrize(("n", "n_further"), [(20, 200), (50, 50), (100, 1000)])

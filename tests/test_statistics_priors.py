@@ -35,8 +35,6 @@ def log_likelihood(counts: Array, alpha: Any) -> float:
 
 
 # Against scipy and known weights -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("alpha", "ratings"),
     [((0.5, 1, 2), 5), ((0.05, 0.02, 0.1), 3), ((3, 1, 4, 1, 5), 20), ((0.2, 0.3), 2), ((30, 20, 10), 50)],
@@ -125,8 +123,7 @@ tables = st.integers(2, 5).flatmap(
 @settings(max_examples=25)
 @given(tables, st.randoms(use_true_random=False))
 def test_order_of_items_does_not_matter(table: Array, random: Any) -> None:
-    order = random.sample(range(len(table)), len(table))
-    assert fit_prior(table[order]) == fit_prior(table)
+    assert fit_prior(table[random.sample(range(len(table)), len(table))]) == fit_prior(table)
     few = np.zeros((2, table.shape[1]), dtype=int)
     few[1, 0] = 1
     assert fit_prior(np.concatenate([few, table])) == fit_prior(table)  # no rating, and one, tell nothing
@@ -142,8 +139,7 @@ def test_fits_settle_and_are_priors(table: Array) -> None:
     assert 0.01 * (1 - 1e-9) <= fit.strength <= 1e4 + 0.01
     assert fit.log_likelihood <= 1e-9
     assert information_gain(table[0], fit.alpha) >= 0
-    turned = fit_prior(table[:, ::-1])
-    assert turned.log_likelihood == pytest.approx(fit.log_likelihood, rel=1e-7, abs=1e-7)
+    assert fit_prior(table[:, ::-1]).log_likelihood == pytest.approx(fit.log_likelihood, rel=1e-7, abs=1e-7)
 
 
 def test_repeated_data_give_the_same_weights() -> None:
@@ -154,8 +150,6 @@ def test_repeated_data_give_the_same_weights() -> None:
 
 
 # Special data --------------------------------------------------------------------------------------------------------
-
-
 def test_items_that_do_not_differ() -> None:
     counts = np.random.default_rng(0).multinomial(20, [0.2, 0.3, 0.5], 1_000)
     counts[:] = np.where(np.arange(1_000)[:, None] % 2, counts, [4, 6, 10])  # even more alike
@@ -210,15 +204,10 @@ def test_no_item_with_two_ratings() -> None:
             fit_prior(counts)
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([1, 2], r"counts has the shape \(2,\)"),
-        ([[1, -2]], "counts holds a negative count: -2 in row 0, column 1"),
-        ([[1.5, 2]], r"a count that is not a whole number: 1\.5"),
-        ([["a", "b"]], "counts holds <U1 instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "message"), [
+    ([1, 2], r"counts has the shape \(2,\)"), ([[1, -2]], "counts holds a negative count: -2 in row 0, column 1"),
+    ([[1.5, 2]], r"a count that is not a whole number: 1\.5"), ([["a", "b"]], "counts holds <U1 instead of numbers"),
+])  # fmt: skip
 def test_counts_are_checked(counts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fit_prior(counts)

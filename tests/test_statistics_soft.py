@@ -40,8 +40,6 @@ def value_of(name: str, *given: Any, **options: Any) -> Any:
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def cases(max_points: int = 5, largest: float = 1e6, zeros: bool = True) -> st.SearchStrategy[Case]:
     """Draw counts, a prediction, often on the boundary of the simplex, and a prior from 0.001 to 1,000,000."""
 
@@ -62,8 +60,6 @@ def cases(max_points: int = 5, largest: float = 1e6, zeros: bool = True) -> st.S
 
 
 # Golden values and the paper's examples ------------------------------------------------------------------------------
-
-
 def golden(real_data: Path) -> Any:
     return json.loads((real_data.parent / "golden" / "golden.json").read_text())["soft_metrics"]
 
@@ -135,8 +131,6 @@ def test_rps_is_a_mean_over_ratings() -> None:
 
 
 # Against integrals in many digits ------------------------------------------------------------------------------------
-
-
 @given(cases(largest=1e9, zeros=False))
 @example((np.array([10**9, 2 * 10**9]), np.array([1 / 3, 2 / 3]), np.array([1.0, 1.0])))
 @example((np.array([10**9, 0, 0]), np.array([1 - 2e-9, 1e-9, 1e-9]), np.array([1e-3, 1e-3, 1e-3])))
@@ -229,8 +223,6 @@ def test_against_monte_carlo() -> None:
 
 
 # What holds for all data ---------------------------------------------------------------------------------------------
-
-
 def test_every_soft_statistic_is_here() -> None:
     assert {record.name for record in OF_PREDICTION} == {*EMPIRICAL, *SHARED_TASK, *EXPECTED}
 
@@ -326,8 +318,6 @@ def test_no_rating_leaves_the_prior() -> None:
 
 
 # Shapes --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_points", [2, 5, 101])
 def test_many_items_are_many_single_ones(n_points: int) -> None:
     random = np.random.default_rng(n_points)
@@ -339,8 +329,7 @@ def test_many_items_are_many_single_ones(n_points: int) -> None:
         assert together.shape == (40,)
         alone = [value_of(name, n, row) for n, row in zip(counts, q, strict=True)]
         assert together == pytest.approx(np.array(alone), rel=1e-10, abs=1e-14, nan_ok=True), name
-        shared = value_of(name, counts, q[3])
-        assert shared[3] == pytest.approx(together[3], rel=1e-10, abs=1e-14, nan_ok=True)
+        assert value_of(name, counts, q[3])[3] == pytest.approx(together[3], rel=1e-10, abs=1e-14, nan_ok=True)
         assert value_of(name, counts[:0], q[:0]).shape == (0,)
     assert statistics.posterior_mean(counts).shape == counts.shape
     assert statistics.expected_entropy(counts)[7] == statistics.expected_entropy(counts[7])
@@ -373,8 +362,6 @@ def _js_part(p: Any, q: float) -> Any:
 
 
 # Unequal steps -------------------------------------------------------------------------------------------------------
-
-
 def test_values_are_the_distances_of_emd() -> None:
     p, q = [1, 0, 0], [0.0, 0.0, 1.0]
     assert statistics.emd(p, q, values=[0, 1, 10]) == 1
@@ -388,17 +375,14 @@ def test_values_are_the_distances_of_emd() -> None:
         assert function([3, 1, 2], q, values=[0, 1, 10]) == pytest.approx(wide / 10, abs=1e-15)
         assert wide != pytest.approx(10 * even, abs=1e-3)
     # far steps count for much: Beta(4, 5) and Beta(6, 3) of a = [4, 2, 3]
-    parts = [
-        dirichlet.mean_distance(*(np.array([x]) for x in args))[0] for args in ((4, 5, 0.2, 0.8), (6, 3, 0.7, 0.3))
-    ]
+    places = ((4, 5, 0.2, 0.8), (6, 3, 0.7, 0.3))
+    parts = [dirichlet.mean_distance(*(np.array([x]) for x in args))[0] for args in places]
     assert wide == pytest.approx(parts[0] + 9 * parts[1], abs=1e-14)
     with pytest.raises(InputError, match=r"values is \[0\., 2\., 1\.\]"):
         statistics.expected_emd([1, 0, 0], [0.2, 0.5, 0.3], values=[0, 2, 1])
 
 
 # The border ----------------------------------------------------------------------------------------------------------
-
-
 def test_what_was_held_impossible() -> None:
     for name in ("cross_entropy", "kl", "expected_cross_entropy", "expected_kl"):
         assert value_of(name, [2, 1], [1.0, 0.0]) == math.inf
@@ -420,19 +404,15 @@ FUNCTIONS: list[Callable[..., Any]] = [getattr(statistics, name) for name in (*E
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize(
-    ("q", "message"),
-    [
-        ([[0.5, 0.5], [0.5, 0.6]], r"q holds probabilities that do not sum to 1 in row 1 \(sum 1\.1\), counted from 0"),
-        ([[0.5, 0.5], [1.2, -0.2]], r"q holds a negative probability in row 1 \(sum 1\)"),
-        ([[math.nan, 0.5], [0.5, 0.5]], r"q holds a probability that is missing \(NaN\) in row 0"),
-        ([[math.inf, 0.5], [0.5, 0.5]], r"do not sum to 1 in row 0 \(sum inf\)"),
-        ([[0.5, 0.5]] * 3, r"q has the shape \(3, 2\), but there are 2 items and 2 points"),
-        ([0.2, 0.3, 0.5], r"q has the shape \(3,\), but there are 2 items and 2 points"),
-        (0.5, r"q has the shape \(\)"),
-        (["a", "b"], "q holds <U1 instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("q", "message"), [
+    ([[0.5, 0.5], [0.5, 0.6]], r"q holds probabilities that do not sum to 1 in row 1 \(sum 1\.1\), counted from 0"),
+    ([[0.5, 0.5], [1.2, -0.2]], r"q holds a negative probability in row 1 \(sum 1\)"),
+    ([[math.nan, 0.5], [0.5, 0.5]], r"q holds a probability that is missing \(NaN\) in row 0"),
+    ([[math.inf, 0.5], [0.5, 0.5]], r"do not sum to 1 in row 0 \(sum inf\)"),
+    ([[0.5, 0.5]] * 3, r"q has the shape \(3, 2\), but there are 2 items and 2 points"),
+    ([0.2, 0.3, 0.5], r"q has the shape \(3,\), but there are 2 items and 2 points"), (0.5, r"q has the shape \(\)"),
+    (["a", "b"], "q holds <U1 instead of numbers"),
+])  # fmt: skip
 def test_predictions_are_checked(function: Callable[..., Any], q: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         function([[1, 0], [0, 2]], q)
@@ -454,17 +434,13 @@ def test_a_sum_close_to_1_is_made_1(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([[1, 0], [-1, 2]], r"counts holds a negative (count|weight): -1 in row 1, column 0"),
-        ([1, math.nan], "counts holds a (count|weight) that is not finite or too large: nan in row 0, column 1"),
-        ([[[1, 2]]], r"counts has the shape \(1, 1, 2\)\. Give one number for each point, or a table"),
-        ([1], "counts has 1 columns"),
-        (3, r"counts has the shape \(\)"),
-        (["a", "b"], "counts holds <U1 instead of numbers"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "message"), [
+    ([[1, 0], [-1, 2]], r"counts holds a negative (count|weight): -1 in row 1, column 0"),
+    ([1, math.nan], "counts holds a (count|weight) that is not finite or too large: nan in row 0, column 1"),
+    ([[[1, 2]]], r"counts has the shape \(1, 1, 2\)\. Give one number for each point, or a table"),
+    ([1], "counts has 1 columns"), (3, r"counts has the shape \(\)"),
+    (["a", "b"], "counts holds <U1 instead of numbers"),
+])  # fmt: skip
 def test_counts_are_checked(function: Callable[..., Any], counts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         function(counts, [0.5, 0.5])
@@ -503,7 +479,4 @@ def test_why_a_score_is_undefined(name: str) -> None:
     missing = statistics.undefined_reason(name, [[0, 0], [0, 0]])
     assert missing == (None if name.startswith("expected") else "no item was rated")
     assert statistics.undefined_reason(name, [[0, 0], [0, 1]]) is None
-
-
-def test_js_of_the_smallest_probability_there_is() -> None:
-    assert statistics.js([1, 0, 0], [1 - 5e-324, 5e-324, 0]) == 0
+    assert statistics.js([1, 0, 0], [1 - 5e-324, 5e-324, 0]) == 0  # the smallest probability there is

@@ -32,8 +32,6 @@ LEVELS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.16, 0.2, 0.25, 0.3, 0.5, 0.8)
 
 
 # The plan ------------------------------------------------------------------------------------------------------------
-
-
 def test_looks_double_from_99_up_to_four_fifths_of_the_draws() -> None:
     assert Looks.of(1000).at == (99, 199, 399, 799)
     assert Looks.of(998).at == (99, 199, 399)
@@ -131,13 +129,10 @@ def test_more_draws_only_for_what_may_still_be_claimed() -> None:
     """A p of .04 is undecided after 1,000 draws, but not if it was far at a look: then no less is told."""
     plan = DrawPlan(1000, 10_000, 1, Looks.of(1000))
     for first, enough in ((0.3, True), (0.1, False)):
-        p = [np.array([one]) for one in (first, 0.1, 0.06, 0.06, 0.04)]
-        assert plan.enough(p, 1000) is enough
+        assert plan.enough([np.array([one]) for one in (first, 0.1, 0.06, 0.06, 0.04)], 1000) is enough
 
 
 # Valid, whenever it stops --------------------------------------------------------------------------------------------
-
-
 def urn(n: int, count: int, more: int) -> list[Fraction]:
     """Return how likely so many of further draws reach the observed value, if so many of n did: a Pólya urn."""
     chances = []
@@ -151,15 +146,10 @@ def urn(n: int, count: int, more: int) -> list[Fraction]:
     return chances
 
 
-@pytest.mark.parametrize(
-    "looks",
-    [
-        Looks((7, 15), (0.5, 0.25), (0.0, 0.0)),
-        Looks((7, 15), (0.5, 0.25), (0.0, 2 / 16)),
-        Looks((7, 15), (0.75, 0.75), (1 / 8, 0.0)),
-        Looks((3, 15), (0.5, 0.5), (1 / 4, 1 / 16)),
-    ],
-)
+@pytest.mark.parametrize("looks", [
+    Looks((7, 15), (0.5, 0.25), (0.0, 0.0)), Looks((7, 15), (0.5, 0.25), (0.0, 2 / 16)),
+    Looks((7, 15), (0.75, 0.75), (1 / 8, 0.0)), Looks((3, 15), (0.5, 0.5), (1 / 4, 1 / 16)),
+])  # fmt: skip
 def test_every_sequence_of_draws(looks: Looks) -> None:
     """The exact distribution: told p ≤ α has a chance of at most α, even if one stops when p looks smallest."""
     total, first, second = 31, *looks.at
@@ -169,9 +159,7 @@ def test_every_sequence_of_draws(looks: Looks) -> None:
             for c, to_c in enumerate(urn(second, a + b, total - second)):
                 counts = (a, a + b, a + b + c)
                 p = [(count + 1) / (n + 1) for count, n in zip(counts, (first, second, total), strict=True)]
-                least = min(
-                    float(looks.told(p[: k + 1], n)) for k, n in enumerate((first, second, total))
-                )  # fmt: skip
+                least = min(float(looks.told(p[: k + 1], n)) for k, n in enumerate((first, second, total)))
                 told[least] = told.get(least, Fraction(0)) + Fraction(1, first + 1) * to_b * to_c
     assert sum(told.values()) == 1
     reached = Fraction(0)
@@ -353,7 +341,6 @@ def test_the_check_of_the_design_stops_too() -> None:
 
 
 # The option that there was -------------------------------------------------------------------------------------------
-
 TOLD = "stop_early was removed: every shuffle that you ask for is made, and more while a p-value is close to .05"
 
 

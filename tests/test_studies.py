@@ -117,8 +117,6 @@ def test_the_figure_has_the_numbers(found: pv.studies.ResponsivenessStudy, tmp_p
 
 
 # Soft scores ---------------------------------------------------------------------------------------------------------
-
-
 def test_more_ratings_against_formulas_and_draws() -> None:
     """E[CE] mixes the ratings' and the uniform cross-entropy; E[EMD] is near that of 100,000 Dirichlet draws."""
     found = pv.studies.soft()

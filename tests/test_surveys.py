@@ -26,18 +26,15 @@ def message(path: Path, **given: object) -> str:
     return str(raised.value).replace(f"{path.parent}/", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("What is your gender?", True), ("What is your gender identity?", True), ("Gender", True), ("AGE", True),
-        ("How old are you?", True), ("What is your highest level of education?", True), ("Age (in years)", True),
-        ("In which country do you live?", True), ("Which gender do you identify with?", True),
-        ("Please indicate your age", True), ("What is your political orientation?", True),
-        ("What is your view of gender quotas?", False), ("How offensive is this to people of your religion?", False),
-        ("Does it mention the age of the speaker?", False), ("Should race matter in hiring?", False),
-        ("How harmful is it?", False), ("Sexton", False), ("r1", False), ("Is this text about education?", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("What is your gender?", True), ("What is your gender identity?", True), ("Gender", True), ("AGE", True),
+    ("How old are you?", True), ("What is your highest level of education?", True), ("Age (in years)", True),
+    ("In which country do you live?", True), ("Which gender do you identify with?", True),
+    ("Please indicate your age", True), ("What is your political orientation?", True),
+    ("What is your view of gender quotas?", False), ("How offensive is this to people of your religion?", False),
+    ("Does it mention the age of the speaker?", False), ("Should race matter in hiring?", False),
+    ("How harmful is it?", False), ("Sexton", False), ("r1", False), ("Is this text about education?", False),
+])  # fmt: skip
 def test_texts_that_ask_who_somebody_is(text: str, expected: bool) -> None:
     assert tells_of_people(text) is expected
 
@@ -52,16 +49,13 @@ def test_what_is_left_aside_is_said(write: Write) -> None:
     assert unnamed.raters["rater"].to_list() == [2, 3]  # the header is row 1
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "options"),
-    [
-        ("s.csv", PEOPLE, ""),
-        ("s.csv", "Q1,Q2\n1,2\n2,1\n", ""),  # no column of respondents
-        ("s.csv", PEOPLE, "--questions Q2,age --scale 1:40"),
-        ("q.csv", export(R1, R2, response("R_3", "3", "", "", "Man", "", finished="False")), "--unfinished drop"),
-        ("g.csv", "Timestamp,Age,Safe? [a],Safe? [b]\n1/2/2024 1:00:00,9,1,2\n1/2/2024 2:00:00,10,2,1\n", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "options"), [
+    ("s.csv", PEOPLE, ""),
+    ("s.csv", "Q1,Q2\n1,2\n2,1\n", ""),  # no column of respondents
+    ("s.csv", PEOPLE, "--questions Q2,age --scale 1:40"),
+    ("q.csv", export(R1, R2, response("R_3", "3", "", "", "Man", "", finished="False")), "--unfinished drop"),
+    ("g.csv", "Timestamp,Age,Safe? [a],Safe? [b]\n1/2/2024 1:00:00,9,1,2\n1/2/2024 2:00:00,10,2,1\n", ""),
+])  # fmt: skip
 def test_a_written_config_reads_the_same(write: Write, name: str, text: str, options: str) -> None:
     path = write(name, text)
     first = run_cli("describe", path, "--json", "--write-config", *shlex.split(options))
@@ -76,11 +70,9 @@ def test_stored_ratings_remember_that_they_were_a_survey(write: Write, tmp_path:
     ratings = pv.read_ratings(write("s.csv", PEOPLE), questions="Q1:Q2")
     pv.write_ratings(ratings, tmp_path / "s.parquet")
     again = pv.read_ratings(tmp_path / "s.parquet")
-    assert (again.intake.layout, again.intake.platform, again.intake.said) == (
-        "survey",
-        "survey",
-        {"questions": "Q1:Q2"},
-    )
+    assert (
+        again.intake.layout, again.intake.platform, again.intake.said,
+    ) == ("survey", "survey", {"questions": "Q1:Q2"})  # fmt: skip
 
 
 def test_pieces_do_not_change_what_is_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,14 +132,11 @@ def test_where_questions_do_not_belong(write: Write) -> None:
     assert "--questions 'Q1'" in message(write("q.csv", export(R1, R2)), score="Q1")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "worker,trial,Q1,Q2,age\na,1,1,2,20\na,2,2,1,20\n",  # raters are repeated: not a row for each
-        "trial,harm,bias,gender\n1,1,2,m\n1,2,1,w\n2,2,2,m\n",  # nobody is named, and nothing is named like questions
-        "text_id,Q1,Q2\nx,1,2\ny,2,1\n",  # rows are named like items
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "worker,trial,Q1,Q2,age\na,1,1,2,20\na,2,2,1,20\n",  # raters are repeated: not a row for each
+    "trial,harm,bias,gender\n1,1,2,m\n1,2,1,w\n2,2,2,m\n",  # nobody is named, and nothing is named like questions
+    "text_id,Q1,Q2\nx,1,2\ny,2,1\n",  # rows are named like items
+])  # fmt: skip
 def test_what_may_be_something_else_is_not_read_as_a_survey(write: Write, text: str) -> None:
     with pytest.raises(ColumnError, match="--questions"):
         pv.read_ratings(write("s.csv", text))

@@ -47,14 +47,8 @@ def test_tasks_are_the_items_that_lack_ratings(ratings: pv.Ratings) -> None:
     needed = {row["item"]: row for row in found.uncertain.iter_rows(named=True)}
     listed = found.tasks()
     assert listed.columns == [
-        "item",
-        "text",
-        "topic",
-        "n_ratings",
-        "ratings_needed",
-        "ratings_wanted",
-        "information_gain",
-    ]
+        "item", "text", "topic", "n_ratings", "ratings_needed", "ratings_wanted", "information_gain",
+    ]  # fmt: skip
     assert listed["item"].to_list() == found.uncertain["item"].to_list()  # six ratings are too few for ± 0.4
     assert dict(listed.select("item", "n_ratings").iter_rows()) == {"173": 3, "9": 2, "=x": 1}
     for item, wanted in listed.select("item", "ratings_wanted").iter_rows():
@@ -121,23 +115,16 @@ def test_the_command_writes_what_python_does(files: tuple[Path, Path], ratings: 
     assert "no item needs more ratings for a mean known to ± 4" in done.words
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "told"),
-    [
-        (["-o", "t.csv", "--csv", "t.csv"], 2, "-o and --csv name the same file"),
-        (["-o", "t.json"], 1, "does not say what kind of tasks it should hold. Add --as label-studio, --as argilla or"),
-        (
-            ["-o", "t.csv", "--as", "argilla"],
-            1,
-            "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl",
-        ),
-        (["--as", "csv"], 2, "--as requires -o FILE"),
-        (["--at-most", "3"], 2, "--at-most requires -o FILE"),
-        (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),
-        (["-o", "ratings.csv"], 1, "this file is an input and would be overwritten"),
-        (["-o", "t.csv", "--text", "prompt"], 1, "no column 'prompt' describes items"),
-    ],
-)
+@pytest.mark.parametrize(("more", "code", "told"), [
+    (["-o", "t.csv", "--csv", "t.csv"], 2, "-o and --csv name the same file"),
+    (["-o", "t.json"], 1, "does not say what kind of tasks it should hold. Add --as label-studio, --as argilla or"),
+    (["-o", "t.csv", "--as", "argilla"], 1,
+     "cannot write argilla tasks to t.csv. Use a name that ends in .json or .jsonl"),
+    (["--as", "csv"], 2, "--as requires -o FILE"), (["--at-most", "3"], 2, "--at-most requires -o FILE"),
+    (["-o", "t.json", "--as", "prodigy"], 1, "form is 'prodigy'. Choose one of label-studio, argilla, csv"),
+    (["-o", "ratings.csv"], 1, "this file is an input and would be overwritten"),
+    (["-o", "t.csv", "--text", "prompt"], 1, "no column 'prompt' describes items"),
+])  # fmt: skip
 def test_bad_calls(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, more: list[str], code: int, told: str
 ) -> None:

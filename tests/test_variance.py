@@ -67,8 +67,6 @@ def four(keep: Any = lambda person, rater: True) -> pv.Ratings:
 
 
 # Textbooks ------------------------------------------------------------------------------------------------------------
-
-
 def test_brennan_p_by_i() -> None:
     """Table 2.2: σ²(p) = .0574, σ²(i) = .0754, σ²(pi) = .1269; Eρ² = .844 and Φ = .773 for twelve items."""
     found = pv.variation(one(), **FEW)
@@ -109,8 +107,6 @@ def test_missing_ratings_against_generalizit() -> None:
 
 
 # Expected mean squares ------------------------------------------------------------------------------------------------
-
-
 def mean_squares(table: Floats) -> dict[str, float]:
     """Return the components of items × groups × raters of a group, all rated, from mean squares by hand."""
     n_i, n_g, n_r = table.shape
@@ -190,7 +186,6 @@ def test_unbalanced_data_against_matrices() -> None:
 
 
 # Known truth ----------------------------------------------------------------------------------------------------------
-
 TRUE = np.array([1.0, 0.3, 0.5, 0.4, 1.5])
 
 
@@ -249,7 +244,6 @@ def test_estimates_are_unbiased(design: str) -> None:
 
 
 # lme4 -----------------------------------------------------------------------------------------------------------------
-
 FIT = """
 suppressMessages(library(lme4))
 d <- read.csv("ratings.csv", colClasses = c(item = "factor", rater = "factor", g = "factor"))
@@ -273,9 +267,8 @@ def by_lme4(ratings: pv.Ratings, folder: Path) -> dict[str, float]:
     """Return the components by restricted maximum likelihood."""
     if why := _no_lme4():
         pytest.skip(why)
-    ratings.to_frame().select("item", "rater", "score").join(ratings.raters, on="rater").write_csv(
-        folder / "ratings.csv"
-    )
+    rows = ratings.to_frame().select("item", "rater", "score").join(ratings.raters, on="rater")
+    rows.write_csv(folder / "ratings.csv")
     (folder / "fit.R").write_text(FIT)
     done = subprocess.run(["Rscript", "fit.R"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -320,8 +313,6 @@ def test_unbalanced_data_against_lme4(tmp_path: Path) -> None:
 
 
 # Reliability ----------------------------------------------------------------------------------------------------------
-
-
 def test_reliability_and_raters_needed_by_hand() -> None:
     table = drawn(7, 15, 3, 4)
     found = pv.variation(rated(table), "g", target=0.9, **FEW)
@@ -349,10 +340,7 @@ def test_the_reliability_of_a_group_is_cronbachs_alpha_of_its_raters() -> None:
         own = table[:, g]
         alpha = 4 / 3 * (1 - own.var(axis=0, ddof=1).sum() / own.sum(axis=1).var(ddof=1))
         assert found.filter(pl.col("group") == f"g{g:02}")["relative"][0] == pytest.approx(alpha, rel=1e-9)
-
-
-def test_the_ceiling_of_sparse_data_is_that_of_absolute_reliability() -> None:
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(4)  # of sparse data the ceiling is that of absolute reliability
     table = drawn(9, 30, 3, 6)
     found = pv.variation(rated(table, rng.random(table.shape) < 0.4), "g", **FEW).reliability()
     assert found["ceiling"].to_list() == pytest.approx(np.sqrt(found["absolute"].to_numpy()).tolist(), nan_ok=True)
@@ -363,22 +351,17 @@ def test_no_model_exceeds_the_ceiling() -> None:
     rng = np.random.default_rng(5)
     truth, lenient = rng.normal(size=20_000), 0.8 * rng.normal(size=7)
     noise = 1.3 * rng.normal(size=(20_000, 7))
-    same = float(reliability(1.0, 1.3**2, 7))
-    assert np.corrcoef(truth, (truth[:, None] + lenient + noise).mean(axis=1))[0, 1] == pytest.approx(
-        math.sqrt(same), abs=0.01
-    )
-    other = float(reliability(1.0, 1.3**2 + 0.8**2, 7))
     fresh = 0.8 * rng.normal(size=(20_000, 7))
-    assert np.corrcoef(truth, (truth[:, None] + fresh + noise).mean(axis=1))[0, 1] == pytest.approx(
-        math.sqrt(other), abs=0.01
-    )
+    for leniency, error in ((lenient, 1.3**2), (fresh, 1.3**2 + 0.8**2)):
+        ceiling = math.sqrt(float(reliability(1.0, error, 7)))
+        found = np.corrcoef(truth, (truth[:, None] + leniency + noise).mean(axis=1))[0, 1]
+        assert found == pytest.approx(ceiling, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("item", "error", "k", "value", "needed"),
-    [(1.0, 2.0, 8, 0.8, 8), (3.0, 1.0, 1, 0.75, 2), (0.0, 1.0, 3, math.nan, math.nan),
-     (-1.0, 1.0, 3, math.nan, math.nan), (2.0, 0.0, 1, 1.0, 1), (2.0, -1.0, 1, 1.0, 1), (1.0, 100.0, 100, 0.5, 400)],
-)  # fmt: skip
+@pytest.mark.parametrize(("item", "error", "k", "value", "needed"), [
+    (1.0, 2.0, 8, 0.8, 8), (3.0, 1.0, 1, 0.75, 2), (0.0, 1.0, 3, math.nan, math.nan),
+    (-1.0, 1.0, 3, math.nan, math.nan), (2.0, 0.0, 1, 1.0, 1), (2.0, -1.0, 1, 1.0, 1), (1.0, 100.0, 100, 0.5, 400),
+])  # fmt: skip
 def test_reliability_at_its_edges(item: float, error: float, k: int, value: float, needed: float) -> None:
     assert float(reliability(item, error, k)) == pytest.approx(value, nan_ok=True)
     assert float(raters_needed(item, error, 0.8)) == pytest.approx(needed, nan_ok=True)
@@ -395,8 +378,6 @@ def test_what_the_design_leaves_open_is_undefined() -> None:
 
 
 # Faces ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def faces(real_data: Path) -> tuple[pv.Ratings, pl.DataFrame]:
     path = real_data / "faceratings" / "faceratings.parquet"

@@ -29,9 +29,8 @@ from variation_studies import FEW, SHAPES, Rows, dominant, fitted, groups_of, le
 
 HOW = Running(threads=1)
 
+
 # Values ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_leniency_and_dominance_against_least_squares_and_loops(shape: str) -> None:
     for seed in range(2):
@@ -82,8 +81,7 @@ def test_many_groups_have_the_effects_of_least_squares(monkeypatch: pytest.Monke
     scores = draw.normal(size=600)
     products, crossed = (design.T @ design)[np.newaxis], (design.T @ scores)[np.newaxis]
     expected = np.linalg.lstsq(design, scores, rcond=None)[0]
-    quick = adjusted._effects(products, crossed, np.arange(250), ())
-    assert quick[0] == pytest.approx(expected, abs=1e-10)
+    assert adjusted._effects(products, crossed, np.arange(250), ())[0] == pytest.approx(expected, abs=1e-10)
     design[:, 7] = design[:, 3] + design[:, 4]  # then three of them cannot be told apart
     products, crossed = (design.T @ design)[np.newaxis], (design.T @ scores)[np.newaxis]
     careful = adjusted._effects(products, crossed, np.arange(250), ())
@@ -99,8 +97,6 @@ def test_attributes_of_crossings_are_adjusted_for() -> None:
 
 
 # Shuffles -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("within", [None, "h"])
 def test_shuffled_values_are_those_of_relabelled_raters(shape: str, within: str | None) -> None:
@@ -155,8 +151,6 @@ def test_p_is_the_rank_of_the_deviation_among_shuffles() -> None:
 
 
 # Without each unit ----------------------------------------------------------------------------------------------------
-
-
 def all_values(rows: Rows, group: dict[Any, Any], names: tuple[str, ...]) -> np.ndarray[Any, Any]:
     """Return groups and axis × statistics, as the lens has them, by regressions, loops and matrices."""
     inside = [row for row in rows if group[row[1]] is not None]
@@ -283,7 +277,6 @@ def test_bootstrap_draws_are_copies_of_items_and_raters(shape: str, missing: flo
 
 
 # Bits -----------------------------------------------------------------------------------------------------------------
-
 ASKED: dict[str, Any] = {"permutations": 40, "min_group_size": 2, "adjust": True, "items_by": "topic", "seed": 9}
 
 

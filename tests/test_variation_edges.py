@@ -16,9 +16,14 @@ import plurivox as pv
 from support import run_cli
 from variation_studies import FEW, dominant, fitted, groups_of, lenient, rows_of, study
 
+
+def again(ratings: pv.Ratings, raters: pl.DataFrame | None = None, frame: pl.DataFrame | None = None) -> pv.Ratings:
+    """Return the study with other raters, or with some of its rows."""
+    rows = ratings.to_frame().select("item", "rater", "score") if frame is None else frame
+    return pv.Ratings.from_frame(rows, scale=ratings.scale, raters=ratings.raters if raters is None else raters)
+
+
 # Contrasts, pairs, parts of the items, raters one by one --------------------------------------------------------------
-
-
 def test_pairs_and_contrasts_are_two_groups_alone_on_the_same_items() -> None:
     ratings = study(14, "mixed")
     rows, group = rows_of(ratings), groups_of(ratings, "g")
@@ -37,9 +42,8 @@ def test_pairs_and_contrasts_are_two_groups_alone_on_the_same_items() -> None:
     assert contrast.ci_low == pytest.approx(-beside["ci_high"][0], abs=1e-10)
     only = ratings.raters.filter(pl.col("g").is_in(["x", "z"]))
     frame = ratings.to_frame().select("item", "rater", "score").join(only.select("rater"), on="rater")
-    alone = pv.variation(
-        pv.Ratings.from_frame(frame, scale=ratings.scale, raters=only), "g", permutations=0, min_group_size=1
-    ).row("g", "x", "leniency")
+    apart = again(ratings, only, frame)
+    alone = pv.variation(apart, "g", permutations=0, min_group_size=1).row("g", "x", "leniency")
     assert alone.value == pytest.approx(beside["value"][0], abs=1e-10)
     assert alone.ci_low == pytest.approx(beside["ci_low"][0], abs=0.01)  # other blocks of ratings are left out
 
@@ -51,10 +55,7 @@ def test_parts_of_the_items_are_as_if_there_were_no_others() -> None:
     frame = ratings.to_frame().select("item", "rater", "score")
     for topic in "ab":
         own = frame.filter(pl.col("item").replace_strict(topics) == topic)
-        alone = pv.variation(
-            pv.Ratings.from_frame(own, scale=ratings.scale, raters=ratings.raters), "g", permutations=0,
-            min_group_size=1, adjust=True,
-        )  # fmt: skip
+        alone = pv.variation(again(ratings, frame=own), "g", permutations=0, min_group_size=1, adjust=True)
         here = found.to_frame().filter(pl.col("subset") == topic)
         assert here["value"].to_list() == pytest.approx(alone.to_frame()["value"].to_list(), abs=1e-10)
         for table in ("components", "reliability", "needed", "adjusted"):
@@ -84,9 +85,7 @@ def test_overlapping_groups_against_least_squares() -> None:
     sets = [set(rng.choice(["a", "b", "c"], size=rng.integers(1, 3), replace=False).tolist()) for _ in range(30)]
     sets[4] = set()
     frame = ratings.raters.with_columns(pl.Series("race", ["; ".join(sorted(own)) for own in sets]))
-    ratings = pv.Ratings.from_frame(
-        ratings.to_frame().select("item", "rater", "score"), scale=ratings.scale, raters=frame
-    )
+    ratings = again(ratings, frame)
     found = pv.variation(ratings, "race", several={"race": ";"}, permutations=30, min_group_size=1, adjust=True)
     rows = rows_of(ratings)
     for value in "abc":
@@ -115,10 +114,7 @@ def test_shuffles_within_an_attribute_that_decides_leave_nothing_to_test() -> No
 def test_withheld_groups_stay_in_the_rest() -> None:
     ratings = study(19, n_raters=31)
     g = ["x"] * 12 + ["y"] * 9 + ["z"] * 7 + ["tiny"] * 3
-    ratings = pv.Ratings.from_frame(
-        ratings.to_frame().select("item", "rater", "score"), scale=ratings.scale,
-        raters=pl.DataFrame({"rater": range(31), "g": g}),
-    )  # fmt: skip
+    ratings = again(ratings, pl.DataFrame({"rater": range(31), "g": g}))
     every = pv.variation(ratings, "g", **FEW)
     found = pv.variation(ratings, "g", permutations=20, pairs=True, adjust=True, min_group_size=5)
     shown = {row.group for row in found.rows}
@@ -136,8 +132,6 @@ def test_withheld_groups_stay_in_the_rest() -> None:
 
 
 # Honest edges ---------------------------------------------------------------------------------------------------------
-
-
 def made(scores: dict[str, list[int | None]], n_points: int = 5, **attributes: str) -> pv.Ratings:
     """A table written by hand: rater → scores of items 0, 1, 2, …; attributes as one letter per rater."""
     rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own) if score is not None]
@@ -175,51 +169,43 @@ def test_one_group() -> None:
     defined_or_noted(found)
 
 
-def test_one_item() -> None:
+def test_one_item_one_rater_and_groups_of_single_raters() -> None:
     found = pv.variation(made({"a": [1], "b": [2], "c": [4], "d": [4]}, g="xxyy"), "g", **EDGE)
     assert found.value("g", "x", "leniency") == pytest.approx(1.5 - 4)
     assert found.value("g", "x", "dominance") == 0
     assert found.components()["note"][0] == "there is only one item"
     defined_or_noted(found)
-
-
-def test_one_rater() -> None:
     found = pv.variation(made({"a": [1, 2, 3]}, g="x"), "g", **EDGE)
     assert math.isnan(found.value("g", "x", "leniency"))
     assert found.components()["note"][0] == "there is only one rater"
     defined_or_noted(found)
-
-
-def test_groups_of_single_raters() -> None:
     found = pv.variation(made({"a": [1, 2, 3], "b": [2, 2, 4], "c": [0, 1, 4]}, g="xyz"), "g", **EDGE)
     assert found.value("g", "x", "leniency") == pytest.approx(np.mean([1 - 1, 2 - 1.5, 3 - 4]))
     defined_or_noted(found)
 
 
+ISLANDS: dict[str, list[int | None]] = {
+    "a": [1, 2, None, None], "b": [2, 4, None, None], "c": [None, None, 0, 3], "d": [None, None, 1, 4],
+}  # fmt: skip
+
+
 def test_raters_of_a_single_group_for_each_item() -> None:
     """Each item was rated by one group alone, so nothing can be compared."""
-    table: dict[str, list[int | None]] = {
-        "a": [1, 2, None, None], "b": [2, 4, None, None], "c": [None, None, 0, 3], "d": [None, None, 1, 4],
-    }  # fmt: skip
-    found = pv.variation(made(table, g="xxyy"), "g", **EDGE)
+    found = pv.variation(made(ISLANDS, g="xxyy"), "g", **EDGE)
     for group in "xy":
         for statistic in ("leniency", "dominance"):
             row = found.row("g", group, statistic)
             assert math.isnan(row.value)
             assert row.note == "no item was rated by this group and by others"
             assert row.p_value is None or math.isnan(row.p_value)
-    assert found.adjusted().filter(pl.col("group") != pl.col("reference"))["note"].to_list() == [
-        "its raters share no items with raters of other groups, or only with groups for which the same holds"
-    ]
+    said = "its raters share no items with raters of other groups, or only with groups for which the same holds"
+    assert found.adjusted().filter(pl.col("group") != pl.col("reference"))["note"].to_list() == [said]
     defined_or_noted(found)
 
 
 def test_two_islands_of_groups() -> None:
     """Groups x and y share items, and so do u and v, but not these with those: differences within islands are told."""
-    table: dict[str, list[int | None]] = {
-        "a": [1, 2, None, None], "b": [2, 4, None, None], "c": [None, None, 0, 3], "d": [None, None, 1, 4],
-    }  # fmt: skip
-    found = pv.variation(made(table, g="xyuv"), "g", **EDGE)
+    found = pv.variation(made(ISLANDS, g="xyuv"), "g", **EDGE)
     assert found.value("g", "x", "leniency") == pytest.approx(-1.5)
     assert found.value("g", "v", "leniency") == pytest.approx(1.0)
     effects = {row["group"]: row["effect"] for row in found.adjusted().iter_rows(named=True)}
@@ -250,9 +236,7 @@ def test_attributes_that_determine_each_other_are_named_and_others_keep_their_ef
     g = groups_of(ratings, "g")
     renamed = {"x": "one", "y": "two", "z": "three", None: None}
     raters = ratings.raters.with_columns(pl.Series("copy", [renamed[g[rater]] for rater in range(24)]))
-    ratings = pv.Ratings.from_frame(
-        ratings.to_frame().select("item", "rater", "score"), scale=ratings.scale, raters=raters
-    )
+    ratings = again(ratings, raters)
     found = pv.variation(ratings, ["g", "copy", "h"], adjust=True, **FEW).adjusted()
     notes = {row["attribute"]: row["note"] for row in found.iter_rows(named=True) if row["group"] != row["reference"]}
     assert notes["g"] == "within items it cannot be told apart from copy: one follows from the other"
@@ -286,9 +270,8 @@ def test_an_attribute_that_follows_from_two_others() -> None:
     found = pv.variation(made(table, g=g, h=h, cell=crossing), ["g", "h", "cell"], adjust=True, **FEW).adjusted()
     open_ = found.filter(pl.col("effect").is_nan())
     assert set(open_["attribute"]) >= {"g", "h"}
-    assert open_.filter(pl.col("attribute") == "g")["note"].to_list() == [
-        "within items it cannot be told apart from cell: one follows from the other"
-    ]
+    said = "within items it cannot be told apart from cell: one follows from the other"
+    assert open_.filter(pl.col("attribute") == "g")["note"].to_list() == [said]
 
 
 def test_raters_and_items_without_ratings_count_for_nothing() -> None:
@@ -341,8 +324,6 @@ def test_totals_are_refused(tmp_path: Path) -> None:
 
 
 # Results and the command line -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from plurivox.simulation.files import write_study
@@ -404,9 +385,8 @@ def test_attributes_of_a_crossing_are_withheld_together_with_it() -> None:
     raters = pl.DataFrame({
         "rater": range(20), "gender": ["w"] * 12 + ["m"] * 8, "team": ["A", "B"] * 6 + ["A"] * 5 + ["B"] * 3,
     })  # fmt: skip
-    frame = pl.DataFrame({"item": [i for i in range(6) for _ in range(20)], "rater": list(range(20)) * 6}).with_columns(
-        score=(pl.col("item") * 7 + pl.col("rater") * 3) % 5
-    )
+    frame = pl.DataFrame({"item": [i for i in range(6) for _ in range(20)], "rater": list(range(20)) * 6})
+    frame = frame.with_columns(score=(pl.col("item") * 7 + pl.col("rater") * 3) % 5)
     ratings = pv.Ratings.from_frame(frame, scale="0:4", raters=raters)
     quick: dict[str, Any] = {"permutations": 0, "interval": "none"}
     crossed = pv.variation(ratings, [("gender", "team")], **quick)
@@ -420,10 +400,8 @@ def _crossed(scores: np.ndarray, **attributes: Sequence[str | None]) -> pv.Ratin
     """Return ratings of items × raters, with attributes of the raters."""
     item, rater = (one.ravel() for one in np.indices(scores.shape))
     frame = pl.DataFrame({"item": item, "rater": rater, "score": scores.ravel()})
-    raters = pl.DataFrame(
-        {"rater": range(scores.shape[1]), **attributes},
-        schema_overrides=dict.fromkeys(attributes, pl.String),
-    )
+    types = dict.fromkeys(attributes, pl.String)
+    raters = pl.DataFrame({"rater": range(scores.shape[1]), **attributes}, schema_overrides=types)
     return pv.Ratings.from_frame(frame, scale="0:4", raters=raters)
 
 
@@ -456,10 +434,8 @@ def test_the_reference_is_the_largest_group_of_those_in_the_fit() -> None:
 
 
 def test_variances_that_are_0_but_for_rounding_are_0() -> None:
-    found = pv.variation(
-        _crossed(np.arange(8)[:, np.newaxis] % 5 + np.zeros((1, 24), int), team=["A", "B"] * 12), "team",
-        permutations=0,
-    )  # fmt: skip
+    alike = np.arange(8)[:, np.newaxis] % 5 + np.zeros((1, 24), int)
+    found = pv.variation(_crossed(alike, team=["A", "B"] * 12), "team", permutations=0)
     nothing = found.components().filter(pl.col("component") != "item")
     assert nothing["variance"].to_list() == [0.0] * 6
     assert not any("-0" in text for text in found.findings())
@@ -477,10 +453,7 @@ def test_who_rates_what_is_told_right_where_raters_do_not_vary() -> None:
 
 
 def test_several_negative_estimates_are_told_in_the_plural() -> None:
-    ratings = _crossed(_scores(), team=["A", "B"] * 12)
-    text = next(text for text in pv.variation(ratings, "team", permutations=0).findings() if "of team" in text)
-    negative = pv.variation(ratings, "team", permutations=0).components().filter(
-        (pl.col("axis") == "team") & (pl.col("variance") < 0)
-    )  # fmt: skip
-    assert negative.height > 1
+    found = pv.variation(_crossed(_scores(), team=["A", "B"] * 12), "team", permutations=0)
+    text = next(text for text in found.findings() if "of team" in text)
+    assert found.components().filter((pl.col("axis") == "team") & (pl.col("variance") < 0)).height > 1
     assert "are negative and count as 0.)" in text

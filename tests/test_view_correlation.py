@@ -29,8 +29,6 @@ Scores = NDArray[np.float64]
 
 
 # The definition, written out -----------------------------------------------------------------------------------------
-
-
 def oracle(
     group: Scores, rest: Scores, w_group: Any = None, w_rest: Any = None, items: Any = None, means: Any = None
 ) -> float:
@@ -160,8 +158,6 @@ def test_errors_say_what_is_wrong() -> None:
 
 
 # Studies with a known truth ------------------------------------------------------------------------------------------
-
-
 def simulated(
     rng: np.random.Generator, *, noise: float = 0.75, spread: float = 1.0, shift: float = 0.0, latent: float = 1.0
 ) -> float:
@@ -193,8 +189,6 @@ def test_against_simulated_truths(study: dict[str, float], truth: float) -> None
 
 
 # In the lens ---------------------------------------------------------------------------------------------------------
-
-
 def ratings_of(table: Scores, n_own: int, groups: Any = None) -> pv.Ratings:
     """Return ratings of a table, items × raters; the first raters are group a and the others b, if not said."""
     item, rater = np.nonzero(~np.isnan(table))

@@ -81,7 +81,6 @@ def same(a: dict[Any, float], b: dict[Any, float], wanted: Callable[[Any], bool]
 
 
 # Estimates ------------------------------------------------------------------------------------------------------------
-
 KEYS = ("model", "of", "axis", "group", "subset", "statistic")
 ESTIMATED: dict[str, Any] = {"by": "g", "threshold": 2, "min_group_size": 1}
 
@@ -167,8 +166,6 @@ def test_the_chance_in_weighted_means_against_pairs_of_distinct_raters() -> None
 
 
 # Judge cards ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 def test_whole_weights_are_repeated_raters_on_cards(level: str) -> None:
     asked: dict[str, Any] = {"by": "g", "min_group_size": 1, "level": level}
@@ -268,8 +265,6 @@ def test_unweighted_values_stand_on_the_card() -> None:
 
 
 # What is said ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def simulated() -> pv.Simulation:
     return pv.simulate(n_items=120, n_raters=60, n_rated=60, ratings_per_item=6, seed=2)

@@ -65,7 +65,6 @@ def same(a: dict[Any, float], b: dict[Any, float], statistics: Iterable[str]) ->
 
 
 # Whole weights are repeated raters ------------------------------------------------------------------------------------
-
 REPEATED = ("xrr", "plurality_size", "negentropy", "cross_negentropy", "voting_agreement")
 
 
@@ -93,7 +92,6 @@ def test_whole_weights_against_repeated_raters_in_variation() -> None:
 
 
 # Pairs of distinct raters ---------------------------------------------------------------------------------------------
-
 Weighed = list[tuple[int, float]]
 """Scores of different raters of one item, with their weights."""
 
@@ -228,8 +226,6 @@ def test_view_correlation_of_real_weights_by_hand() -> None:
 
 
 # What must hold -------------------------------------------------------------------------------------------------------
-
-
 def test_only_relative_weights_count() -> None:
     once, thrice = (study(rows(), weights=[k * w for w in REAL]) for k in (1, 3))
     first, second = values(pv.cohesion(once, ["g"], **ASKED)), values(pv.cohesion(thrice, ["g"], **ASKED))
@@ -251,22 +247,17 @@ def grouping() -> Grouping:
     return Grouping.of(ratings, axis.codes, len(axis))
 
 
-def test_in_shuffles_a_weight_goes_with_the_group() -> None:
+def test_in_shuffles_a_weight_goes_with_the_group_and_raters_drawn_or_left_out_keep_theirs() -> None:
     one, draws = grouping(), Draws.permuted(20, 3)
     labels, weights = one.labels(draws), one.rater_weights(draws)
     before = sorted(zip(one.codes.tolist(), REAL, strict=True))
     assert all(sorted(zip(a.tolist(), b.tolist(), strict=True)) == before for a, b in zip(labels, weights, strict=True))
     assert (weights != weights[0]).any()
     assert one.rater_weights(Draws.observed())[0].tolist() == REAL
-
-
-def test_raters_who_are_drawn_or_left_out_keep_their_weight() -> None:
-    one = grouping()
     drawn = Draws.resampled(5, 1, "raters")
     assert (one.rater_weights(drawn) == drawn.rater_weights(one.codes) * np.array(REAL)).all()
     assert (one.rater_weights(Draws.resampled(2, 1, "items")) == np.array(REAL)).all()
-    left = Draws.of_units(np.arange(12), "raters")
-    assert (one.rater_weights(left) == (1 - np.eye(12)) * np.array(REAL)).all()
+    assert (one.rater_weights(Draws.of_units(np.arange(12), "raters")) == (1 - np.eye(12)) * np.array(REAL)).all()
 
 
 @pytest.mark.parametrize("statistic", ["irr", "xrr", "percent_agreement", "leniency", "dominance"])
@@ -293,8 +284,6 @@ def test_jackknife_against_leaving_each_rater_out_by_hand(statistic: str) -> Non
 
 
 # What is said ---------------------------------------------------------------------------------------------------------
-
-
 def raked() -> Ratings:
     simulated = pv.simulate(n_items=30, n_raters=60, missing=0.2, seed=2).ratings
     return simulated.where(raters={"gender": ["Man", "Woman"]}).weighted({"gender": {"Man": 0.3, "Woman": 0.7}})
@@ -312,13 +301,9 @@ def test_results_remember_and_say_what_weights_come_to() -> None:
     assert again.to_frame().equals(found.to_frame())
     notes = found.to_frame().filter(pl.col("statistic") == "icc_a1")["note"]
     assert notes.str.contains("it counts all raters equally").all()
-
-
-def test_without_weights_nothing_is_remembered_of_them() -> None:
-    found = pv.cohesion(study(rows()), "h", **ASKED)
-    assert "weights" not in found.settings
-    assert "unweighted" not in found.to_json()
-    assert "unweighted" not in found.to_frame().columns
+    without = pv.cohesion(study(rows()), "h", **ASKED)
+    assert "weights" not in without.settings
+    assert "unweighted" not in without.to_json() + str(without.to_frame().columns)
 
 
 def test_tables_show_unweighted_values_beside() -> None:
@@ -400,7 +385,6 @@ def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld()
 
 
 # How often it is right ------------------------------------------------------------------------------------------------
-
 CUTS = np.array([-1.2, -0.4, 0.4, 1.2])
 POPULATION = {("m", "old"): 0.2, ("m", "young"): 0.3, ("w", "old"): 0.2, ("w", "young"): 0.3}
 PANEL = {("m", "old"): 0.4, ("m", "young"): 0.3, ("w", "old"): 0.1, ("w", "young"): 0.2}

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.base.errors import UnweightedWarning
 from plurivox.domain.axis import Axis
 from plurivox.engine.draws import Draws
 from plurivox.infer.grouping import Grouping
@@ -31,8 +30,6 @@ def experts() -> pv.Ratings:
 
 
 # Responsiveness -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("score", ["plurality", "median", "mean"])
 @pytest.mark.parametrize("ties", ["share", "lowest"])
 @pytest.mark.parametrize("reference", ["crowd", "experts", "group"])
@@ -79,8 +76,6 @@ def test_shuffles_move_weights_with_groups_in_responsiveness() -> None:
 
 
 # Aggregation ----------------------------------------------------------------------------------------------------------
-
-
 def aggregated(ratings: pv.Ratings, **asked: Any) -> pv.Aggregation:
     methods = ["plurality", "mean", "posterior", "ordinal"]
     return pv.aggregate(ratings, ["g", "h"], methods=methods, **{**ASKED, **asked})
@@ -145,8 +140,6 @@ def test_shuffles_move_weights_and_weighted_labels_in_aggregation() -> None:
 
 
 # Soft scores ----------------------------------------------------------------------------------------------------------
-
-
 def predicted() -> pl.DataFrame:
     rng = np.random.default_rng(3)
     shares = rng.dirichlet(np.ones(4), size=(2, 14))
@@ -177,16 +170,13 @@ def test_whole_weights_against_repeated_raters_in_soft_scores(prior: Any) -> Non
 
 
 # One item, and items --------------------------------------------------------------------------------------------------
-
 ONE: dict[str, Any] = {"by": ["g", "h"], "permutations": 0, "min_group_size": 1}
 
 
 @pytest.mark.parametrize("item", [0, 3])
 def test_whole_weights_against_repeated_raters_of_one_item(item: int) -> None:
-    weighted, repeated = (
-        pv.item_view(study(rows(), weights=WHOLE), item, **ONE),
-        pv.item_view(study(rows(), WHOLE), item, **ONE),
-    )
+    each = (study(rows(), weights=WHOLE), study(rows(), WHOLE), study(rows()))
+    weighted, repeated, alike = (pv.item_view(one, item, **ONE) for one in each)
     for name in ("plurality", "mean", "difference", "value"):
         first, second = weighted.table("groups")[name], repeated.table("groups")[name]
         if first.dtype == pl.String:
@@ -194,7 +184,6 @@ def test_whole_weights_against_repeated_raters_of_one_item(item: int) -> None:
         else:
             np.testing.assert_allclose(first.fill_null(-9), second.fill_null(-9), atol=1e-12)
     np.testing.assert_allclose(weighted.table("distribution")["share"], repeated.table("distribution")["share"])
-    alike = pv.item_view(study(rows()), item, **ONE)
     assert weighted.table("groups")["n_ratings"].equals(alike.table("groups")["n_ratings"])
     np.testing.assert_allclose(weighted.table("groups")["unweighted_mean"], alike.table("groups")["mean"])
     np.testing.assert_allclose(weighted.table("distribution")["unweighted"], alike.table("distribution")["share"])
@@ -238,14 +227,7 @@ def test_single_items_are_not_weighted_where_that_would_reveal_a_group() -> None
     assert any("would reveal what a withheld group said" in text for text in view.findings())
 
 
-def test_who_does_not_use_weights_says_so() -> None:
-    with pytest.warns(UnweightedWarning, match="psychometrics does not use weights"):
-        pv.psychometrics(study(rows(), weights=REAL), "g", min_group_size=1)
-
-
 # Alignment ------------------------------------------------------------------------------------------------------------
-
-
 def answered() -> pl.DataFrame:
     rng = np.random.default_rng(4)
     made = [(name, i, int(rng.integers(4)) if rng.random() < 0.9 else None) for name in "ab" for i in range(14)]
@@ -314,8 +296,6 @@ def test_shuffles_move_weights_with_groups_in_alignment() -> None:
 
 
 # The command line -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", ["responsiveness", "items", "item 3", "aggregate", "soft", "align"])
 def test_every_weighted_command_says_what_weights_come_to(command: str, tmp_path: Path) -> None:
     ratings = study(rows())

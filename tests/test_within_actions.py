@@ -21,13 +21,10 @@ def two_batches(seed: int = 0) -> tuple[pv.Ratings, pv.Ratings]:
         points = np.searchsorted([-1, 0, 1], severity[own] + noise * rng.normal(size=40))
         rows += [(f"i{i:02}", f"r{rater:02}", int(point)) for i, point in zip(own, points, strict=True)]
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
-    raters = pl.DataFrame(
-        {
-            "rater": [f"r{rater:02}" for rater in range(40)],
-            "batch": ["easy"] * 20 + ["hard"] * 20,
-            "gender": ["Man", "Woman"] * 20,
-        }
-    )
+    raters = pl.DataFrame({
+        "rater": [f"r{rater:02}" for rater in range(40)], "batch": ["easy"] * 20 + ["hard"] * 20,
+        "gender": ["Man", "Woman"] * 20,
+    })  # fmt: skip
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(4)), raters=raters)
     unsafe = pl.DataFrame(
         {"item": [f"i{i:02}" for i in items], "rater": ["t"] * 80, "score": (severity > 0).astype(int)}
@@ -43,8 +40,7 @@ def test_nobody_loses_by_harder_items() -> None:
     """Each batch has half of the raters of each gender, and so two or three of five places."""
     ratings, trained = two_batches()
     asked: dict[str, Any] = {"by": "gender", "per_group": 5, "order": "value", "bootstrap": 0}
-    with_all = batches_of(pv.select_raters(ratings, trained, within=None, **asked))
-    assert with_all.count("hard") == 0
+    assert batches_of(pv.select_raters(ratings, trained, within=None, **asked)).count("hard") == 0
     for within in ("auto", "batch"):
         for reference in (trained, "own group"):
             found = pv.select_raters(ratings, reference, within=within, **asked)

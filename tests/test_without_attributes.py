@@ -13,11 +13,9 @@ from support import Markup, Write, run_cli
 
 # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, example C: 4 observers, 12 units, ordinal alpha .815.
 KRIPPENDORFF = {
-    "A": [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
-    "B": [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
-    "C": [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
-    "D": [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
-}
+    "A": [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None], "B": [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    "C": [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None], "D": [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+}  # fmt: skip
 # Pairs of the units with two scores or more: of unit 1, 3 of 3 are the same; of 2, 3 of 6; 6 of 6 (3, 4, 5); 0 of 6;
 # 6 of 6; 3 of 6; 6 of 6; 3 of 3; 1 of 1.
 SAME = [1, 0.5, 1, 1, 1, 0, 1, 0.5, 1, 1, 1]

@@ -68,9 +68,8 @@ def test_a_study_goes_there_and_back(tmp_path: Path) -> None:
         (tmp_path / name).unlink(missing_ok=True)
     studies, remarks = opened(tmp_path / "studies" / study, adopt=False)
     assert studies == []
-    assert remarks == [
-        f"1 folder in studies/ is not in the list of studies: {study}; plurivox serve --adopt takes it in"
-    ]
+    lost = f"1 folder in studies/ is not in the list of studies: {study}; plurivox serve --adopt takes it in"
+    assert remarks == [lost]
     studies, remarks = opened(tmp_path / "studies" / study)
     assert remarks == ["1 study was taken in: ratings"]
     assert opened(tmp_path / "studies" / study) == (studies, ["there was no study to take in"])
@@ -227,77 +226,55 @@ def test_a_manifest_that_we_would_not_write_is_left(lost: Path) -> None:
     assert [one.name for one in opened(lost)[0]] == ["One"]
 
 
-def not_text(home: Path) -> None:
-    (home / "study.json").write_bytes(random.Random(0).randbytes(1000))
+def told(content: bytes) -> Callable[[Path], Any]:
+    return lambda home: (home / "study.json").write_bytes(content)
 
 
-def too_deep(home: Path) -> None:
-    (home / "study.json").write_bytes(b"[" * 1_000_000)
+def instead(make: Callable[[Path], Any]) -> Callable[[Path], None]:
+    """Put something else in the place of the manifest."""
+
+    def spoil(home: Path) -> None:
+        (home / "study.json").unlink()
+        make(home / "study.json")
+
+    return spoil
 
 
-def too_large(home: Path) -> None:
-    (home / "study.json").write_bytes(b" " * (5 << 20))
+def of_ratings(change: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    return lambda home: change(next(home.glob("inputs/ratings-*")))
 
 
-def a_pipe(home: Path) -> None:
-    (home / "study.json").unlink()
-    os.mkfifo(home / "study.json")
+def moved(what: Callable[[Path], Path], name: str) -> Callable[[Path], None]:
+    """Move a part of the study away, and put a link in its place."""
+
+    def spoil(home: Path) -> None:
+        one, other = what(home), home.parent.parent.parent / name
+        one.rename(other)
+        one.symlink_to(other)
+
+    return spoil
 
 
-def a_folder(home: Path) -> None:
-    (home / "study.json").unlink()
-    (home / "study.json").mkdir()
+def a_pipe_for_a_file(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
-def a_link_to_it(home: Path) -> None:
-    (home / "study.json").rename(home / "other.json")
-    (home / "study.json").symlink_to(home / "other.json")
+SPOILT: dict[str, Callable[[Path], Any]] = {
+    "not text": told(random.Random(0).randbytes(1000)), "too deep": told(b"[" * 1_000_000),
+    "too large": told(b" " * (5 << 20)), "a pipe": instead(os.mkfifo), "a folder": instead(Path.mkdir),
+    "a link to it": moved(lambda home: home / "study.json", "other.json"),
+    "a link of a file": moved(lambda home: next(home.glob("inputs/ratings-*")), "mine.csv"),
+    "a link of inputs": moved(lambda home: home / "inputs", "inputs"),
+    "a link of all": moved(lambda home: home, "study"),
+    "a pipe for a file": of_ratings(a_pipe_for_a_file), "a file missing": of_ratings(Path.unlink),
+    "a file changed": of_ratings(lambda path: path.write_bytes(b"OF ratings")),
+    "a file grown": of_ratings(lambda path: path.write_bytes(path.read_bytes() + b"x" * 10_000_000)),
+    "another name": lambda home: home.rename(home.with_name("2024-survey")),
+}  # fmt: skip
 
 
-def a_link_of_a_file(home: Path) -> None:
-    one = next(home.glob("inputs/ratings-*"))
-    one.rename(home.parent.parent.parent / "mine.csv")
-    one.symlink_to(home.parent.parent.parent / "mine.csv")
-
-
-def a_link_of_inputs(home: Path) -> None:
-    (home / "inputs").rename(home.parent.parent.parent / "inputs")
-    (home / "inputs").symlink_to(home.parent.parent.parent / "inputs")
-
-
-def a_link_of_all(home: Path) -> None:
-    home.rename(home.parent.parent.parent / "study")
-    home.symlink_to(home.parent.parent.parent / "study")
-
-
-def a_pipe_for_a_file(home: Path) -> None:
-    one = next(home.glob("inputs/ratings-*"))
-    one.unlink()
-    os.mkfifo(one)
-
-
-def a_file_missing(home: Path) -> None:
-    next(home.glob("inputs/ratings-*")).unlink()
-
-
-def a_file_changed(home: Path) -> None:
-    next(home.glob("inputs/ratings-*")).write_bytes(b"OF ratings")
-
-
-def a_file_grown(home: Path) -> None:
-    with next(home.glob("inputs/ratings-*")).open("ab") as file:
-        file.write(b"x" * 10_000_000)
-
-
-def another_name(home: Path) -> None:
-    home.rename(home.with_name("2024-survey"))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [not_text, too_deep, too_large, a_pipe, a_folder, a_link_to_it, a_link_of_a_file, a_link_of_inputs, a_link_of_all,
-     a_pipe_for_a_file, a_file_missing, a_file_changed, a_file_grown, another_name],
-)  # fmt: skip
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 def test_a_folder_that_is_not_as_we_made_it_is_left_and_named(lost: Path, spoil: Callable[[Path], None]) -> None:
     spoil(lost)
     (name,) = (path.name for path in lost.parent.iterdir())

@@ -68,22 +68,18 @@ def test_an_item_and_a_look(client: Any, study: str) -> None:
     assert look["result"]["sizes"] == {"ratings": 168, "items": 12, "raters": 14}
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "sent", "status", "told"),
-    [
-        ("POST", "/questions/cohesion", {"settings": {"by": 3}}, 400, "by is 3"),
-        ("POST", "/questions/cohesion", {"settings": {"nothing": 1}}, 400, "there is no setting 'nothing'"),
-        ("POST", "/questions/cohesion", [], 400, "not an object"),
-        ("POST", "/questions/nothing", {}, 404, "no lens 'nothing'"),
-        ("POST", "/questions/alignment", {}, 400, "this needs answers"),
-        ("POST", "/questions/item_view", {}, 400, "no item is named"),
-        ("PATCH", "", {"revision": 0, "name": "x"}, 409, "another tab"),
-        ("PATCH", "", {"reading": {"duplicates": "some"}}, 400, "duplicates is 'some'"),
-        ("GET", "/runs/none", None, 404, "no such run"),
-        ("PUT", "/files/secrets?name=a.csv", {}, 404, "no file 'secrets'"),
-        ("PUT", "/files/raters", {}, 400, "no name"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path", "sent", "status", "told"), [
+    ("POST", "/questions/cohesion", {"settings": {"by": 3}}, 400, "by is 3"),
+    ("POST", "/questions/cohesion", {"settings": {"nothing": 1}}, 400, "there is no setting 'nothing'"),
+    ("POST", "/questions/cohesion", [], 400, "not an object"),
+    ("POST", "/questions/nothing", {}, 404, "no lens 'nothing'"),
+    ("POST", "/questions/alignment", {}, 400, "this needs answers"),
+    ("POST", "/questions/item_view", {}, 400, "no item is named"),
+    ("PATCH", "", {"revision": 0, "name": "x"}, 409, "another tab"),
+    ("PATCH", "", {"reading": {"duplicates": "some"}}, 400, "duplicates is 'some'"),
+    ("GET", "/runs/none", None, 404, "no such run"), ("PUT", "/files/secrets?name=a.csv", {}, 404, "no file 'secrets'"),
+    ("PUT", "/files/raters", {}, 400, "no name"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(
     client: Any, study: str, method: str, path: str, sent: Any, status: int, told: str
 ) -> None:

@@ -27,10 +27,7 @@ SHOTS = os.environ.get("PLURIVOX_SCREENSHOTS")
 """A folder to keep screenshots in, to look at them."""
 LONG = 180_000
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")]
 
 
 @contextlib.contextmanager
@@ -246,8 +243,6 @@ def test_another_browser_gets_nothing(browser: Any, tmp_path: Path) -> None:
 
 
 # Other ways in --------------------------------------------------------------------------------------------------------
-
-
 def answers_of(page: Any, shuffles: int = 20, meanwhile: Callable[[], object] = lambda: None) -> str:
     """Ask a study, with few shuffles, see everything come in, and return the address of the study."""
     page.get_by_role("link", name="This is right: ask questions").click(timeout=LONG)
@@ -314,14 +309,11 @@ def test_an_export_of_label_studio_to_a_report(browser: Any, tmp_path: Path) -> 
         page.get_by_role("button", name="Add", exact=True).click()
         page.get_by_role("cell", name="Label Studio").first.wait_for(timeout=LONG)
         tab.shot("label-studio")
-        report = report_of(page, answers_of(page))
-        assert "plurivox report export.json" in report
+        assert "plurivox report export.json" in report_of(page, answers_of(page))
         tab.close()
 
 
 # For everybody --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[tuple[Any, str]]:
     """Yield a tab that may read everything, and the address of a small study of which everything was asked."""

@@ -54,25 +54,22 @@ def test_marks_and_names_lead_to_the_page_of_a_group() -> None:
     assert LINK.sub(r"\3", made) == chart(f"<text>gender</text><text>Woman</text>{mark(said)}{mark(said)}")
 
 
-@pytest.mark.parametrize(
-    ("said", "address"),
-    [
-        ("group: Man; attribute: gender; GAI: 1", "~/groups?axis=gender&group=Man"),
-        ("group: Man; GAI: 1", None),  # of two attributes with such a group nobody says which
-        ("group: Woman; GAI: 1", "~/groups?axis=gender&group=Woman"),
-        ("group: 60+; attribute: age", "~/groups?axis=age&group=60%2B"),
-        ("group: A & <b>; attribute: kind; n: 3", "~/groups?axis=kind&group=A+%26+%3Cb%3E"),
-        ("group: Woman; with: Man; measure: XRR", "~/compare?axis=gender&one=Woman&other=Man"),
-        ("group: Woman; with: Woman; measure: IRR", "~/groups?axis=gender&group=Woman"),
-        ("model: m; group: Woman; attribute: gender", "~/groups?axis=gender&group=Woman"),
-        ("group: all raters; point: 0", None),
-        ("group: Robot; attribute: gender", None),
-        ("attribute: age; group with the largest GAI: 60+", None),
-        ("item: i1; text: Nice; attribute: gender; group: Woman", "~/item?item=i1"),
-        ("item: i2; text: Nice", None),
-        ("", None),
-    ],
-)
+@pytest.mark.parametrize(("said", "address"), [
+    ("group: Man; attribute: gender; GAI: 1", "~/groups?axis=gender&group=Man"),
+    ("group: Man; GAI: 1", None),  # of two attributes with such a group nobody says which
+    ("group: Woman; GAI: 1", "~/groups?axis=gender&group=Woman"),
+    ("group: 60+; attribute: age", "~/groups?axis=age&group=60%2B"),
+    ("group: A & <b>; attribute: kind; n: 3", "~/groups?axis=kind&group=A+%26+%3Cb%3E"),
+    ("group: Woman; with: Man; measure: XRR", "~/compare?axis=gender&one=Woman&other=Man"),
+    ("group: Woman; with: Woman; measure: IRR", "~/groups?axis=gender&group=Woman"),
+    ("model: m; group: Woman; attribute: gender", "~/groups?axis=gender&group=Woman"),
+    ("group: all raters; point: 0", None),
+    ("group: Robot; attribute: gender", None),
+    ("attribute: age; group with the largest GAI: 60+", None),
+    ("item: i1; text: Nice; attribute: gender; group: Woman", "~/item?item=i1"),
+    ("item: i2; text: Nice", None),
+    ("", None),
+])  # fmt: skip
 def test_what_is_said_of_a_mark_tells_where_it_leads(said: str, address: str | None) -> None:
     found = links(with_links(chart(mark(said)), PLACES))
     assert [one for one, *_ in found] == ([] if address is None else [address] * 2)
@@ -102,8 +99,7 @@ def test_without_a_run_there_are_no_pages_to_lead_to() -> None:
 def test_links_of_all_charts_lead_somewhere(client: Any) -> None:
     home = add_study(client, RATINGS, items=ITEMS)
     settled(client, home)
-    done = send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"})
-    assert done.status_code == 303
+    assert send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"}).status_code == 303
     settled(client, home)
     alone = settled(client, f"{home}/lenses/item_view?go=1&item=i1&by=gender")
     assert "<svg" in alone

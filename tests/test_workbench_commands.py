@@ -77,8 +77,7 @@ def test_options_are_read_back_as_what_they_were_written_for(
     own = whole_program().commands[command]
     places = ["x"] * sum(one.param_type_name == "argument" and one.required for one in own.params)
     context = own.make_context(command, [*places, *options_of(record)])
-    given = {**context.params, CONTEXT: context}
-    assert settings.from_dict(settings_given(settings, given)) == record
+    assert settings.from_dict(settings_given(settings, {**context.params, CONTEXT: context})) == record
 
 
 def test_most_settings_were_tried() -> None:
@@ -104,12 +103,10 @@ def test_a_form_sends_back_what_it_shows(command: str, settings: type[Settings],
 
 
 READINGS = [
-    {"scale": "0:3"},
-    {"scale": "0:3", "poles": "safe,unsafe", "where": [["raters", "gender", "woman"]]},
+    {"scale": "0:3"}, {"scale": "0:3", "poles": "safe,unsafe", "where": [["raters", "gender", "woman"]]},
     {"scale": "0:2", "missing": ["3"], "bins": {"age": [0, 3, 6]}, "rater_attributes": ["gender", "age"]},
-    {"scale": "0:3", "recode": "0-1=no,2-3=yes"},
-    {"scale": "0:3", "unsafe_from": "2", "poles": "safe,unsafe"},
-]
+    {"scale": "0:3", "recode": "0-1=no,2-3=yes"}, {"scale": "0:3", "unsafe_from": "2", "poles": "safe,unsafe"},
+]  # fmt: skip
 
 
 def hold_alike(

@@ -61,8 +61,6 @@ def start(folder: Path) -> tuple[list[str], list[str]]:
 
 
 # Folders of others ---------------------------------------------------------------------------------------------------
-
-
 def project(folder: Path) -> None:
     write(folder / "studies" / "2024-survey" / "interviews.csv")
     write(folder / "README.md")
@@ -96,14 +94,16 @@ def foreign_base(folder: Path) -> None:
         base.executescript("create table studies (title text); insert into studies values ('a survey');")
 
 
+def dead(base: Path, *lines: str) -> None:
+    """Let a process die that has changed a base, so that the end of the file is in the log beside it."""
+    done = "".join(f" b.execute({line!r});" for line in ("pragma journal_mode = wal", *lines))
+    program = f"import sqlite3, os; b = sqlite3.connect({str(base)!r});{done} b.commit(); os._exit(0)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def foreign_base_in_use(folder: Path) -> None:
-    """A program of somebody else has died, and the end of its file is in the log beside it."""
     project(folder)
-    line = (
-        f"import sqlite3, os; b = sqlite3.connect({str(folder / DATABASE)!r}); b.execute('pragma journal_mode = wal');"
-        " b.execute('create table t (a)'); b.execute('insert into t values (1)'); b.commit(); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", line], check=True)
+    dead(folder / DATABASE, "create table t (a)", "insert into t values (1)")
     assert (folder / f"{DATABASE}-wal").stat().st_size
 
 
@@ -247,8 +247,6 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 
 # Folders of ours -----------------------------------------------------------------------------------------------------
-
-
 def nothing(folder: Path) -> None:
     """A folder that does not exist."""
     folder.rmdir()
@@ -295,19 +293,12 @@ def test_a_store_of_version_0_2_goes_on_and_gets_the_marker(tmp_path: Path) -> N
 def test_an_old_store_that_a_killed_server_left(tmp_path: Path) -> None:
     """Its tables may be only in the log beside the file."""
     shutil.unpack_archive(OLD, tmp_path)
-    line = (
-        f"import sqlite3, os; b = sqlite3.connect({str(tmp_path / DATABASE)!r});"
-        " b.execute('pragma journal_mode = wal');"
-        " b.execute('update studies set name = name || name'); b.commit(); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", line], check=True)
+    dead(tmp_path / DATABASE, "update studies set name = name || name")
     assert (tmp_path / f"{DATABASE}-wal").stat().st_size
     assert start(tmp_path)[0] == ["SecondSecond", "ratingsratings"]
 
 
 # Links within ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("place", ["", "inputs", "made", "made/results", "made/" + "0" * 24])
 def test_nothing_behind_a_link_is_deleted(tmp_path: Path, place: str) -> None:
     """A part of a study's folder was moved to another disk, say, and a link put in its place."""
@@ -348,52 +339,30 @@ def test_links_in_inputs_are_not_followed(tmp_path: Path) -> None:
 
 
 # Damage ---------------------------------------------------------------------------------------------------------------
+def changed(name: str, script: str) -> Callable[[Path], None]:
+    def damage(base: Path) -> None:
+        with contextlib.closing(sqlite3.connect(base)) as opened:
+            opened.executescript(script)  # the connection does not enforce references
+
+    damage.__name__ = name
+    return damage
 
 
-def without_a_table(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute("drop table runs")
-
-
-def with_a_trigger(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute("create trigger t after insert on runs begin delete from studies; end")
-        opened.commit()
-
-
-def with_a_view(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.executescript("drop table notes; create view notes as select 1")
-
-
-def with_a_row_of_nothing(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute(
-            "insert into runs select '0123456789abcdef', id, 'run', 'k', '{', 'done', 0, 0, null from studies"
-        )
-        opened.commit()
-
-
-def with_a_path_for_a_name(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute("insert into files select id, 'raters', 'a', '../../../mine.csv', 1, sha256 from studies, files")
-        opened.execute(
-            "insert into files select id, 'items', 'a', '/etc/passwd', 1, sha256 from studies, files limit 1"
-        )
-        opened.commit()
-
-
-def with_paths_for_what_is_ours(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute("insert into ours select id, '../../../../mine.csv' from studies")
-        opened.execute("insert into ours values ('..', '../mine.csv')")
-        opened.commit()
-
-
-def without_the_study(base: Path) -> None:
-    with contextlib.closing(sqlite3.connect(base)) as opened:
-        opened.execute("delete from studies")  # the connection does not enforce references
-        opened.commit()
+without_a_table = changed("without_a_table", "drop table runs")
+CHANGED = [
+    without_a_table,
+    changed("with_a_trigger", "create trigger t after insert on runs begin delete from studies; end"),
+    changed("with_a_view", "drop table notes; create view notes as select 1"),
+    changed("with_a_row_of_nothing",
+            "insert into runs select '0123456789abcdef', id, 'run', 'k', '{', 'done', 0, 0, null from studies"),
+    changed("with_a_path_for_a_name",
+            "insert into files select id, 'raters', 'a', '../../../mine.csv', 1, sha256 from studies, files;"
+            "insert into files select id, 'items', 'a', '/etc/passwd', 1, sha256 from studies, files limit 1"),
+    changed("with_paths_for_what_is_ours",
+            "insert into ours select id, '../../../../mine.csv' from studies;"
+            "insert into ours values ('..', '../mine.csv')"),
+    changed("without_the_study", "delete from studies"),
+]  # fmt: skip
 
 
 def with_names_that_are_no_text(base: Path) -> None:
@@ -418,20 +387,14 @@ def emptied(base: Path) -> None:
 
 
 def missing_beside_its_log(base: Path) -> None:
-    line = (
-        f"import sqlite3, os; b = sqlite3.connect({str(base)!r}); b.execute('pragma journal_mode = wal');"
-        " b.execute('delete from runs'); b.commit(); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", line], check=True)
+    dead(base, "delete from runs")
     base.unlink()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [without_a_table, with_a_trigger, with_a_view, with_a_row_of_nothing, with_a_path_for_a_name,
-     with_paths_for_what_is_ours, without_the_study,
-     with_names_that_are_no_text, cut_off, of_zeros, emptied, missing_beside_its_log],
-)  # fmt: skip
+DAMAGE = [*CHANGED, with_names_that_are_no_text, cut_off, of_zeros, emptied, missing_beside_its_log]
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
 def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder, mine = tmp_path / "store", write(tmp_path / "mine.csv")
     study = with_a_study(folder)
@@ -446,12 +409,7 @@ def test_a_damaged_list_is_made_anew(tmp_path: Path, damage: Callable[[Path], No
     assert start(folder) == (["One"], [])  # it is in order now
     with contextlib.closing(StudyStore(folder)) as store:
         now = store.study(study)
-        assert (now.name, now.files, now.reading, now.asked) == (
-            before.name,
-            before.files,
-            before.reading,
-            before.asked,
-        )
+        assert all(getattr(now, name) == getattr(before, name) for name in ("name", "files", "reading", "asked"))
         store.delete_study(study)
     assert mine.exists()
     assert not (folder / "studies" / study).exists()

@@ -64,18 +64,11 @@ def test_without_a_token_nobody_gets_anything(client: Any, study: str) -> None:
         refused(stranger.request(method, path, headers={**OWN, "cookie": f"plurivox-{PORT}=wrong"}), 401)
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"origin": "http://evil.example"},
-        {"origin": "null"},
-        {"origin": f"https://127.0.0.1:{PORT}"},
-        {"origin": f"http://127.0.0.1:{PORT + 1}"},
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-        {**OWN, "sec-fetch-site": "cross-site"},
-    ],
-)
+@pytest.mark.parametrize("headers", [
+    {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": f"https://127.0.0.1:{PORT}"},
+    {"origin": f"http://127.0.0.1:{PORT + 1}"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"},
+    {**OWN, "sec-fetch-site": "cross-site"},
+])  # fmt: skip
 def test_another_site_gets_nothing(client: Any, study: str, headers: dict[str, str]) -> None:
     for method, path in every_request(client, study):
         refused(client.request(method, path, headers=headers, follow_redirects=False), 403)
@@ -149,8 +142,7 @@ def test_no_page_has_a_script_or_a_style_of_its_own(client: Any, study: str) -> 
     for path in ("/", "/help", "/api", f"/studies/{study}"):
         text = client.get(path).text
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
-        nonces = set(re.findall(r'nonce="([^"]+)"', text))
-        assert len(nonces) == 1
+        assert len(set(re.findall(r'nonce="([^"]+)"', text))) == 1
         assert all("src=" in script or "application/json" in script for script in re.findall(r"<script[^>]*>", text))
 
 
@@ -175,19 +167,14 @@ def test_an_upload_is_limited(tmp_path: Path) -> None:
         assert not list((tmp_path / "studies").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("host", "names", "hosts"),
-    [
-        ("127.0.0.1", (), ("127.0.0.1", "localhost", "[::1]")),
-        ("::1", (), ("[::1]", "127.0.0.1", "localhost")),
-        ("192.0.2.7", (), ("192.0.2.7",)),
-        ("192.0.2.7", ("Lab.example.org", "box_1"), ("192.0.2.7", "lab.example.org", "box_1")),
-        ("0.0.0.0", (), ("127.0.0.1", "localhost", "[::1]")),
-        ("", (), ("127.0.0.1", "localhost", "[::1]")),
-        ("0.0.0.0", ("lab", "192.0.2.7", "LAB"), ("lab", "192.0.2.7", "127.0.0.1", "localhost", "[::1]")),
-        ("::", ("fe80::1", "[fe80::2]"), ("[fe80::1]", "[fe80::2]", "127.0.0.1", "localhost", "[::1]")),
-    ],
-)
+@pytest.mark.parametrize(("host", "names", "hosts"), [
+    ("127.0.0.1", (), ("127.0.0.1", "localhost", "[::1]")), ("::1", (), ("[::1]", "127.0.0.1", "localhost")),
+    ("192.0.2.7", (), ("192.0.2.7",)),
+    ("192.0.2.7", ("Lab.example.org", "box_1"), ("192.0.2.7", "lab.example.org", "box_1")),
+    ("0.0.0.0", (), ("127.0.0.1", "localhost", "[::1]")), ("", (), ("127.0.0.1", "localhost", "[::1]")),
+    ("0.0.0.0", ("lab", "192.0.2.7", "LAB"), ("lab", "192.0.2.7", "127.0.0.1", "localhost", "[::1]")),
+    ("::", ("fe80::1", "[fe80::2]"), ("[fe80::1]", "[fe80::2]", "127.0.0.1", "localhost", "[::1]")),
+])  # fmt: skip
 def test_the_names_by_which_browsers_may_call_a_host(host: str, names: tuple[str, ...], hosts: tuple[str, ...]) -> None:
     assert hosts_of(host, names) == hosts
 

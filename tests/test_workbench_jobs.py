@@ -155,12 +155,14 @@ def test_an_error_of_the_data_names_the_file_of_its_owner(tmp_path: Path) -> Non
     working(tmp_path, work, forked=False)
 
 
+def source_in(folder: Path) -> Source:
+    (folder / "r.csv").write_text(RATINGS)
+    return Source({"ratings": ("r.csv", "r.csv", "0")}, ReadingSettings.from_dict(READING), folder, folder / "made")
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_what_is_taken_from_disk_is_drawn_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "r.csv").write_text(RATINGS)
-    source = Source(
-        {"ratings": ("r.csv", "r.csv", "0")}, ReadingSettings.from_dict(READING), tmp_path, tmp_path / "made"
-    )
+    source = source_in(tmp_path)
     parts: list[dict[str, str]] = []
     for name in ("first", "second"):
         desk = Desk(source)
@@ -174,25 +176,18 @@ def test_what_is_taken_from_disk_is_drawn_alike(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_is_kept_of_one_item_is_not_shown_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "r.csv").write_text(RATINGS)
-    source = Source(
-        {"ratings": ("r.csv", "r.csv", "0")}, ReadingSettings.from_dict(READING), tmp_path, tmp_path / "made"
-    )
+    source = source_in(tmp_path)
     for _ in range(2):  # worked out, then from disk
         desk = Desk(source)
         monkeypatch.chdir(desk.folder)
         for name in ("i1", "i2"):
-            found = desk.study.ask("item_view", inputs={"item": name}, permutations=0)
-            assert found.settings["item"] == name
+            assert desk.study.ask("item_view", inputs={"item": name}, permutations=0).settings["item"] == name
         monkeypatch.chdir(tmp_path)
         desk.close()
 
 
 def test_a_damaged_result_is_worked_out_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "r.csv").write_text(RATINGS)
-    source = Source(
-        {"ratings": ("r.csv", "r.csv", "0")}, ReadingSettings.from_dict(READING), tmp_path, tmp_path / "made"
-    )
+    source = source_in(tmp_path)
     desk = Desk(source)
     monkeypatch.chdir(desk.folder)
     asked: dict[str, Any] = {"by": "gender", "permutations": 0}

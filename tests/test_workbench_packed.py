@@ -96,8 +96,7 @@ def test_it_is_like_any_other_study(client: Any, study: str, results: str, packe
     assert 'id="view-title"' in settled(client, f"{study}/lenses/cohesion?go=1&by=gender&permutations=0")
     table = client.get(f"{study}/tables/cohesion/values.csv")
     assert table.headers["content-disposition"].endswith('"cohesion-values.csv"')
-    toml = client.get(f"{study}/export/plurivox.toml")
-    assert toml.status_code == 200
+    assert client.get(f"{study}/export/plurivox.toml").status_code == 200
     assert contents(packed) == before
     assert sorted(path.name for path in packed.parent.iterdir()) == ["bench", "ratings.csv", "study.pvx"]
 
@@ -157,8 +156,7 @@ def test_deleting_the_study_leaves_the_folder(client: Any, packed: Path) -> None
     before = contents(packed)
     home = str(send(client, "/studies/packed", path=str(packed)).headers["location"])
     settled(client, home)
-    listed = client.get("/").text
-    assert f"The packed folder {packed} stays as it is" in listed
+    assert f"The packed folder {packed} stays as it is" in client.get("/").text
     assert send(client, f"{home}/delete").status_code == 303
     assert contents(packed) == before
     again = str(send(client, "/studies/packed", path=str(packed)).headers["location"])

@@ -26,8 +26,7 @@ def study(client: Any) -> str:
     settled(client, home)
     done = send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3", "revision": "1"})
     assert done.status_code == 303, done.text
-    page = settled(client, home)
-    assert "woman (7)" in page
+    assert "woman (7)" in settled(client, home)
     return home
 
 
@@ -56,8 +55,7 @@ def test_the_whole_way(client: Any, study: str, results: str) -> None:
     first = settled(client, results)
     assert "In short" in first
     for part in ("study", "variation", "cohesion", "responsiveness", "items", "methods"):
-        page = settled(client, f"{results}&part={part}")
-        assert '<h2 id="part-title">' in page, part
+        assert '<h2 id="part-title">' in settled(client, f"{results}&part={part}"), part
     assert "plurivox report ratings.csv" in first
     assert "--rater-attributes gender" in first
 
@@ -152,8 +150,7 @@ def test_one_lens_with_its_own_settings(client: Any, study: str) -> None:
     assert "plurivox cohesion ratings.csv" in page
     assert "--permutations 10" in page
     assert "level=&#39;nominal&#39;" in page
-    lacking = client.get(f"{study}/lenses/alignment?go=1").text
-    assert "This needs answers" in lacking
+    assert "This needs answers" in client.get(f"{study}/lenses/alignment?go=1").text
 
 
 def test_notes_go_into_the_report(client: Any, study: str, results: str) -> None:
@@ -177,12 +174,10 @@ def test_tables_and_settings_are_taken_away(client: Any, study: str, results: st
     assert csv.headers["content-disposition"] == 'attachment; filename="cohesion-values.csv"'
     frame = pl.read_csv(csv.content)
     assert {"axis", "group", "statistic", "value", "p_adjusted"} <= set(frame.columns)
-    parquet = pl.read_parquet(client.get(f"{study}/tables/cohesion/values.parquet").content)
-    assert parquet.height == frame.height
+    assert pl.read_parquet(client.get(f"{study}/tables/cohesion/values.parquet").content).height == frame.height
     assert r"\toprule" in client.get(f"{study}/tables/variation/shown.tex").text
     assert "<table" in client.get(f"{study}/tables/items/shown.html").text
-    toml = client.get(f"{study}/export/plurivox.toml").text
-    assert 'columns = ["gender"]' in toml
+    assert 'columns = ["gender"]' in client.get(f"{study}/export/plurivox.toml").text
 
 
 def test_every_table_that_is_offered_can_be_had(client: Any, study: str, results: str) -> None:
@@ -212,8 +207,7 @@ def test_a_full_disk_is_said_and_changes_nothing(client: Any, study: str, monkey
 
 def test_nothing_is_worked_out_twice(client: Any, study: str, results: str) -> None:
     asked = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}
-    again = send(client, f"{study}/ask", **asked)
-    assert again.headers["location"] == results
+    assert send(client, f"{study}/ask", **asked).headers["location"] == results
 
 
 def test_dices_is_recognised_and_answered(client: Any, real_data: Path) -> None:

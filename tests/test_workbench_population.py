@@ -120,8 +120,7 @@ def test_a_report_and_its_config_have_the_weights(client: Any, here: Path) -> No
     assert "trim = 1.75" in text
     (here / "plurivox.toml").write_text(text)
     assert "(design effect 1.2)" in run_cli("variation", "ratings.csv").err
-    before = settled(client, results)
-    assert "have changed since" not in before
+    assert "have changed since" not in settled(client, results)
     put(client, home, POPULATION.replace("0.75", "0.5").replace("0.25", "0.5"))
     assert "have changed since" in settled(client, results)  # what was worked out is of the other shares
     assert send(client, f"{home}/files/population/delete").status_code == 303

@@ -126,8 +126,7 @@ def test_looks_are_counted_and_corrected_for(client: Any, home: str, file: Path)
     assert "Run now: look 2 of 2" in page
     done = run_now(client, home)
     assert done.status_code == 303, done.text
-    second = settled(client, done.headers["location"])
-    assert "Look 2 of 2 planned" in second
+    assert "Look 2 of 2 planned" in settled(client, done.headers["location"])
     assert "180</strong>" in settled(client, home)
     grow(file, MORE.replace("r14", "r15"))
     page = until(client, home, "ratings 180 → 192")
@@ -159,8 +158,7 @@ def test_data_that_are_uploaded_between_looks_are_a_look_too(client: Any, home: 
 def test_tests_from_before_the_watch_are_the_first_look(client: Any, home: str) -> None:
     assert send(client, f"{home}/ask", **FEW).status_code == 303
     settled(client, f"{home}/results")
-    page = watched(client, home, planned="3")
-    assert "look 1 of 3" in page
+    assert "look 1 of 3" in watched(client, home, planned="3")
     assert "not corrected for looks" in client.get(f"{home}/results").text
 
 
@@ -190,8 +188,7 @@ def test_a_file_that_is_replaced_or_cut_off(client: Any, home: str, file: Path) 
     until(client, home, "ratings 168 → 180")
     lines = RATINGS.splitlines(keepends=True)
     file.write_text("".join(lines[:113]))
-    page = until(client, home, "ratings 180 → 112")
-    assert "fewer than before: is the file whole?" in page
+    assert "fewer than before: is the file whole?" in until(client, home, "ratings 180 → 112")
     file.unlink()
     file.mkdir()
     until(client, home, "no longer a file")
@@ -223,8 +220,7 @@ def test_two_tabs(client: Any, home: str, file: Path) -> None:
     revision = re.search(r'name="revision" value="(\d+)"', page)
     assert revision
     assert send(client, f"{home}/watch/run", revision=revision[1]).status_code == 303
-    again = send(client, f"{home}/watch/run", revision=revision[1])
-    assert again.status_code == 409
+    assert send(client, f"{home}/watch/run", revision=revision[1]).status_code == 409
     assert "look 1 of 5" in client.get(f"{home}/watch").text
 
 

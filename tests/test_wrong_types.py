@@ -90,19 +90,16 @@ def test_parts_of_a_simulation_name_what_is_wrong(argument: str, cls: Any) -> No
             assert what not in NEVER or field in str(error), f"{cls.__name__}({field}={what}): {error}"
 
 
-@pytest.mark.parametrize(
-    ("method", "usual"),
-    [
-        (study().ratings.where, {"raters": {"gender": "Woman"}}), (study().ratings.with_poles, {"poles": "a,b"}),
-        (study().ratings.with_bins, {"attribute": "age", "edges": [1, 2]}),
-        (pv.Ratings.from_frame, {"frame": study().ratings_frame}),
-        (pv.Predictions.from_frame, {"frame": study().predictions, "scale": "0:4"}),
-        (pv.Answers.from_frame, {"frame": study().answers, "scale": "0:4"}),
-        (pv.Axis.of, {"ratings": study().ratings, "by": "gender"}), (pv.Scale.parse, {"text": "0:4"}),
-        (pv.Scale.range, {"low": 0, "high": 4}), (pv.Scale.from_dict, {"data": {"labels": [1, 2]}}),
-        (Study(study().ratings).ask, {"name": "describe"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "usual"), [
+    (study().ratings.where, {"raters": {"gender": "Woman"}}), (study().ratings.with_poles, {"poles": "a,b"}),
+    (study().ratings.with_bins, {"attribute": "age", "edges": [1, 2]}),
+    (pv.Ratings.from_frame, {"frame": study().ratings_frame}),
+    (pv.Predictions.from_frame, {"frame": study().predictions, "scale": "0:4"}),
+    (pv.Answers.from_frame, {"frame": study().answers, "scale": "0:4"}),
+    (pv.Axis.of, {"ratings": study().ratings, "by": "gender"}), (pv.Scale.parse, {"text": "0:4"}),
+    (pv.Scale.range, {"low": 0, "high": 4}), (pv.Scale.from_dict, {"data": {"labels": [1, 2]}}),
+    (Study(study().ratings).ask, {"name": "describe"}),
+])  # fmt: skip
 def test_methods_name_what_is_wrong(method: Callable[..., Any], usual: dict[str, Any]) -> None:
     for argument in arguments_of(method):
         for what, value in WRONG.items():
@@ -138,10 +135,8 @@ def test_what_is_said_helps() -> None:
     ratings = study().ratings
     package: Any = pv
     calls: list[tuple[Any, str]] = [
-        (
-            lambda: package.cohesion("ratings.csv", "age"),
-            "ratings is 'ratings.csv'. Give Ratings: read_ratings(file) or",
-        ),
+        (lambda: package.cohesion("ratings.csv", "age"),
+         "ratings is 'ratings.csv'. Give Ratings: read_ratings(file) or"),
         (lambda: package.cohesion(study().ratings_frame, "age"), "ratings is a DataFrame. Give Ratings: "),
         (lambda: package.cohesion(ratings, [["age", 1]]), "by is [['age', 1]]. Give rater attributes"),
         (lambda: package.responsiveness(ratings, 3.5), 'reference is 3.5. Give "crowd", Ratings'),
@@ -149,7 +144,7 @@ def test_what_is_said_helps() -> None:
         (lambda: package.describe(ratings, threads=True), "threads is True. Give a whole number from 1 to 1,000."),
         (lambda: package.soft_scores(ratings, {"a": 1}), "predictions is {'a': 1}. Give Predictions or a frame"),
         (lambda: package.describe(ratings, seed=1), "describe() got an unexpected keyword argument 'seed'"),
-    ]
+    ]  # fmt: skip
     for call, said in calls:
         with pytest.raises((PlurivoxError, TypeError)) as raised:
             call()
@@ -207,20 +202,15 @@ def test_draws_have_a_limit(option: str, folder: Path) -> None:
     assert (done.code, "Give a whole number from 0 to 10,000,000." in done.err) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"n_items": 10**8}, "n_items is 100000000, but must be at most 10,000,000."),
-        ({"n_items": 10**7, "n_raters": 10**7}, "the number of ratings is 100000000000000, but must be at most 100,0"),
-        ({"n_items": 10**7, "n_raters": 10**7, "ratings_per_item": (2, 11)}, "the number of ratings is 110000000, but"),
-        (
-            {"n_items": 10**7, "n_raters": 1, "trained": 0, "scale": "0:9"},
-            "the number of predicted probabilities is 300000000, but",
-        ),
-        ({"trained": 10**6, "n_items": 10**5}, "the number of ratings of trained raters is 100000000000, but"),
-        ({"seed": 2**63}, "seed is 9223372036854775808, but must be at most 9,223,372,036,854,775,807."),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"n_items": 10**8}, "n_items is 100000000, but must be at most 10,000,000."),
+    ({"n_items": 10**7, "n_raters": 10**7}, "the number of ratings is 100000000000000, but must be at most 100,0"),
+    ({"n_items": 10**7, "n_raters": 10**7, "ratings_per_item": (2, 11)}, "the number of ratings is 110000000, but"),
+    ({"n_items": 10**7, "n_raters": 1, "trained": 0, "scale": "0:9"},
+     "the number of predicted probabilities is 300000000, but"),
+    ({"trained": 10**6, "n_items": 10**5}, "the number of ratings of trained raters is 100000000000, but"),
+    ({"seed": 2**63}, "seed is 9223372036854775808, but must be at most 9,223,372,036,854,775,807."),
+])  # fmt: skip
 def test_simulated_studies_have_a_limit(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as raised:
         pv.simulate(**given)

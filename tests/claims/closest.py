@@ -119,14 +119,12 @@ def _half(study: Study) -> NDArray[np.int64]:
 MODELS: dict[str, Callable[[Study], NDArray[np.int64]]] = {
     "coin": lambda study: study.rng.integers(0, 5, len(study.severity)),
     "marginal": lambda study: study.rng.choice(study.ratings.scores, len(study.severity)).astype(np.int64),
-    "middle": lambda study: np.full(len(study.severity), 2),
-    "top": lambda study: np.full(len(study.severity), 4),
-    "half": _half,
-    "severity": lambda study: study.like(study.severity),
+    "middle": lambda study: np.full(len(study.severity), 2), "top": lambda study: np.full(len(study.severity), 4),
+    "half": _half, "severity": lambda study: study.like(study.severity),
     "view": lambda study: study.like(study.views[study.group], 0, study.stretch),
     "echo": lambda study: study.like(study.views[study.group], len(study.severity), study.stretch),
     "peer": lambda study: study.like(study.views[study.group], 1, study.stretch),
-}
+}  # fmt: skip
 """A coin, a draw from all ratings, constants, a judge of what all groups share who guesses half of the time, the same
 without guessing, the view of a group without noise, for each item what a rater of a group would say, and one more rater
 of a group, who has a leniency of their own."""
@@ -200,8 +198,6 @@ def show(n: int, designs: Sequence[str], models: Sequence[str], by: str = "auto"
 
 if __name__ == "__main__":
     show(
-        int(sys.argv[1]),
-        [one.strip() for one in sys.argv[2].split("/")] if len(sys.argv) > 2 else list(DESIGNS),
-        sys.argv[3].split(",") if len(sys.argv) > 3 else list(MODELS),
-        *sys.argv[4:],
-    )
+        int(sys.argv[1]), [one.strip() for one in sys.argv[2].split("/")] if len(sys.argv) > 2 else list(DESIGNS),
+        sys.argv[3].split(",") if len(sys.argv) > 3 else list(MODELS), *sys.argv[4:],
+    )  # fmt: skip

@@ -96,13 +96,10 @@ def at_random(rng: np.random.Generator, n: int, k: int, name: str = "g") -> list
 
 def _some(rng: np.random.Generator, n_raters: int, n_items: int, per_item: int) -> NDArray[np.bool_]:
     """Return who rated what where each item has so many raters, drawn by chance."""
-    order = rng.random((n_raters, n_items)).argsort(axis=0)
-    return order < per_item
+    return rng.random((n_raters, n_items)).argsort(axis=0) < per_item
 
 
 # No group differs ----------------------------------------------------------------------------------------------------
-
-
 def full(rng: np.random.Generator) -> Made:
     """Everyone rates everything; two axes and their crossing."""
     groups = {"a": at_random(rng, 80, 2, "a"), "b": at_random(rng, 80, 4, "b")}
@@ -160,9 +157,8 @@ NULL: dict[str, Callable[[np.random.Generator], Made]] = {
     "axes": axes,
 }  # fmt: skip
 
+
 # No group differs, but who rated what depends on the group -----------------------------------------------------------
-
-
 def batches(rng: np.random.Generator) -> Made:
     """Two batches of items, the second ambiguous; one group is mostly in the second."""
     n_raters, n_items = 80, 100
@@ -202,9 +198,8 @@ ENTANGLED: dict[str, Callable[[np.random.Generator], Made]] = {
     "batches": batches, "workload": workload, "chosen": chosen,
 }  # fmt: skip
 
+
 # A group sees things its own way -------------------------------------------------------------------------------------
-
-
 def planted(rng: np.random.Generator) -> Made:
     """Twenty of a hundred raters whose view of 200 items correlates .6 with that of the others."""
     n_raters, n_items = 100, 200
@@ -224,8 +219,6 @@ def steady(rng: np.random.Generator) -> Made:
 
 
 # A group rates higher ------------------------------------------------------------------------------------------------
-
-
 def lenient(rng: np.random.Generator) -> Made:
     """Twenty of a hundred raters who score every item higher by one standard deviation of raters' leniency."""
     own = np.arange(100) < 20

@@ -77,8 +77,6 @@ DIFFERENT, ALIKE = Population(), Population(view=0.0)
 
 
 # Studies -------------------------------------------------------------------------------------------------------------
-
-
 def scores_of(people: Population, seen: Floats, n_raters: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return scores, items × raters, of raters of one group that see items so."""
     latent = seen[:, None] + people.leniency * rng.standard_normal(n_raters)
@@ -136,8 +134,6 @@ def intervals_of(ratings: pv.Ratings, trained: pv.Ratings, resample: str = "both
 
 
 # The truth -----------------------------------------------------------------------------------------------------------
-
-
 @cache
 def truth(design: Design, people: Population) -> Mapping[str, float]:
     """Return what the intervals of the group are about."""
@@ -208,8 +204,6 @@ def _mpa_and_wra(one: Floats, zero: Floats) -> tuple[float, float]:
 
 
 # What share holds it -------------------------------------------------------------------------------------------------
-
-
 class Coverage(NamedTuple):
     """Of how many defined intervals which share holds the truth, and misses it on which side."""
 

@@ -115,8 +115,7 @@ def in_bins(rng: np.random.Generator, n_items: int, turn: float = 0.0) -> Predic
     n = rng.permutation(np.where(np.arange(n_items) < n_items // 2, 2, 6))
     good, bad = noisy(rng, truth, 12.0), noisy(rng, truth, 3.0)
     turned = ((n == 6) & (turn > 0))[:, None]
-    models = {"a": np.where(turned, bad, good), "b": np.where(turned, good, bad)}
-    return predicted(rng, truth, n, models)
+    return predicted(rng, truth, n, {"a": np.where(turned, bad, good), "b": np.where(turned, good, bad)})
 
 
 def by_group(rng: np.random.Generator, n_items: int, view: float = 0.0) -> Predicted:

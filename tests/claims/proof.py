@@ -29,17 +29,13 @@ COLUMNS = {
 }  # fmt: skip
 TITLES = {
     "full": "80 raters × 100 items, all rated; two axes and their crossing",
-    "sparse": "300 items, 4 of 200 raters each",
-    "zipf": "few raters do most of the work",
-    "fives": "12 groups of five raters",
-    "fifty": "50 groups of six",
-    "zeros": "19 of 20 scores are the lowest",
+    "sparse": "300 items, 4 of 200 raters each", "zipf": "few raters do most of the work",
+    "fives": "12 groups of five raters", "fifty": "50 groups of six", "zeros": "19 of 20 scores are the lowest",
     "styles": "heavy styles: leniency, spread and noise differ much",
     "axes": "six axes, three crossings, a fifth of the values missing",
-    "batches": "two batches, one ambiguous; one group mostly in it",
-    "workload": "one group rates three times as much",
+    "batches": "two batches, one ambiguous; one group mostly in it", "workload": "one group rates three times as much",
     "chosen": "raters choose their items, groups by topic",
-}
+}  # fmt: skip
 
 
 def claimed_alone(design: str, seed: int) -> dict[str, bool]:

@@ -60,8 +60,6 @@ OF_GROUPS = {"100 × 6·15": (100, 15, None), "60 × 6·8": (60, 8, None), "300 
 
 
 # The truth ------------------------------------------------------------------------------------------------------------
-
-
 def _mean(shift: float, own_sd: float, seen: Floats) -> Floats:
     """Return the mean score given what is seen, over the rest."""
     return np.array([sum(1 - NormalDist(shift + x, own_sd).cdf(cut) for cut in CUTS) for x in seen])
@@ -135,8 +133,6 @@ def truth_of_groups(people: People) -> dict[str, float]:
 
 
 # Studies --------------------------------------------------------------------------------------------------------------
-
-
 def study(people: People, sizes: Sequence[int], n_items: int, per_item: int | None, seed: Sequence[int]) -> pv.Ratings:
     """Return one study; attribute h goes along with g in three of four raters."""
     rng = np.random.default_rng(seed)

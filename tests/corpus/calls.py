@@ -28,8 +28,6 @@ Chart = Callable[..., Any]
 
 
 # Results with their draws --------------------------------------------------------------------------------------------
-
-
 def _json(found: Any) -> Any:
     return json.loads(found.to_json())
 
@@ -154,8 +152,6 @@ def _levels(world: World) -> dict[str, Any]:
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 def _tables(found: Any) -> dict[str, Any]:
     """Return the fields of a record that are data."""
     fields = [field.name for field in dataclasses.fields(found) if not field.name.startswith("_")]
@@ -224,8 +220,6 @@ def _logs(world: World) -> dict[str, Any]:
 
 
 # Statistics as functions ---------------------------------------------------------------------------------------------
-
-
 def _registry(world: World) -> dict[str, Any]:
     """The registry in words, without how each statistic is computed."""
     words = ("name", "label", "needs", "symmetric", "range", "equation", "meaning", "higher_means", "reference")
@@ -272,7 +266,6 @@ def _scores(world: World) -> dict[str, Any]:
 
 
 # Charts --------------------------------------------------------------------------------------------------------------
-
 MAKERS: dict[str, Callable[[World], Any]] = {
     "cohesion": _cohesion, "responsiveness": _responsiveness, "psychometrics": _psychometrics, "soft": _soft,
     "alignment": _alignment, "judge": _judge, "overview": _overview, "items": _items, "item view": _item_view,

@@ -184,16 +184,10 @@ def broken() -> None:
 
 
 MAKERS: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {
-    "questions": (questions, ("dense",)),
-    "shapes": (shapes, ("sparse",)),
-    "responses": (responses, ("dense",)),
-    "prompted": (prompted, ("dense",)),
-    "learning": (learning, ()),
-    "stored": (stored, ()),
-    "logs": (logs, ()),
-    "shares": (shares, ()),
-    "broken": (broken, ()),
-}
+    "questions": (questions, ("dense",)), "shapes": (shapes, ("sparse",)), "responses": (responses, ("dense",)),
+    "prompted": (prompted, ("dense",)), "learning": (learning, ()), "stored": (stored, ()), "logs": (logs, ()),
+    "shares": (shares, ()), "broken": (broken, ()),
+}  # fmt: skip
 """How other tables are made, and from what."""
 NAMES = (*SIMULATED, *REAL, *MAKERS)
 

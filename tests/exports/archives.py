@@ -21,12 +21,8 @@ def archive(files: Mapping[str, str | bytes]) -> bytes:
 
 ONE, TWO, TEN = "item,rater,score\na,1,4\n", "score,item,rater\n2,a,2\n1,b,2\n", "item,rater,score\nb,10,3\n"
 PARTS: dict[str, str | bytes] = {
-    "data/part2.csv": TWO,
-    "data/part10.csv": TEN,
-    "data/part1.csv": ONE,
-    "README.md": "Read me.",
-    "plot.png": b"\x89",
-}
+    "data/part2.csv": TWO, "data/part10.csv": TEN, "data/part1.csv": ONE, "README.md": "Read me.", "plot.png": b"\x89",
+}  # fmt: skip
 RATED = (("a", "1", "4"), ("a", "2", "2"), ("b", "10", "3"), ("b", "2", "1"))
 STATES = {
     f"u{who}/state.json": json.dumps(

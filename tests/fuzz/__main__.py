@@ -49,17 +49,8 @@ def _asked() -> argparse.Namespace:
 def _watch(targets: list[str], seed: int, seconds: float, folder: Path, seen: set[str], tried: list[int]) -> int:
     """Let another process work until the time is up or it dies, and return the seed to go on with."""
     line = [
-        sys.executable,
-        "-X",
-        "faulthandler",
-        "-m",
-        "fuzz",
-        "--worker",
-        "--seed",
-        str(seed),
-        "--seconds",
-        str(seconds),
-    ]
+        sys.executable, "-X", "faulthandler", "-m", "fuzz", "--worker", "--seed", str(seed), "--seconds", str(seconds),
+    ]  # fmt: skip
     line += ["--failures", str(folder), *(text for target in targets for text in ("--target", target))]
     folder.mkdir(parents=True, exist_ok=True)
     log = (folder / "stderr.txt").open("ab")  # where polars tells of its panics, and Python of a crash

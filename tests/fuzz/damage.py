@@ -13,12 +13,8 @@ from fuzz.cases import Draw
 from fuzz.values import CELLS
 
 _TOKENS = [cell.encode(errors="surrogatepass") for cell in CELLS] + [
-    b"\xff\xfe",
-    b"\xef\xbb\xbf",
-    b"\x1f\x8b",
-    b"PAR1",
-    b"\x80",
-]
+    b"\xff\xfe", b"\xef\xbb\xbf", b"\x1f\x8b", b"PAR1", b"\x80",
+]  # fmt: skip
 HOSTILE: list[Any] = [
     None, True, -1, 0, 3.5, 10**30, 10**400, 1e308, "x", "", "\ud800", "NaN", "-Infinity", [], {}, [[]], {"a": 1},
     [None],

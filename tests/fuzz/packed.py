@@ -178,27 +178,15 @@ def _bytes(draw: Draw, files: Files, manifest: Any) -> None:
 
 
 _TWICE = (
-    TypeError,
-    ValueError,
-    LookupError,
-    OverflowError,
-    AttributeError,
-    pl.exceptions.PolarsError,
+    TypeError, ValueError, LookupError, OverflowError, AttributeError, pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
-)
+)  # fmt: skip
 """What happens to this module itself where something that is damaged already is damaged once more."""
 _WAYS = (_anything, _anything, _arrays, _arrays, _tables, _bytes)
 _DEEP = [
-    nested(100_000, "[", "]"),
-    nested(50_000, '{"form":', "}"),
-    "1" * 10_000,
-    "{}",
-    "[]",
-    "",
-    "null",
-    "\x00",
+    nested(100_000, "[", "]"), nested(50_000, '{"form":', "}"), "1" * 10_000, "{}", "[]", "", "null", "\x00",
     '{"form": 2}',
-]
+]  # fmt: skip
 
 
 def packed(draw: Draw) -> Case:
@@ -217,11 +205,9 @@ def packed(draw: Draw) -> Case:
     if draw(st.integers(0, 30)) == 0:
         files[MANIFEST] = draw(st.sampled_from(_DEEP)).encode()
     what = draw(st.sampled_from(sorted(_USES)))
-    return Case(
-        f"{what} of a packed study with other {', '.join(said)}",
-        lambda: _USES[what](),
-        {**files, "more.csv": MORE.encode()},
-    )
+    return Case(f"{what} of a packed study with other {', '.join(said)}", lambda: _USES[what](), {
+        **files, "more.csv": MORE.encode(),
+    })  # fmt: skip
 
 
 def _read() -> pv.Ratings:
@@ -246,8 +232,6 @@ _USES: dict[str, Callable[[], object]] = {
     "description": lambda: pv.describe(_read()),
     "cohesion": lambda: pv.cohesion(_read(), _read().raters.columns[1:2] or "rater", permutations=5, threads=1),
     "variation": lambda: pv.variation(_read(), _read().raters.columns[1:2], permutations=5, threads=1),
-    "memory": lambda: _read().in_memory().to_frame(),
-    "labels": lambda: pv.soft_labels(_read()),
-    "appending": _appended,
+    "memory": lambda: _read().in_memory().to_frame(), "labels": lambda: pv.soft_labels(_read()), "appending": _appended,
     "command": _commanded,
-}
+}  # fmt: skip

@@ -26,12 +26,9 @@ GIVEN: dict[str, str] = {
 }
 """Good files, which stand where the bad one does not."""
 _GOOD = {
-    "FILE": "ratings.csv",
-    "FILES": "ratings.csv",
-    "ITEMS": "items.csv",
-    "PREDICTIONS": "predictions.csv",
+    "FILE": "ratings.csv", "FILES": "ratings.csv", "ITEMS": "items.csv", "PREDICTIONS": "predictions.csv",
     "ANSWERS": "answers.csv",
-}
+}  # fmt: skip
 _OTHERS = {
     "wanted": _ITEMS[0], "scale": "0:4", "model": "m", "store": "answers.csv", "paper": "grasp", "action": "check",
 }  # fmt: skip
