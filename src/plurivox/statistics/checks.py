@@ -405,7 +405,8 @@ def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: i
     numbers = item[:, None] + _GAMMA * place
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64; products wrap around
         numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
-    return (numbers ^ (numbers >> np.uint64(31))) | np.uint64(1)
+    odd: NDArray[np.uint64] = (numbers ^ (numbers >> np.uint64(31))) | np.uint64(1)
+    return odd
 
 
 def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> NDArray[np.int32]:
