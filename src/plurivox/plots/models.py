@@ -16,8 +16,8 @@ from plurivox.lenses.estimate.measuring import TOGETHER
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import MEAN
 from plurivox.lenses.estimate.words import voices_shown
-from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
+from plurivox.lenses.judge.settings import OF
 from plurivox.lenses.judge.verdicts import KINDS, MEANING
 from plurivox.plots import groups as g
 from plurivox.plots.layout import (
