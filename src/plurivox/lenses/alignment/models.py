@@ -79,7 +79,11 @@ def alphas(
     """
     state, point = first_answers(answers)
     n_points = len(answers.scale)
-    human, n_raters = (None, 0) if matched is None else (_human_counts(answers, matched), matched.ratings.n_raters)
+    human, n_raters = None, 0
+    if matched is not None:  # the votes of all raters, in the order of the answers' items
+        place, n_raters = places_of(answers.items, matched.ratings.items["item"]), matched.ratings.n_raters
+        human = np.zeros((len(place), n_points), dtype=np.int64)
+        human[place >= 0] = matched.ratings.counts()[place[place >= 0]]
     levels = ("nominal",) if published else ("nominal", "ordinal")
     found: list[tuple[object, ...]] = []
 
@@ -93,7 +97,11 @@ def alphas(
         for name, chosen in _sets(answers.voices, prompt, families):
             if name == WITH_HUMANS and human is None:
                 continue
-            counts = _counted(state[:, chosen], point[:, chosen], n_points, published=published)
+            own, at = state[:, chosen], point[:, chosen]
+            columns = [np.count_nonzero((own == ANSWERED) & (at == p), axis=1) for p in range(n_points)]
+            if published:
+                columns += [np.count_nonzero(own == one, axis=1) for one in (REFUSED, UNREADABLE)]
+            counts = np.stack(columns, axis=1).astype(np.int64)
             if name == WITH_HUMANS and human is not None:
                 counts = counts + np.pad(human, ((0, 0), (0, counts.shape[1] - n_points)))
             add(name, prompt, counts, len(chosen), n_raters if name == WITH_HUMANS else 0)
@@ -114,27 +122,6 @@ def _sets(
         if len(chosen) > 1 and len(chosen) < len(own):
             yield family, chosen
     yield WITH_HUMANS, own
-
-
-def _counted(state: NDArray[np.int8], point: NDArray[np.int16], n_points: int, *, published: bool) -> Ints:
-    """Return how many voices chose each point; under the published convention, also how many refused or fumbled."""
-    columns = [np.count_nonzero((state == ANSWERED) & (point == p), axis=1) for p in range(n_points)]
-    if published:
-        columns += [np.count_nonzero(state == one, axis=1) for one in (REFUSED, UNREADABLE)]
-    return np.stack(columns, axis=1).astype(np.int64)
-
-
-def _human_counts(answers: Answers, matched: AnsweredItems) -> Ints:
-    """Return the votes of all raters, in the order of the answers' items."""
-    place = places_of(answers.items, matched.ratings.items["item"])
-    counts = np.zeros((len(place), len(answers.scale)), dtype=np.int64)
-    counts[place >= 0] = matched.ratings.counts()[place[place >= 0]]
-    return counts
-
-
-def families_of(answers: Answers, given: Mapping[str, Sequence[str]] | None) -> Mapping[str, Sequence[str]]:
-    """Return models by family, as given or otherwise guessed."""
-    return guessed_families(answers.models, answers.families) if given is None else given
 
 
 def guessed_families(models: Sequence[str], known: Mapping[str, str]) -> dict[str, list[str]]:
@@ -163,7 +150,8 @@ def between_prompts(answers: Answers) -> pl.DataFrame:
         both = (state[:, v] == ANSWERED) & (state[:, w] == ANSWERED)
         pair = point[both][:, [v, w]]
         far = np.abs(pair[:, 0] - pair[:, 1])
-        counts = sum((np.eye(n_points, dtype=np.int64)[pair[:, at]] for at in (0, 1)), np.zeros((len(pair), n_points)))
+        eye = np.eye(n_points)
+        counts = eye[pair[:, 0]] + eye[pair[:, 1]]
         found.append((one.model, one.prompt, other.prompt, _mean(far == 0), _mean(far),
                       krippendorff_alpha(counts, "ordinal") if len(pair) else np.nan, len(pair)))  # fmt: skip
     return pl.DataFrame(found, schema=PROMPTS, orient="row")

@@ -10,7 +10,7 @@ import polars as pl
 from plurivox.base.settings import Axes
 from plurivox.domain.axis import CROSS
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.alignment import tables as views
+from plurivox.lenses.alignment import result as views
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.report.parts import (
