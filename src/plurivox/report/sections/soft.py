@@ -7,7 +7,7 @@ import warnings
 import polars as pl
 
 from plurivox.base.errors import SoftScoresWarning
-from plurivox.lenses.soft import tables as views
+from plurivox.lenses.soft import result as views
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.report.parts import (
