@@ -227,11 +227,10 @@ class Closest:
             for g, h in zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True)
         ]
         numbers = (*(end[..., k] for k in range(2) for end in (self.value, self.low, self.high)), self.matched)
-        own, rest = list(CONTRASTS)[:6], list(CONTRASTS)[6:]
+        own, rest = list(CONTRASTS.items())[:6], list(CONTRASTS)[6:]
         columns = [*numbers, self.n_items.round().astype(np.int64)]
         more = [pl.Series(name, one.ravel(), nan_to_null=True) for name, one in zip(rest, columns, strict=True)]
-        frame = pl.DataFrame(keys, schema=dict.fromkeys(own, pl.String), orient="row")
-        return frame.with_columns(more).cast(CONTRASTS)
+        return pl.DataFrame(keys, schema=own, orient="row").with_columns(more)
 
     def draws(self) -> AxisDraws:
         """Return the permutation draws of the leads."""

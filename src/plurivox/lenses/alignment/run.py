@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -363,7 +364,7 @@ def _tables(
     matched: AnsweredItems | None, settings: AlignmentSettings,
 ) -> tuple[Table, ...]:  # fmt: skip
     """Return the finer tables; those that need votes are empty without any."""
-    families = settings.families
+    families: Any = settings.families
     if families is None:
         families = models.guessed_families(answers.models, answers.families)
     of_votes = {

@@ -317,7 +317,8 @@ def _whole(biases: pl.DataFrame, voice: Sequence[str]) -> dict[str, Any]:
 
 def _biased(biases: pl.DataFrame, voice: Sequence[str]) -> Cells:
     """Return the bias for all raters and items, and the largest of all that are shown."""
-    whole, largest = _whole(biases, voice), {"value": math.nan}
+    whole = _whole(biases, voice)
+    largest: dict[str, Any] = {"value": math.nan}
     far = biases.filter(_is(*voice), pl.col("value").is_not_nan()).sort(pl.col("value").abs(), descending=True)
     names = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "humans_low", "humans_high", "note")
     for one in far.head(1).iter_rows(named=True):

@@ -105,20 +105,20 @@ class AnswersAndRatings(ABC):
         """Return a row for each item, of all ratings of a part or of some."""
 
     @abstractmethod
-    def of_voice(self, part: Part, items: Ints, counts: Ints, table: Floats) -> Sums:
+    def of_voice(self, part: Part, items: Ints, counts: NDArray[np.int32], table: Floats) -> Sums:
         """Return what the answers of a voice add, without draws and voices.
 
         From the positions of items, how often the voice gave each point to them, and their rows.
         """
 
-    def asked(self, part: Part) -> Iterator[tuple[Ints, Ints]]:
+    def asked(self, part: Part) -> Iterator[tuple[Ints, NDArray[np.int32]]]:
         """Yield for each voice the items of a part that it answered, and how often it gave each point to them."""
         rows, voice, point, _ = self.given.within(part)
         first, last = int(rows[0]), int(rows[-1])
         item = np.repeat(np.arange(part.n_items), np.diff(rows))
         for v in range(self.given.n_voices):
             own = np.flatnonzero((voice[first:last] == v) & (point[first:last] >= 0))
-            items, at = np.unique(item[own], return_inverse=True)
+            items, at = np.unique(item[own].astype(np.int64), return_inverse=True)
             counts = np.zeros((len(items), self.given.n_points), dtype=np.int32)
             np.add.at(counts, (at, point[first:last][own]), 1)
             yield items, counts
@@ -140,7 +140,7 @@ class AnswersAndRatings(ABC):
         return sums
 
     def _without(
-        self, part: Part, draws: Draws, voices: Sequence[tuple[Ints, Ints]], table: Floats, sums: Sums
+        self, part: Part, draws: Draws, voices: Sequence[tuple[Ints, NDArray[np.int32]]], table: Floats, sums: Sums
     ) -> None:
         """Write what remains without a unit of raters or a block of ratings in each draw."""
         item = part.item_of_each()
@@ -203,7 +203,7 @@ class Agreements(AnswersAndRatings):
         counts = [np.bincount(cell, one, minlength=part.n_items * n_points) for one in times]
         return np.stack(counts, axis=-1).reshape(-1, n_points, len(times)).astype(float)
 
-    def of_voice(self, part: Part, items: Ints, counts: Ints, table: Floats) -> Sums:
+    def of_voice(self, part: Part, items: Ints, counts: NDArray[np.int32], table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         there = table[..., -1] > 0.5  # ratings are counted, since sums of weights minus themselves need not be 0
         rated = there.any(axis=1)
@@ -309,7 +309,7 @@ class Levels(AnswersAndRatings):
         sums = [np.bincount(cell, one[inside], minlength=size) for one in (weight, weight * score, times)]
         return np.asarray(np.stack(sums, axis=-1).reshape(part.n_items, self.n_groups, 3), dtype=float)
 
-    def of_voice(self, part: Part, items: Ints, counts: Ints, table: Floats) -> Sums:
+    def of_voice(self, part: Part, items: Ints, counts: NDArray[np.int32], table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         n, whole = table[..., 0], table[..., 1]
         rated = table[..., 2] > 0.5

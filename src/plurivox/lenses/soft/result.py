@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
-from plurivox.infer.models import ModelResult
-from plurivox.infer.result import Row, Statement, frame_of
+from plurivox.infer.result import Result, Row, Statement, Table, frame_of
 from plurivox.infer.view import Column, P, Value, View, columns, filled, view_of, written
 from plurivox.infer.weighting import TITLE
 from plurivox.lenses.soft.comparisons import leading, ranked, shortened
@@ -32,7 +31,7 @@ def model_frame(rows: Iterable[Row]) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SoftScores(ModelResult):
+class SoftScores(Result):
     """How good predicted rating distributions are.
 
     In addition to what every result has:
@@ -43,8 +42,11 @@ class SoftScores(ModelResult):
         The bootstrap draws of each bin: ``groups`` are the predictions, ``resampled`` the metrics.
     """
 
+    tables: tuple[Table, ...] = ()
+
     KIND: ClassVar[str] = "soft scores"
     ROLES: ClassVar[tuple[str, ...]] = ("scored",)
+    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
         return f"<SoftScores: {counted(len(self.models), 'model')} on {counted(self.settings['n_items'], 'item')}>"
