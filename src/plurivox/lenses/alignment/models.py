@@ -185,22 +185,18 @@ def positions(answers: Answers | AnsweredItems) -> pl.DataFrame:
     degree of freedom fewer than options. Nothing where the order was always the same.
     """
     found: list[tuple[object, ...]] = []
-    if answers.shown is None or answers.order is None:
-        return pl.DataFrame(found, schema=POSITIONS, orient="row")
-    n_points = len(answers.scale)
+    shown, order, n_points = answers.shown, answers.order, len(answers.scale)
     for v, (model, prompt) in enumerate(answers.voices):
-        own = (answers.voice == v) & (answers.shown >= 0)
-        if len(np.unique(answers.order[own])) < 2:
+        if shown is None or order is None:
+            break
+        own = (answers.voice == v) & (shown >= 0)
+        if len(np.unique(order[own])) < 2:
             continue
-        counts = np.bincount(answers.shown[own], minlength=n_points)
+        counts = np.bincount(shown[own], minlength=n_points)
         total = int(counts.sum())
-        if not total:
-            continue
         expected = total / n_points
         p = float(chdtrc(n_points - 1, float(((counts - expected) ** 2 / expected).sum())))
-        found += [
-            (model, prompt, at + 1, n, n / total, 1 / n_points, p) for at, n in enumerate(counts.tolist())
-        ]  # fmt: skip
+        found += [(model, prompt, at, n, n / total, 1 / n_points, p) for at, n in enumerate(counts.tolist(), 1)]
     return pl.DataFrame(found, schema=POSITIONS, orient="row")
 
 
@@ -216,12 +212,8 @@ def distances(matched: AnsweredItems) -> pl.DataFrame:
     of_answer = np.where(matched.point >= 0, code.reshape(far.shape)[matched.item, matched.point], none)
     cells = matched.voice * (none + 1) + of_answer
     n = np.bincount(cells, weights=matched.part, minlength=len(matched.voices) * (none + 1)).reshape(-1, none + 1)
-    found = [
-        (*voice, None if at == none else float(known[at]), round(float(n[v, at])))
-        for v, voice in enumerate(matched.voices)
-        for at in range(none + 1)
-        if n[v, at] > 0
-    ]
+    far_of = [*known.tolist(), None]
+    found = [(*matched.voices[v], far_of[at], round(float(n[v, at]))) for v, at in zip(*np.nonzero(n > 0), strict=True)]
     return pl.DataFrame(found, schema=DISTANCES, orient="row")
 
 
@@ -282,13 +274,11 @@ def item_bands(matched: AnsweredItems) -> pl.DataFrame:
     rating = np.bincount(band_of[asked[order]], mean[order], minlength=n_bands) / n_items
     names = matched.ratings.items["item"].cast(pl.String).gather(asked[order]).to_list()
     alone = names if n_bands == len(asked) else [None] * n_bands
+    cells = zip(np.ndindex(n_bands, n_voices), np.stack([answer, given, silent], axis=-1).tolist(), strict=True)
     rows = [
-        (band, alone[band], int(n_items[band]), float(rating[band]), *voice, float(answer[at]), float(given[at]),
-         float(silent[at]))
-        for band in range(n_bands)
-        for v, voice in enumerate(matched.voices)
-        for at in (band * n_voices + v,)
-    ]  # fmt: skip
+        (band, alone[band], int(n_items[band]), float(rating[band]), *matched.voices[v], *own)
+        for (band, v), own in cells
+    ]
     return pl.DataFrame(rows, schema=BANDS, orient="row").with_columns(pl.col("answer").fill_nan(None))
 
 

@@ -73,8 +73,8 @@ class Alignment(ModelResult):
         Further constants are in ``to_frame()`` and ``stand_ins()``.
         """
         names = list(self.settings["references"])
-        whole = {row.model: row.value for row in self.rows
-                 if (row.kind, row.axis, row.subset, row.statistic) == (REFERENCE, ALL, ALL, statistic)}  # fmt: skip
+        key = (REFERENCE, ALL, ALL, statistic)
+        whole = {row.model: row.value for row in self.rows if (row.kind, row.axis, row.subset, row.statistic) == key}
         constants = [name for name in names[:-N_RANDOM] if not math.isnan(whole.get(name, math.nan))]
         best = min(constants, key=lambda name: whole[name], default=None)
         return [] if best is None else [best, *names[-N_RANDOM:]]

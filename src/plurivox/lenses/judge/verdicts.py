@@ -111,11 +111,11 @@ def _agreement(cells: dict[str, dict[str, Any]]) -> Reason | None:
         return None
     beside = "" if _missing(one["humans"]) else f", and raters reach {one['humans']:.2f} among themselves"
     amount = f"{one['value']:.2f}{_ends(one)}"
+    amount += f", where 0 is chance{beside}"
+    points, text = "open", f"It is not certain that it agrees with raters beyond chance: {amount}"
     if _sure(one) and one["value"] > 0:
-        text = f"Its agreement with a rater is {amount}, where 0 is chance{beside} ({p_text(one['p_adjusted'])})."
-        return Reason(text, "for", "agreement", one["p_adjusted"])
-    text = f"It is not certain that it agrees with raters beyond chance: {amount}, where 0 is chance{beside}."
-    return Reason(text, "open", "agreement", one["p_adjusted"])
+        points, text = "for", f"Its agreement with a rater is {amount} ({p_text(one['p_adjusted'])})"
+    return Reason(f"{text}.", points, "agreement", one["p_adjusted"])
 
 
 def _weak(cells: dict[str, dict[str, Any]]) -> Reason | None:
@@ -136,18 +136,14 @@ def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
     if _missing(one["value"]):
         return None
     constant = f"always answering {one['constant_answer']}"
-    by = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)}"
     if not _sure(one):
-        text = (
-            f"It is not certain that it is closer to a rater than {constant}: its lead is {one['value']:.2f} points"
-            f"{_ends(one)}."
-        )
+        lead = f"its lead is {one['value']:.2f} points{_ends(one)}"
+        text = f"It is not certain that it is closer to a rater than {constant}: {lead}."
         return Reason(text, "open", "lead", one["p_adjusted"])
-    if one["value"] > 0:
-        text = f"It is closer to a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
-        return Reason(text, "for", "lead", one["p_adjusted"])
-    text = f"It is farther from a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
-    return Reason(text, "against", "lead", one["p_adjusted"])
+    ahead = one["value"] > 0
+    by = f"{abs(one['value']):.2f} points{_ends(one, turn=not ahead)}, {p_text(one['p_adjusted'])}"
+    text = f"It is {'closer to' if ahead else 'farther from'} a rater than {constant}, by {by}."
+    return Reason(text, "for" if ahead else "against", "lead", one["p_adjusted"])
 
 
 def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
@@ -167,11 +163,10 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
             f"{p_text(one['p_adjusted'])})."
         )
         return Reason(text, "for", "omega", one["p_adjusted"])
+    why = f", though {told}: {one['why']}"
     if one["omega"] < MAY_STAND_IN:
-        return Reason(
-            f"It cannot be said to stand in for a rater: it holds its own against {of} ({told}).", "open", "omega"
-        )
-    return Reason(f"It cannot be said to stand in for a rater, though {told}: {one['why']}.", "open", "omega")
+        why = f": it holds its own against {of} ({told})"
+    return Reason(f"It cannot be said to stand in for a rater{why}.", "open", "omega")
 
 
 # Problems ------------------------------------------------------------------------------------------------------------
