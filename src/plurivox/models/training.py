@@ -97,7 +97,6 @@ def train(
     """
     shuffled = np.random.default_rng(settings.seed)
     optimizer = torch.optim.Adam(parameter_groups(network, settings.learning_rate))
-    checked = np.split(np.arange(len(held_out.inputs)), range(AT_ONCE, len(held_out.inputs), AT_ONCE))
     epochs: list[Epoch] = []
     best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot separate the two
     stopped, notes = "epochs", []
@@ -105,8 +104,8 @@ def train(
     try:
         for number in range(1, settings.epochs + 1):
             own = batches(learned.inputs, shuffled, settings.batch)
-            train_loss = _mean_loss(network, kind, learned, own, optimizer)
-            loss = _mean_loss(network, kind, held_out, checked)
+            train_loss = mean_loss(network, kind, learned, own, optimizer)
+            loss = mean_loss(network, kind, held_out)
             if not (math.isfinite(train_loss) and math.isfinite(loss)):
                 stopped = "early"
                 notes.append(NOT_FINITE.format(number))
@@ -135,12 +134,14 @@ def train(
     return TrainingRun(tuple(epochs), best[0], stopped, tuple(notes))
 
 
-def _mean_loss(
-    network: nn.Module, kind: ModelKind, part: TrainingItems, rows: Sequence[NDArray[np.int64]],
+def mean_loss(
+    network: nn.Module, kind: ModelKind, part: TrainingItems, rows: Sequence[NDArray[np.int64]] | None = None,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> float:  # fmt: skip
     """Go once through batches of a part, and return the mean loss on the way; with an optimizer, learn from them."""
     network.train(optimizer is not None)
+    if rows is None:
+        rows = np.split(np.arange(len(part.inputs)), range(AT_ONCE, len(part.inputs), AT_ONCE))
     total = weight = 0.0
     with torch.set_grad_enabled(optimizer is not None):
         for batch in rows:

@@ -117,27 +117,21 @@ def decide(
     if not asked.permutations or not len(observed):
         return FamilyTests.untested(len(observed))
     n, null = exact or asked.permutations, np.zeros((0, len(observed)))
-    found = FamilyTests.untested(len(observed))
+    found, ends = FamilyTests.untested(len(observed)), np.cumsum([len(block.observed) for block in blocks])[:-1]
 
     def step(made: int, wanted: int) -> tuple[Floats, Floats]:
         nonlocal null, found
         more = [block.null(made + 1, wanted + 1, how) for block in blocks]
         null = np.concatenate([null, np.concatenate(more, axis=1)])
-        found = _tested(blocks, observed, null, asked.correction, bool(exact))
-        return found.p_adjusted, np.zeros(0)
+        own = zip(blocks, np.split(null, ends, axis=1), strict=True)
+        p = np.concatenate([block.p(values) for block, values in own])
+        corrected = step_down(observed, null) if asked.correction == "maxt" else adjust(p, asked.correction)
+        adjusted = np.where(np.isnan(p), np.nan, np.fmax(p, corrected))
+        found = FamilyTests(p, adjusted, len(null) + bool(exact), bool(exact), asked.correction != "none")
+        return adjusted, np.zeros(0)
 
     DrawPlan(n, most_shuffles(n, asked.max_permutations) if further and not exact else n, asked.n_lenses).run(step)
     return found
-
-
-def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> FamilyTests:
-    at = np.cumsum([0, *(len(block.observed) for block in blocks)])
-    own = [block.p(null[:, a:b]) for block, a, b in zip(blocks, at[:-1], at[1:], strict=True)]
-    p = np.concatenate([np.zeros(0), *own])
-    adjusted = step_down(observed, null) if correction == "maxt" else adjust(p, correction)
-    return FamilyTests(
-        p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact, correction != "none"
-    )
 
 
 # Two predictions on the same items -----------------------------------------------------------------------------------
