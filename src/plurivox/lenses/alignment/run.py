@@ -212,8 +212,17 @@ def _as_rater(matched: AnsweredItems, tables: Values, votes: Values, group: Show
 # Models without human ratings -----------------------------------------------------------------------------------------
 
 
-def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
-    """Return what answers show about models alone: accounts, agreement, prompts, repeated answers and positions."""
+def without_humans(given: AnswersLike, scale: GivenScale | None, settings: AlignmentSettings) -> Alignment:
+    """Return what answers show about models alone: accounts, agreement, prompts, repeated answers and positions.
+
+    Answers that were read before have a scale; others are put on the one given.
+    """
+    if scale is None and not isinstance(given, Answers):
+        raise SelectionError(
+            "without ratings, the scale of the answers is unknown",
+            hint='Give it: scale="1:5" or scale=["No", "Yes"] (--scale).',
+        )
+    answers = given if isinstance(given, Answers) else on_scale(given, as_scale(scale))
     if settings.by:
         raise SelectionError("by needs human ratings, and there are none", hint="Give ratings, or leave out by.")
     items = pl.DataFrame({"item": answers.items}).with_columns(
@@ -280,14 +289,7 @@ def alignment(
     if ratings is None:
         if trained is not None:
             raise SelectionError("trained raters need rated items, and there are no ratings", hint="Give ratings.")
-        if isinstance(answers, Answers):  # which were read before, and have a scale
-            return without_humans(answers, settings)
-        if scale is None:
-            raise SelectionError(
-                "without ratings, the scale of the answers is unknown",
-                hint='Give it: scale="1:5" or scale=["No", "Yes"] (--scale).',
-            )
-        return without_humans(on_scale(answers, as_scale(scale)), settings)
+        return without_humans(answers, scale, settings)
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     if ratings.weights is not None:  # they add up without rounding, so that tied votes tie in any order
         ratings = ratings.with_known(weights=np.round(ratings.weights * 2.0**30) / 2.0**30)

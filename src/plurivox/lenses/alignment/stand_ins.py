@@ -70,11 +70,30 @@ def contest_sums(
 
 
 class Humans(NamedTuple):
-    """A voice against each human: who has enough items, the share of them that it wins or ties, and who is rejected."""
+    """A voice against each human.
+
+    Attributes
+    ----------
+    enough
+        Which humans have enough items.
+    said
+        Whether there are enough of them to say anything.
+    omega, rho
+        The share of humans that the voice may stand in for, ω, and the mean share of items that it wins or ties, ρ.
+    low, high
+        Quartiles of the latter.
+    n, n_rejected, n_few
+        How many humans have enough items, how many of these are rejected, and how many have too few.
+    """
 
     enough: NDArray[np.bool_]
-    share: Floats
-    rejected: NDArray[np.bool_]
+    said: bool
+    omega: float
+    rho: float
+    low: float
+    high: float
+    n: int
+    n_rejected: int
     n_few: int
 
     @classmethod
@@ -85,31 +104,13 @@ class Humans(NamedTuple):
         met = sums[:, MET]
         enough = met >= LEAST_ITEMS
         n, won, behind, squared = (sums[enough, at] for at in (MET, WON, BEHIND, SQUARED))
-        adjusted = adjust(stand_in_p(n, behind, squared, tolerance), "by")
+        share, rejected = won / n, adjust(stand_in_p(n, behind, squared, tolerance), "by") <= SIGNIFICANT
         few = int(np.count_nonzero((met > 0) & ~enough))
-        return cls(enough, won / n, np.asarray(adjusted <= SIGNIFICANT), few)
-
-    @property
-    def said(self) -> bool:
-        """Whether there are enough humans to say anything."""
-        return len(self.share) >= LEAST_HUMANS
-
-    @property
-    def omega(self) -> float:
-        """The share of humans that the voice may stand in for, ω."""
-        return float(self.rejected.mean()) if self.said else math.nan
-
-    @property
-    def rho(self) -> float:
-        """The mean share of items that it wins or ties, ρ."""
-        return float(self.share.mean()) if self.said else math.nan
-
-    @property
-    def cells(self) -> tuple[Any, ...]:
-        """Its cells in the table, from ``omega`` to ``n_few``."""
-        low, high = np.quantile(self.share, [0.25, 0.75]) if self.said else (math.nan, math.nan)
-        n_rejected = int(self.rejected.sum()) if self.said else 0
-        return (self.omega, self.rho, float(low), float(high), len(self.share), n_rejected, self.n_few)
+        if len(share) < LEAST_HUMANS:
+            return cls(enough, False, math.nan, math.nan, math.nan, math.nan, len(share), 0, few)
+        low, high = np.quantile(share, [0.25, 0.75]).tolist()
+        omega, rho, n_rejected = float(rejected.mean()), float(share.mean()), int(rejected.sum())
+        return cls(enough, True, omega, rho, low, high, len(share), n_rejected, few)
 
 
 class Constant(NamedTuple):
@@ -144,13 +145,13 @@ class StandIns:
         constants = [self._constant(v, one, beside) for v, one in enumerate(models)]
         p_values, adjusted = self._beats(models, constants)
         rows: list[tuple[Any, ...]] = [
-            (*voice, False, *one.cells, self.tolerance, best.name, best.rho, alone, p,
+            (*voice, False, *one[2:], self.tolerance, best.name, best.rho, alone, p,
              one.omega >= MAY_STAND_IN and p <= SIGNIFICANT, why(one, best, p))
             for voice, one, best, alone, p in zip(matched.voices, models, constants, p_values, adjusted, strict=True)
         ]  # fmt: skip
         none = (None, None, None, None, False, "a reference, which makes no judgement")
         for voice, sums in zip(self.references.matched.voices, beside, strict=True):
-            rows.append((*voice, True, *Humans.of(sums, self.tolerance).cells, self.tolerance, *none))
+            rows.append((*voice, True, *Humans.of(sums, self.tolerance)[2:], self.tolerance, *none))
         return pl.DataFrame(rows, schema=STAND_INS, orient="row").with_columns(
             pl.col("p_value", "p_adjusted", "constant_advantage").fill_nan(None)
         )
@@ -247,9 +248,9 @@ def _holm(p: Floats, known: NDArray[np.bool_]) -> Floats:
 def why(one: Humans, constant: Constant, p: float) -> str:
     """Say why a model stands in, or does not."""
     if not one.said:
-        few = counted(len(one.share), "human")
+        few = counted(one.n, "human")
         return f"{few} rated {LEAST_ITEMS} or more items that others also rated; {LEAST_HUMANS} are needed"
-    humans = f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans"
+    humans = f"it holds its own against {one.n_rejected} of {one.n} humans"
     if one.omega < MAY_STAND_IN:
         return f"{humans}, fewer than half"
     beside = f"closer to the others than {constant.name} (ρ {one.rho:.2f} against {constant.rho:.2f})"

@@ -323,7 +323,7 @@ def over_bins(
 ) -> Iterator[Tests]:
     """Yield the tests of how pairs of models compare in each bin, by ratings or by another attribute of items.
 
-    None if there are not two bins to compare.
+    Nothing if there are not two bins to compare.
     """
     names, starts = list(target.predictions), scores.sums.starts
     inside = [np.flatnonzero(scores.n_items[a:b] > 0) + a for a, b in itertools.pairwise(starts[:-1])]

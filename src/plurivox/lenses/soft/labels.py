@@ -95,9 +95,9 @@ def _labels(ratings: Ratings, names: Sequence[str], axis: str, group: str, count
 
 
 def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[tuple[str, str, Ints, int]]:
-    """Yield the axis and name of a group, its counts, 0 for items on which it may not be shown, and how many it rated.
+    """Yield the axis and name of a group, its counts, and on how many items that it rated it may not be shown.
 
-    The last number counts the items among these that it rated.
+    Counts are 0 for items on which it may not be shown.
     """
     by, least = settings.by, settings.min_group_size
     axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), least)

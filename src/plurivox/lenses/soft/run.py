@@ -185,16 +185,9 @@ class SoftScoring:
         return ScoreSums.of(alike._target(*given), self.scoring, self.settings.seed, Running()).values()
 
     def _target(
-        self,
-        pool: Counts,
-        raters: NDArray[np.int32] | None,
-        kept: NDArray[np.intp] | slice,
-        codes: NDArray[np.int64],
-        bins: tuple[str, ...],
-        n_raters: int,
-        axis: str = ALL,
-        group: str = ALL,
-    ) -> ScoringTarget:
+        self, pool: Counts, raters: NDArray[np.int32] | None, kept: NDArray[np.intp] | slice,
+        codes: NDArray[np.int64], bins: tuple[str, ...], n_raters: int, axis: str = ALL, group: str = ALL,
+    ) -> ScoringTarget:  # fmt: skip
         """Return what predictions are compared with: the counts of ``pool`` for the scored items that are kept."""
         items = self.matched.items[kept]
         counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
@@ -246,13 +239,9 @@ MOST_KEPT = 4_000_000  # the most numbers of bootstrap draws that a result keeps
 
 @keywords(SoftSettings, positional=("prior",), weights=True)
 def soft_scores(
-    ratings: Ratings,
-    predictions: Predictions | Frame,
-    *,
-    train: Ratings | None = None,
-    settings: SoftSettings,
+    ratings: Ratings, predictions: Predictions | Frame, *, train: Ratings | None = None, settings: SoftSettings,
     how: Running,
-) -> SoftScores:
+) -> SoftScores:  # fmt: skip
     """Score predicted rating distributions, and say how sure the ranking is.
 
     Lower is better. *Empirical* scores treat the shares of an item's ratings as the truth. *Expected* scores allow for
