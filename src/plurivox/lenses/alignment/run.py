@@ -217,12 +217,13 @@ def without_humans(given: AnswersLike, scale: GivenScale | None, settings: Align
 
     Answers that were read before have a scale; others are put on the one given.
     """
-    if scale is None and not isinstance(given, Answers):
-        raise SelectionError(
-            "without ratings, the scale of the answers is unknown",
-            hint='Give it: scale="1:5" or scale=["No", "Yes"] (--scale).',
-        )
-    answers = given if isinstance(given, Answers) else on_scale(given, as_scale(scale))
+    if isinstance(given, Answers):
+        answers = given
+    elif scale is None:
+        hint = 'Give it: scale="1:5" or scale=["No", "Yes"] (--scale).'
+        raise SelectionError("without ratings, the scale of the answers is unknown", hint=hint)
+    else:
+        answers = on_scale(given, as_scale(scale))
     if settings.by:
         raise SelectionError("by needs human ratings, and there are none", hint="Give ratings, or leave out by.")
     items = pl.DataFrame({"item": answers.items}).with_columns(
