@@ -104,7 +104,7 @@ def train(
     try:
         for number in range(1, settings.epochs + 1):
             own = batches(learned.inputs, shuffled, settings.batch)
-            train_loss = mean_loss(network, kind, learned, own, optimizer)
+            train_loss = _gone_through(network, kind, learned, own, optimizer)
             loss = mean_loss(network, kind, held_out)
             if not (math.isfinite(train_loss) and math.isfinite(loss)):
                 stopped = "early"
@@ -134,14 +134,18 @@ def train(
     return TrainingRun(tuple(epochs), best[0], stopped, tuple(notes))
 
 
-def mean_loss(
-    network: nn.Module, kind: ModelKind, part: TrainingItems, rows: Sequence[NDArray[np.int64]] | None = None,
+def mean_loss(network: nn.Module, kind: ModelKind, part: TrainingItems) -> float:
+    """Return the mean loss of all items of a part, without learning from them."""
+    rows = np.split(np.arange(len(part.inputs)), range(AT_ONCE, len(part.inputs), AT_ONCE))
+    return _gone_through(network, kind, part, rows)
+
+
+def _gone_through(
+    network: nn.Module, kind: ModelKind, part: TrainingItems, rows: Sequence[NDArray[np.int64]],
     optimizer: torch.optim.Optimizer | None = None,
 ) -> float:  # fmt: skip
     """Go once through batches of a part, and return the mean loss on the way; with an optimizer, learn from them."""
     network.train(optimizer is not None)
-    if rows is None:
-        rows = np.split(np.arange(len(part.inputs)), range(AT_ONCE, len(part.inputs), AT_ONCE))
     total = weight = 0.0
     with torch.set_grad_enabled(optimizer is not None):
         for batch in rows:
