@@ -122,11 +122,8 @@ class Requirement(NamedTuple):
     def checked(self, row: dict[str, Any] | None) -> tuple[float | None, bool, str]:
         """Return the value in question, whether the requirement holds, and why; a card may have no such row."""
         if row is None:
-            return (
-                None,
-                False,
-                f"no group or part of the items called {self.part!r} is shown; it may be too small or unknown",
-            )
+            why = f"no group or part of the items called {self.part!r} is shown; it may be too small or unknown"
+            return None, False, why
         value = row[self.field]
         if value is None or math.isnan(value):
             reason = row["note"] if row["value"] is None or math.isnan(row["value"]) else "there is no such number"

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -60,20 +60,6 @@ SAME = 1e-11
 
 Pairs = Sequence[tuple[int, int]]
 """Two predictions each, by their positions."""
-
-
-class Block(Protocol):
-    """Some hypotheses of a family."""
-
-    @property
-    def observed(self) -> Floats:
-        """One value for each hypothesis, NaN if it cannot be tested."""
-
-    def null(self, first: int, last: int, how: Running) -> Floats:
-        """Return the values of draws ``first`` to ``last``, draws × hypotheses."""
-
-    def p(self, null: Floats) -> Floats:
-        """Return the p-value of each hypothesis alone."""
 
 
 class FamilyTests(NamedTuple):
@@ -253,6 +239,10 @@ class Drawn(NamedTuple):
     def p(self, null: Floats) -> Floats:
         """Return p of each hypothesis."""
         return np.asarray(compare(self.observed, null).p_value)
+
+
+Block = InBins | Drawn
+"""Some hypotheses of a family: a value for each, NaN if it cannot be tested, null values draw by draw, and p alone."""
 
 
 # Interactions ---------------------------------------------------------------------------------------------------------
