@@ -333,7 +333,7 @@ def over_bins(
     differences = values[:, one] - values[:, other]
     differences = differences - differences.mean(axis=0)
     differences = np.where(np.abs(differences) <= 1e-14, 0.0, differences)  # which is only rounding error
-    ends, rows = np.cumsum(sizes), []
+    ends, rows = np.cumsum(sizes), list[tuple[object, ...]]()
     for at in chosen.tolist():
         here = np.arange(ends[at] - sizes[at], ends[at])
         rest = np.setdiff1d(np.arange(len(units)), here)
@@ -378,10 +378,11 @@ def over_groups(
             if len(axis) == 2 and not one.overlapping:
                 listed = listed[:1]  # the second only mirrors the first
             if listed:
-                found, rows = _of_axis(*votes, grouping, listed, own, seed), []
-                for g, (means, n) in zip(listed, found[0], strict=True):
-                    rows += _rows(GROUPS, one.axis.name, axis.groups[g], metric, models, own, means, n)
-                yield rows, found[1]
+                each, drawn = _of_axis(*votes, grouping, listed, own, seed)
+                yield [
+                    row for g, (means, n) in zip(listed, each, strict=True)
+                    for row in _rows(GROUPS, one.axis.name, axis.groups[g], metric, models, own, means, n)
+                ], drawn  # fmt: skip
 
 
 def _of_axis(

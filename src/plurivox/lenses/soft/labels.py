@@ -204,7 +204,7 @@ def _items(ratings: Ratings, labels: pl.DataFrame, *, ids: bool) -> Iterator[tup
         at, described = place[row["item"]]
         soft = {name: row[name] for name in names}
         top = [name for name in names if soft[name] == max(soft.values())]
-        given = {}
+        given: dict[str, Any] = {}
         if called:  # otherwise it is not known who gave an item which point
             votes = ratings.of_items(at, at + 1)
             pairs = zip(votes.raters.tolist(), votes.scores.tolist(), strict=True)
